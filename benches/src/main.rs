@@ -1,0 +1,116 @@
+//! The worker: runs one row of the table when told to, and returns how long it took and what came out.
+//!
+//! It is built twice from this source, on Plonky3 as published and on a patched tree, so it may only use what both have.
+
+mod fri;
+mod merkle;
+mod permute;
+mod protocol;
+mod rows;
+mod stark;
+mod timing;
+
+use std::any::Any;
+use std::io::{self, BufRead, Write};
+use std::panic::{self, AssertUnwindSafe};
+use std::{fs, process::ExitCode};
+
+use sha2::{Digest, Sha256};
+
+use crate::protocol::{Reply, Request, RowInfo, Sample};
+use crate::rows::{Prepared, ROWS};
+
+fn main() -> ExitCode {
+    let mut worker = Worker::default();
+    let mut stdout = io::stdout().lock();
+    for line in io::stdin().lock().lines() {
+        let reply = line
+            .map_err(|error| error.to_string())
+            .and_then(|line| {
+                serde_json::from_str(&line).map_err(|error| format!("request: {error}"))
+            })
+            .and_then(|request| {
+                // A panic in a kernel under test is a finding about the row, to be reported like any other failure.
+                panic::catch_unwind(AssertUnwindSafe(|| worker.answer(request)))
+                    .unwrap_or_else(|panic| Err(format!("panicked: {}", panic_message(&*panic))))
+            })
+            .unwrap_or_else(Reply::Error);
+        let line = serde_json::to_string(&reply).expect("replies have no unserializable keys");
+        // The driver is gone: nobody is left to tell.
+        if writeln!(stdout, "{line}")
+            .and_then(|()| stdout.flush())
+            .is_err()
+        {
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+#[derive(Default)]
+struct Worker {
+    prepared: Option<Prepared>,
+    outputs: Vec<u8>,
+}
+
+impl Worker {
+    fn answer(&mut self, request: Request) -> Result<Reply, String> {
+        match request {
+            Request::List => Ok(Reply::Rows(ROWS.iter().map(RowInfo::from).collect())),
+            Request::Prepare { row, seed } => {
+                if self.prepared.is_some() {
+                    return Err("prepare: a worker process measures one row, start another".into());
+                }
+                let row = ROWS
+                    .iter()
+                    .find(|known| known.name == row)
+                    .ok_or_else(|| format!("prepare: no row named {row}"))?;
+                timing::confine(row.threads)?;
+                let prepared = self.prepared.insert((row.prepare)(seed));
+                Ok(Reply::Ready {
+                    proof: prepared.verify.is_some(),
+                })
+            }
+            Request::Run => {
+                let (timing, outputs) = (self.prepared()?.run)();
+                self.outputs = outputs;
+                let digest = Sha256::digest(&self.outputs)
+                    .iter()
+                    .map(|byte| format!("{byte:02x}"))
+                    .collect();
+                Ok(Reply::Sample(Sample {
+                    wall_ns: timing.wall_ns,
+                    cpu_ns: timing.cpu_ns,
+                    digest,
+                }))
+            }
+            Request::Save { path } => {
+                fs::write(&path, &self.outputs)
+                    .map_err(|error| format!("{}: {error}", path.display()))?;
+                Ok(Reply::Saved)
+            }
+            Request::Verify { path } => {
+                let proof =
+                    fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+                let verify = self
+                    .prepared()?
+                    .verify
+                    .as_ref()
+                    .ok_or("verify: this row's outputs are no proof")?;
+                verify(&proof).map(|()| Reply::Accepted)
+            }
+        }
+    }
+
+    fn prepared(&mut self) -> Result<&mut Prepared, String> {
+        self.prepared
+            .as_mut()
+            .ok_or_else(|| "no row is prepared".into())
+    }
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
+}

@@ -1,0 +1,129 @@
+//! Merkle commitments through the MMCS that provers use.
+
+use p3_commit::Mmcs;
+use p3_goldilocks::Goldilocks;
+use p3_matrix::Matrix;
+use p3_matrix::dense::RowMajorMatrix;
+use p3_merkle_tree::{MerkleTree, MerkleTreeMmcs};
+use p3_symmetric::{CryptographicPermutation, PaddingFreeSponge, TruncatedPermutation};
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+
+use crate::rows::{Packed, Prepared, encode};
+use crate::timing::time;
+
+/// A permutation in the two forms that a Merkle tree needs.
+pub trait Permutation<const WIDTH: usize>:
+    CryptographicPermutation<[Goldilocks; WIDTH]> + CryptographicPermutation<[Packed; WIDTH]> + 'static
+{
+}
+
+impl<P, const WIDTH: usize> Permutation<WIDTH> for P where
+    P: CryptographicPermutation<[Goldilocks; WIDTH]>
+        + CryptographicPermutation<[Packed; WIDTH]>
+        + 'static
+{
+}
+
+type GoldilocksMmcs<P, const WIDTH: usize, const RATE: usize, const ARITY: usize> = MerkleTreeMmcs<
+    Packed,
+    Packed,
+    PaddingFreeSponge<P, WIDTH, RATE, 4>,
+    TruncatedPermutation<P, ARITY, 4, WIDTH>,
+    ARITY,
+    4,
+>;
+
+fn mmcs<P: Permutation<WIDTH>, const WIDTH: usize, const RATE: usize, const ARITY: usize>(
+    permutation: P,
+    cap_height: usize,
+) -> GoldilocksMmcs<P, WIDTH, RATE, ARITY> {
+    let sponge = PaddingFreeSponge::new(permutation.clone());
+    MerkleTreeMmcs::new(sponge, TruncatedPermutation::new(permutation), cap_height)
+}
+
+/// Commits to one matrix. The outputs are all digest layers.
+pub fn commit<P: Permutation<WIDTH>, const WIDTH: usize, const RATE: usize>(
+    seed: u64,
+    permutation: P,
+    height: usize,
+    width: usize,
+) -> Prepared {
+    let mmcs = mmcs::<P, WIDTH, RATE, 2>(permutation, 0);
+    let matrix =
+        RowMajorMatrix::<Goldilocks>::rand(&mut SmallRng::seed_from_u64(seed), height, width);
+    Prepared::new(move || {
+        let input = matrix.clone();
+        let (timing, (_, tree)) = time(|| mmcs.commit_matrix(input));
+        (timing, layers(&tree))
+    })
+}
+
+fn layers<M: Matrix<Goldilocks>, const N: usize>(
+    tree: &MerkleTree<Goldilocks, Goldilocks, M, N, 4>,
+) -> Vec<u8> {
+    (0..tree.num_layers())
+        .flat_map(|height| encode(tree.cap(height).into_roots().as_flattened()))
+        .collect()
+}
+
+/// Heights and widths of the matrices of one commitment; heights sit on the ladder ceil(tallest / 2^k).
+#[rustfmt::skip]
+const SHAPES: &[&[(usize, usize)]] = &[
+    // One row; one row of nothing but a partial block; less than one vector; one vector and a bit.
+    &[(1, 1)], &[(1, 9)], &[(3, 5)], &[(5, 8)], &[(9, 3)], &[(17, 16)],
+    // No power of two, and counts of row groups that leave every remainder.
+    &[(100, 7)], &[(129, 4)], &[(200, 12)], &[(255, 1)], &[(257, 24)],
+    // Equal heights; rows injected at one layer, at every layer, down to the root.
+    &[(64, 3), (64, 6)],
+    &[(64, 3), (32, 6)],
+    &[(128, 5), (64, 1), (32, 9), (16, 4), (8, 2), (4, 17), (2, 3), (1, 6)],
+    &[(100, 5), (50, 8), (25, 3), (13, 10), (7, 1), (4, 4)],
+    &[(1000, 11), (250, 4), (250, 13), (32, 2)],
+];
+
+/// Commits to every shape with caps of several heights. The outputs are the caps and, since a ragged tree shows no
+/// inner layer, openings across the whole height, each of which is verified.
+pub fn odd_shapes<
+    P: Permutation<WIDTH>,
+    const WIDTH: usize,
+    const RATE: usize,
+    const ARITY: usize,
+>(
+    seed: u64,
+    permutation: P,
+) -> Prepared {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let mut inputs = Vec::new();
+    for shape in SHAPES {
+        let matrices = shape
+            .iter()
+            .map(|&(height, width)| RowMajorMatrix::<Goldilocks>::rand(&mut rng, height, width));
+        inputs.push(matrices.collect::<Vec<_>>());
+    }
+    Prepared::new(move || {
+        time(|| {
+            let mut outputs = Vec::new();
+            for matrices in &inputs {
+                let height = matrices[0].height();
+                // Upstream panics where a cap reaches down to a ragged layer.
+                let cap_heights: &[usize] = if height < 64 { &[0] } else { &[0, 1, 3] };
+                for &cap_height in cap_heights {
+                    let mmcs = mmcs::<P, WIDTH, RATE, ARITY>(permutation.clone(), cap_height);
+                    let (commitment, tree) = mmcs.commit(matrices.clone());
+                    outputs.extend(encode(commitment.roots().as_flattened()));
+                    let dimensions: Vec<_> = matrices.iter().map(Matrix::dimensions).collect();
+                    for index in (0..height).step_by(height / 64 + 1) {
+                        let opening = mmcs.open_batch(index, &tree);
+                        mmcs.verify_batch(&commitment, &dimensions, index, (&opening).into())
+                            .expect("an opening of the tree's own");
+                        outputs.extend(
+                            postcard::to_allocvec(&opening).expect("openings are plain data"),
+                        );
+                    }
+                }
+            }
+            outputs
+        })
+    })
+}

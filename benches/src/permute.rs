@@ -1,0 +1,101 @@
+//! Bare permutations: dependent (`chain`), independent (`many`), and batches of every small size (`batches`).
+
+use p3_field::PackedValue;
+use p3_goldilocks::Goldilocks;
+use p3_symmetric::{
+    CryptographicHasher, CryptographicPermutation, PaddingFreeSponge, PseudoCompressionFunction,
+    TruncatedPermutation,
+};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+use crate::rows::{Prepared, encode};
+use crate::timing::time;
+
+/// Permutations per run: a few milliseconds, so that reading the clock does not show.
+const PERMUTATIONS: usize = 1 << 12;
+
+/// States in flight for `many`: together with their outputs they stay in a core's second-level cache.
+const BATCH: usize = 1 << 9;
+
+fn random<P: PackedValue<Value = Goldilocks>>(rng: &mut SmallRng) -> P {
+    P::from_fn(|_| rng.random())
+}
+
+/// Each permutation works on the result of the one before.
+pub fn chain<P, Perm, const WIDTH: usize>(seed: u64, permutation: Perm) -> Prepared
+where
+    P: PackedValue<Value = Goldilocks>,
+    Perm: CryptographicPermutation<[P; WIDTH]> + 'static,
+{
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let start: [P; WIDTH] = std::array::from_fn(|_| random(&mut rng));
+    Prepared::new(move || {
+        let mut state = start;
+        let (timing, ()) =
+            time(|| (0..PERMUTATIONS).for_each(|_| permutation.permute_mut(&mut state)));
+        (timing, encode(&state))
+    })
+}
+
+/// Independent states through the one batch interface that 0.8.0 has for permutations, the tree compression.
+pub fn many<P, Perm, const WIDTH: usize, const N: usize>(seed: u64, permutation: Perm) -> Prepared
+where
+    P: PackedValue<Value = Goldilocks> + Default,
+    Perm: CryptographicPermutation<[P; WIDTH]> + 'static,
+{
+    let compression = TruncatedPermutation::<Perm, N, 4, WIDTH>::new(permutation);
+    let groups: Vec<[[P; 4]; N]> = groups(&mut SmallRng::seed_from_u64(seed), BATCH);
+    let mut digests = vec![[P::default(); 4]; BATCH];
+    Prepared::new(move || {
+        let (timing, ()) = time(|| {
+            (0..PERMUTATIONS / BATCH)
+                .for_each(|_| compression.compress_many(&groups, &mut digests));
+        });
+        (timing, encode(digests.as_flattened()))
+    })
+}
+
+/// Compressions and sponges in batches of 0 to 33, so that every remainder of an interleaved kernel's batch occurs;
+/// messages of 0 to 17 elements, so that empty, partial and full last blocks do.
+pub fn batches<P, Perm, const WIDTH: usize, const N: usize>(
+    seed: u64,
+    permutation: Perm,
+) -> Prepared
+where
+    P: PackedValue<Value = Goldilocks> + Default,
+    Perm: CryptographicPermutation<[P; WIDTH]> + 'static,
+{
+    const LARGEST: usize = 33;
+    const LONGEST: usize = 17;
+    let compression = TruncatedPermutation::<Perm, N, 4, WIDTH>::new(permutation.clone());
+    let sponge = PaddingFreeSponge::<Perm, WIDTH, 4, 4>::new(permutation);
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let groups: Vec<[[P; 4]; N]> = groups(&mut rng, LARGEST);
+    let items: Vec<P> = (0..LARGEST * LONGEST).map(|_| random(&mut rng)).collect();
+    Prepared::new(move || {
+        let (timing, digests) = time(|| {
+            let mut digests = Vec::new();
+            for count in 0..=LARGEST {
+                let mut out = vec![[P::default(); 4]; count];
+                compression.compress_many(&groups[..count], &mut out);
+                digests.extend_from_slice(&out);
+                for length in 0..=LONGEST {
+                    sponge.hash_many(&items[..count * length], &mut out);
+                    digests.extend_from_slice(&out);
+                }
+            }
+            digests
+        });
+        (timing, encode(digests.as_flattened()))
+    })
+}
+
+fn groups<P, const N: usize>(rng: &mut SmallRng, count: usize) -> Vec<[[P; 4]; N]>
+where
+    P: PackedValue<Value = Goldilocks>,
+{
+    (0..count)
+        .map(|_| std::array::from_fn(|_| std::array::from_fn(|_| random(rng))))
+        .collect()
+}

@@ -1,0 +1,59 @@
+//! What driver and worker say to each other: one JSON value per line, one reply per request.
+//!
+//! The file is compiled into both, the worker here and the driver in `crates/p3-patches`, so the two cannot drift.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// A line on the worker's standard input. The end of the input ends the worker.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// Which rows there are.
+    List,
+    /// Pins the process, makes the row's inputs from the seed. Once per process: a process measures one row.
+    Prepare { row: String, seed: u64 },
+    /// Runs the prepared row once.
+    Run,
+    /// Writes the last run's outputs to a file.
+    Save { path: PathBuf },
+    /// Runs the row's verifier on outputs that another worker saved.
+    Verify { path: PathBuf },
+}
+
+/// A line on the worker's standard output.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    Rows(Vec<RowInfo>),
+    /// `proof`: the outputs are a proof, so that `save` and `verify` make sense.
+    Ready {
+        proof: bool,
+    },
+    Sample(Sample),
+    Saved,
+    Accepted,
+    Error(String),
+}
+
+/// A row as the driver needs to know it.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct RowInfo {
+    /// `WORKLOAD/WHAT/SIZE`.
+    pub name: String,
+    /// How many cores the row runs on.
+    pub threads: usize,
+    /// Part of the first look that `--quick` gives.
+    pub quick: bool,
+}
+
+/// One run.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Sample {
+    pub wall_ns: u64,
+    /// CPU time of the whole process, all threads.
+    pub cpu_ns: u64,
+    /// SHA-256 of all outputs, in hexadecimal.
+    pub digest: String,
+}
