@@ -1,1 +1,100 @@
-fn main() {}
+//! `p3-patches`: optimizations of Plonky3 as patches. Applies them to a prover's workspace, checks and measures
+//! them, and exports them for upstream.
+//!
+//! The modules are the stations of a pipeline, in order: `series` names the patches, `patch` reads one, `source`
+//! has the registry's tarballs, `tree` writes patched packages, `manifest` points a workspace at them. Each
+//! subcommand is a file in `commands/`.
+//!
+//! Data goes to stdout, progress and notes to stderr. Exit codes: 0 done, 1 a check failed, 2 usage, 3 input
+//! refused, 4 the surroundings do not allow it, 130 interrupted.
+
+mod commands;
+mod error;
+mod interrupt;
+mod manifest;
+mod patch;
+mod project;
+mod series;
+mod source;
+mod tree;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use commands::{ab, apply, check, edit, export, list, refresh, remove, status, test};
+use error::{Failure, Kind};
+use interrupt::Interrupted;
+use project::Project;
+
+/// Optimizations of Plonky3 as patches: apply them, check them, measure them, send them upstream.
+#[derive(Parser)]
+#[command(name = "p3-patches", bin_name = "cargo p3", version)]
+struct Cli {
+    /// The root of the checkout to work in.
+    #[arg(long, global = true, hide = true, value_name = "DIR")]
+    project: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    List(list::Args),
+    Apply(apply::Args),
+    Remove(remove::Args),
+    Status(status::Args),
+    Check(check::Args),
+    Edit(edit::Args),
+    Refresh(refresh::Args),
+    Export(export::Args),
+    Ab(ab::Args),
+    Test(test::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => report(&error),
+    }
+}
+
+fn run(cli: Cli) -> Result<()> {
+    interrupt::install()?;
+    let project = Project::locate(cli.project)?;
+    match cli.command {
+        Command::List(args) => list::run(&args, &project),
+        Command::Apply(args) => apply::run(&args, &project),
+        Command::Remove(args) => remove::run(&args, &project),
+        Command::Status(args) => status::run(&args, &project),
+        Command::Check(args) => check::run(&args, &project),
+        Command::Edit(args) => edit::run(&args, &project),
+        Command::Refresh(args) => refresh::run(&args, &project),
+        Command::Export(args) => export::run(&args, &project),
+        Command::Ab(args) => ab::run(args, &project),
+        Command::Test(args) => test::run(args, &project),
+    }
+}
+
+/// Prints what went wrong and gives the exit code that goes with it.
+fn report(error: &anyhow::Error) -> ExitCode {
+    eprintln!("error: {error:#}");
+    if error.is::<Interrupted>() {
+        return ExitCode::from(130);
+    }
+    let failure = error
+        .chain()
+        .find_map(|cause| cause.downcast_ref::<Failure>());
+    if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {
+        eprintln!("hint: {hint}");
+    }
+    // What no module foresaw is an operation of the system that failed.
+    ExitCode::from(
+        failure
+            .map_or(Kind::Environment, |failure| failure.kind)
+            .code(),
+    )
+}

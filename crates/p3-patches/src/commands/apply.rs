@@ -1,0 +1,179 @@
+//! `apply`: trees, the stanza, and the proof that the next build uses them.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+
+use super::{Downstream, spinner};
+use crate::error::Failure;
+use crate::manifest::{self, Manifest, Restore, Stanza, TREES, Use};
+use crate::project::Project;
+use crate::series::Series;
+use crate::tree::{self, Folder, Tree};
+
+/// Point a prover's workspace at patched packages.
+///
+/// Writes the patched packages to `.p3-patches` beside the workspace's root manifest, adds a block of overrides to
+/// that manifest, and proves that the resolved graph uses every one. NAMEs replace what was applied before; what
+/// they need is applied too. Without a NAME, what the manifest records is applied again, for example after a
+/// colleague has cloned it.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example: cargo p3 apply batched-permute --manifest-path ../prover/Cargo.toml"
+)]
+pub struct Args {
+    /// Patches to apply; `list` shows them.
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// The Plonky3 release that the workspace uses [default: as recorded, else the newest that has patches].
+    #[arg(long, value_name = "VERSION")]
+    base: Option<String>,
+    #[command(flatten)]
+    downstream: Downstream,
+}
+
+pub fn run(args: &Args, project: &Project) -> Result<()> {
+    let series = Series::load(project)?;
+    let manifest = Manifest::load(&args.downstream.manifest_path)?;
+    if manifest.root() == project.root {
+        return Err(Failure::input(format!(
+            "{}: the baseline of the measurements stays unpatched",
+            manifest.path.display()
+        ))
+        .hint("--manifest-path names your prover's Cargo.toml")
+        .into());
+    }
+    let recorded = manifest.stanza.as_ref();
+    let names = match (args.names.is_empty(), recorded) {
+        (false, _) => series.select(&args.names)?,
+        (true, Some(stanza)) => series.select(&stanza.names)?,
+        (true, None) => {
+            return Err(Failure::input(format!(
+                "{}: no patches are recorded here",
+                manifest.path.display()
+            ))
+            .hint("name the patches to apply; `cargo p3 list` shows them")
+            .into());
+        }
+    };
+    let base = series.base(
+        args.base
+            .as_deref()
+            .or(recorded.map(|stanza| stanza.base.as_str())),
+    )?;
+
+    let progress = spinner(format!("writing {}", names.join(", ")));
+    let folder = Folder::lock(&manifest.trees())?;
+    let mut trees = tree::materialize(project, &base, &names, &folder)?;
+    // Trees stand complete before the manifest names them, and the old ones until it no longer does: whenever this
+    // is killed, the manifest names whole trees.
+    let restore = Restore::new(&folder, &[manifest.path.clone(), manifest.lock_file()])?;
+    progress.set_message("resolving the graph");
+    let write = |trees: &[Tree]| {
+        let stanza = Stanza {
+            base: base.clone(),
+            names: names.clone(),
+            overrides: places(trees),
+        };
+        folder.replace(&manifest.path, manifest.with(&stanza)?.as_bytes())?;
+        manifest.resolve()
+    };
+    let mut metadata = write(&trees)?;
+    // A patch may span packages of which this prover uses some. What its graph lacks cannot be overridden and need
+    // not be; what it has in another version or from elsewhere is a failure, found below.
+    let absent = trees
+        .extract_if(.., |tree| manifest::usage(&metadata, tree) == Use::Absent)
+        .collect::<Vec<_>>();
+    if trees.is_empty() {
+        let packages = absent
+            .iter()
+            .map(|tree| tree.package.as_str())
+            .collect::<Vec<_>>();
+        return Err(Failure::input(format!(
+            "{}: no package here depends on {}",
+            manifest.path.display(),
+            packages.join(", ")
+        ))
+        .hint("--manifest-path names the workspace of a prover that uses Plonky3")
+        .into());
+    }
+    if !absent.is_empty() {
+        metadata = write(&trees)?;
+    }
+    check_versions(&manifest, &metadata, &trees, &series)?;
+    manifest::assert_overrides_used(&metadata, &trees)?;
+    restore.keep();
+    folder.keep_only(&trees)?;
+    progress.finish_and_clear();
+
+    for tree in absent {
+        eprintln!(
+            "note: {} is patched too, but nothing here depends on it",
+            tree.package
+        );
+    }
+    println!(
+        "applied {} to {}",
+        names.join(", "),
+        manifest.path.display()
+    );
+    for tree in &trees {
+        println!(
+            "  {} {} -> {}",
+            tree.package,
+            tree.version,
+            tree.path.display()
+        );
+    }
+    Ok(())
+}
+
+/// Where the trees are, as the manifest writes it.
+fn places(trees: &[Tree]) -> BTreeMap<String, String> {
+    let place = |tree: &Tree| {
+        let folder = tree
+            .path
+            .file_name()
+            .expect("a tree has a name")
+            .to_string_lossy()
+            .into_owned();
+        (
+            tree.package.clone(),
+            format!("{TREES}/{}/{folder}", tree.version),
+        )
+    };
+    trees.iter().map(place).collect()
+}
+
+/// Refuses a workspace that pins another release, and says which ones there are patches for.
+fn check_versions(
+    manifest: &Manifest,
+    metadata: &cargo_metadata::Metadata,
+    trees: &[Tree],
+    series: &Series,
+) -> Result<()> {
+    for tree in trees {
+        let Use::Bypassed(found) = manifest::usage(metadata, tree) else {
+            continue;
+        };
+        if let Some((version, _)) = found.iter().find(|(version, _)| *version != tree.version) {
+            let bases = series
+                .bases
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>();
+            return Err(Failure::input(format!(
+                "{}: uses {} {version}, and these patches are for Plonky3 {}",
+                manifest.path.display(),
+                tree.package,
+                tree.version
+            ))
+            .hint(format!(
+                "bases that exist: {}; choose one with --base",
+                bases.join(", ")
+            ))
+            .into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,12 @@
+use anyhow::Result;
+
+use crate::error::Failure;
+use crate::project::Project;
+
+/// Not there yet.
+#[derive(clap::Args)]
+pub struct Args {}
+
+pub fn run(_: &Args, _: &Project) -> Result<()> {
+    Err(Failure::environment("`check` is not there yet").into())
+}

@@ -1,0 +1,32 @@
+//! The subcommands, one file each.
+
+pub mod ab;
+pub mod apply;
+pub mod check;
+pub mod edit;
+pub mod export;
+pub mod list;
+pub mod refresh;
+pub mod remove;
+pub mod status;
+pub mod test;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use indicatif::ProgressBar;
+
+/// Which downstream workspace to work on.
+#[derive(clap::Args)]
+pub struct Downstream {
+    /// A manifest of the prover's workspace; the stanza goes to the workspace's root.
+    #[arg(long, value_name = "PATH", default_value = "Cargo.toml")]
+    pub manifest_path: PathBuf,
+}
+
+/// A spinner on stderr; hidden where stderr is no terminal.
+pub fn spinner(text: impl Into<std::borrow::Cow<'static, str>>) -> ProgressBar {
+    let bar = ProgressBar::new_spinner().with_message(text);
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
+}

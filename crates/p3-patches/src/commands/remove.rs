@@ -1,0 +1,72 @@
+//! `remove`: the manifest as it was, and the lock file with it.
+
+use anyhow::Result;
+
+use super::{Downstream, spinner};
+use crate::error::Failure;
+use crate::interrupt;
+use crate::manifest::{Manifest, Restore};
+use crate::project::Project;
+use crate::source::{cargo, cargo_error};
+use crate::tree::Folder;
+
+/// Take the overrides out of a prover's workspace again.
+///
+/// The manifest is restored byte for byte, the lock file names the registry's packages again, at the same versions,
+/// and the folder `.p3-patches` is deleted.
+#[derive(clap::Args)]
+#[command(after_help = "Example: cargo p3 remove --manifest-path ../prover/Cargo.toml")]
+pub struct Args {
+    #[command(flatten)]
+    downstream: Downstream,
+}
+
+pub fn run(args: &Args, _: &Project) -> Result<()> {
+    let manifest = Manifest::load(&args.downstream.manifest_path)?;
+    let Some(stanza) = &manifest.stanza else {
+        return Err(Failure::input(format!(
+            "{}: no patches are applied here",
+            manifest.path.display()
+        ))
+        .into());
+    };
+    let progress = spinner("resolving the graph");
+    let folder = Folder::lock(&manifest.trees())?;
+    let restore = Restore::new(&folder, &[manifest.path.clone(), manifest.lock_file()])?;
+    let had_lock = manifest.lock_file().exists();
+    folder.replace(&manifest.path, manifest.original.as_bytes())?;
+    if had_lock {
+        let metadata = manifest.resolve()?;
+        for package in stanza.overrides.keys() {
+            // Where the prover's requirement allows a newer release, cargo has just picked the newest one.
+            let drifted = |found: &&cargo_metadata::Package| {
+                found.name == *package && found.version.to_string() != stanza.base
+            };
+            let Some(found) = metadata.packages.iter().find(drifted) else {
+                continue;
+            };
+            let spec = format!("{package}@{}", found.version);
+            let update = interrupt::output(
+                cargo()
+                    .args(["update", "--offline", "--precise", &stanza.base, &spec])
+                    .current_dir(manifest.root()),
+            )?;
+            if !update.status.success() {
+                let error = cargo_error(&String::from_utf8_lossy(&update.stderr));
+                eprintln!(
+                    "warning: {package} stays at {} in Cargo.lock: {error}",
+                    found.version
+                );
+            }
+        }
+    }
+    restore.keep();
+    folder.remove()?;
+    progress.finish_and_clear();
+    println!(
+        "removed {} from {}",
+        stanza.names.join(", "),
+        manifest.path.display()
+    );
+    Ok(())
+}

@@ -1,0 +1,413 @@
+//! The downstream workspace: the stanza in its root manifest, its lock file, and the proof that overrides are in use.
+//!
+//! The stanza is a block of text between two marker lines at the end of the manifest. Nothing else in the file is
+//! touched, which is how `remove` gives back the manifest byte for byte. Its tables are of the form
+//! `[patch.crates-io.NAME]`, which TOML allows beside every other way to write such a table but an inline one.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use cargo_metadata::{Metadata, MetadataCommand};
+use toml_edit::{DocumentMut, Item, Table};
+
+use crate::error::Failure;
+use crate::interrupt;
+use crate::source::{cargo, cargo_error};
+use crate::tree::{Folder, Tree};
+
+/// The folder of trees, beside the root manifest.
+pub const TREES: &str = ".p3-patches";
+
+const BEGIN: &str = "# >>> p3-patches: ";
+const END: &str = "# <<< p3-patches";
+const NOTICE: &str = "# Written by `cargo p3 apply`, which also re-creates the folders; `cargo p3 remove` takes this out.";
+
+/// What a manifest records about the patches applied to its workspace.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Stanza {
+    pub base: String,
+    pub names: Vec<String>,
+    /// Trees by package, relative to the manifest's folder, with `/` between the parts.
+    pub overrides: BTreeMap<String, String>,
+}
+
+/// The root manifest of a downstream workspace.
+pub struct Manifest {
+    pub path: PathBuf,
+    /// The file without the stanza.
+    pub original: String,
+    pub stanza: Option<Stanza>,
+}
+
+impl Manifest {
+    /// Reads the root manifest of the workspace that `member` belongs to.
+    pub fn load(member: &Path) -> Result<Self> {
+        read_toml(member)?;
+        // Only the root's `[patch]` counts, and cargo alone knows which manifest that is.
+        let locate = [
+            "locate-project",
+            "--workspace",
+            "--message-format",
+            "plain",
+            "--manifest-path",
+        ];
+        let output = interrupt::output(cargo().args(locate).arg(member))?;
+        if !output.status.success() {
+            let error = cargo_error(&String::from_utf8_lossy(&output.stderr));
+            return Err(Failure::input(format!("{}: {error}", member.display()))
+                .hint("--manifest-path takes the Cargo.toml of a package or a workspace")
+                .into());
+        }
+        let path = String::from_utf8(output.stdout)
+            .context("cargo located a manifest with a path that is not UTF-8")?;
+        let path =
+            fs::canonicalize(path.trim_end()).with_context(|| format!("cannot resolve {path}"))?;
+        let text = read_toml(&path)?;
+        let (original, stanza) = split(&text)
+            .map_err(|what| refuse(&path, what).hint("repair or delete the block by hand"))?;
+        parse(&path, &original)?;
+        Ok(Self {
+            path,
+            original,
+            stanza,
+        })
+    }
+
+    /// The workspace's folder.
+    pub fn root(&self) -> &Path {
+        self.path.parent().expect("a manifest lies in a folder")
+    }
+
+    /// The folder of trees.
+    pub fn trees(&self) -> PathBuf {
+        self.root().join(TREES)
+    }
+
+    /// The workspace's lock file, which need not exist.
+    pub fn lock_file(&self) -> PathBuf {
+        self.root().join("Cargo.lock")
+    }
+
+    /// The manifest's text with `stanza` in it, if nothing else in the manifest patches the same packages.
+    pub fn with(&self, stanza: &Stanza) -> Result<String> {
+        let document = parse(&self.path, &self.original)?;
+        if let Some(patch) = document.get("patch") {
+            let crates_io = patch.get("crates-io");
+            if [Some(patch), crates_io]
+                .into_iter()
+                .flatten()
+                .any(Item::is_inline_table)
+            {
+                return Err(refuse(
+                    &self.path,
+                    "`patch.crates-io` is an inline table, which cannot be added to",
+                )
+                .hint("write it as a table: `[patch.crates-io]`")
+                .into());
+            }
+            for (key, item) in crates_io
+                .and_then(Item::as_table_like)
+                .into_iter()
+                .flat_map(|table| table.iter())
+            {
+                // Two patches of one package under two keys are written with `package = ".."`.
+                let package = item.get("package").and_then(Item::as_str).unwrap_or(key);
+                if stanza.overrides.contains_key(package) {
+                    return Err(refuse(&self.path, &format!("already patches {package} to `{}`", item.to_string().trim()))
+                        .hint(format!("remove that entry of `[patch.crates-io]`, or add the change to {package} there"))
+                        .into());
+                }
+            }
+        }
+        let text = join(&self.original, stanza);
+        parse(&self.path, &text)?;
+        Ok(text)
+    }
+
+    /// Resolves the workspace's graph, with cargo's lock file brought up to date.
+    pub fn resolve(&self) -> Result<Metadata> {
+        // With a lock file nothing has to be looked up; without one, offline would mean whatever happens to be cached.
+        let attempts = if self.lock_file().exists() {
+            [&["--offline"][..], &[]]
+        } else {
+            [&[][..], &["--offline"]]
+        };
+        let mut errors = Vec::new();
+        for options in attempts {
+            match self.metadata(options)? {
+                Ok(metadata) => return Ok(metadata),
+                Err(error) => errors.push(error),
+            }
+        }
+        let online = usize::from(attempts[0] == ["--offline"]);
+        Err(Failure::environment(format!(
+            "{}: cargo cannot resolve the graph: {}",
+            self.path.display(),
+            errors[online]
+        ))
+        .hint("`cargo metadata` in that folder shows the whole message")
+        .into())
+    }
+
+    /// Resolves the graph without touching the lock file; an error is cargo's, in one line.
+    pub fn resolve_locked(&self) -> Result<Result<Metadata, String>> {
+        self.metadata(&["--locked", "--offline"])
+    }
+
+    fn metadata(&self, options: &[&str]) -> Result<Result<Metadata, String>> {
+        let mut command = MetadataCommand::new();
+        command
+            .manifest_path(&self.path)
+            .current_dir(self.root())
+            .features(cargo_metadata::CargoOpt::AllFeatures);
+        command.other_options(
+            options
+                .iter()
+                .map(|option| (*option).to_owned())
+                .collect::<Vec<_>>(),
+        );
+        let output = interrupt::output(&mut command.cargo_command())?;
+        if !output.status.success() {
+            return Ok(Err(cargo_error(&String::from_utf8_lossy(&output.stderr))));
+        }
+        let text = String::from_utf8(output.stdout).context("cargo metadata printed no UTF-8")?;
+        Ok(Ok(
+            MetadataCommand::parse(text).context("cannot parse what cargo metadata printed")?
+        ))
+    }
+}
+
+/// Puts files back as they were unless [`Restore::keep`] is called: on an error, an interrupt or a panic.
+pub struct Restore<'f> {
+    folder: &'f Folder,
+    files: Vec<(PathBuf, Option<Vec<u8>>)>,
+}
+
+impl<'f> Restore<'f> {
+    /// Remembers `files`, some of which may not exist.
+    pub fn new(folder: &'f Folder, files: &[PathBuf]) -> Result<Self> {
+        let read = |path: &PathBuf| match fs::read(path) {
+            Ok(bytes) => Ok((path.clone(), Some(bytes))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((path.clone(), None)),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        };
+        Ok(Self {
+            folder,
+            files: files.iter().map(read).collect::<Result<_>>()?,
+        })
+    }
+
+    /// Lets the files stand as they are now.
+    pub fn keep(mut self) {
+        self.files.clear();
+    }
+}
+
+impl Drop for Restore<'_> {
+    fn drop(&mut self) {
+        for (path, before) in &self.files {
+            if fs::read(path).ok() == *before {
+                continue;
+            }
+            let restored = match before {
+                Some(bytes) => self.folder.replace(path, bytes),
+                None => fs::remove_file(path).map_err(Into::into),
+            };
+            if let Err(error) = restored {
+                eprintln!(
+                    "warning: {} could not be put back: {error:#}",
+                    path.display()
+                );
+            }
+        }
+    }
+}
+
+/// How a graph treats an override.
+#[derive(Debug, Eq, PartialEq)]
+pub enum Use {
+    Used,
+    /// The graph has the package, but takes it from elsewhere: version and source of each.
+    Bypassed(Vec<(String, String)>),
+    /// The graph does not have the package.
+    Absent,
+}
+
+/// Whether the graph takes `tree`'s package from `tree`.
+pub fn usage(metadata: &Metadata, tree: &Tree) -> Use {
+    let manifest = tree.path.join("Cargo.toml");
+    let same = metadata
+        .packages
+        .iter()
+        .filter(|package| package.name == tree.package)
+        .collect::<Vec<_>>();
+    if same
+        .iter()
+        .any(|package| package.manifest_path.as_std_path() == manifest)
+    {
+        return Use::Used;
+    }
+    if same.is_empty() {
+        return Use::Absent;
+    }
+    let source = |package: &cargo_metadata::Package| match &package.source {
+        Some(source) if source.is_crates_io() => "crates.io".to_owned(),
+        Some(source) => source.repr.clone(),
+        None => package.manifest_path.to_string(),
+    };
+    Use::Bypassed(
+        same.into_iter()
+            .map(|package| (package.version.to_string(), source(package)))
+            .collect(),
+    )
+}
+
+/// Proves that every tree is what the graph builds; cargo itself only warns.
+pub fn assert_overrides_used(metadata: &Metadata, trees: &[Tree]) -> Result<()> {
+    for tree in trees {
+        let Tree {
+            package,
+            version,
+            path,
+        } = tree;
+        match usage(metadata, tree) {
+            Use::Used => {}
+            Use::Absent => {
+                return Err(Failure::input(format!(
+                    "the override of {package} is not used: no package depends on it"
+                ))
+                .into());
+            }
+            Use::Bypassed(found) => {
+                let found = found
+                    .into_iter()
+                    .map(|(version, source)| format!("{version} from {source}"));
+                return Err(Failure::input(format!(
+                    "the override of {package} is not used: the graph has {package} {}, and the tree at {} is {version}",
+                    found.collect::<Vec<_>>().join(" and "),
+                    path.display()
+                ))
+                .into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The overrides as values of cargo's `--config`, for a build that leaves the manifest alone.
+pub fn overrides(trees: &[Tree]) -> Vec<String> {
+    let path =
+        |tree: &Tree| toml_edit::Value::from(tree.path.to_string_lossy().as_ref()).to_string();
+    trees
+        .iter()
+        .map(|tree| {
+            format!(
+                "patch.crates-io.{}.path={}",
+                tree.package,
+                path(tree).trim()
+            )
+        })
+        .collect()
+}
+
+/// Appends the stanza, with the file's own line ends.
+fn join(original: &str, stanza: &Stanza) -> String {
+    let entries = stanza
+        .overrides
+        .iter()
+        .map(|(package, path)| (package, Table::from_iter([("path", path)])));
+    let mut crates_io = Table::from_iter(entries);
+    crates_io.set_implicit(true);
+    let mut patch = Table::from_iter([("crates-io", crates_io)]);
+    patch.set_implicit(true);
+    let tables = DocumentMut::from(Table::from_iter([("patch", patch)])).to_string();
+    let names = stanza.names.join(", ");
+    let block = format!(
+        "\n{BEGIN}Plonky3 {} with {names}\n{NOTICE}\n{}\n{END}\n",
+        stanza.base,
+        tables.trim()
+    );
+    let block = if original.contains("\r\n") {
+        block.replace('\n', "\r\n")
+    } else {
+        block
+    };
+    format!("{original}{block}")
+}
+
+/// Takes a manifest apart into the text around the stanza and the stanza.
+fn split(text: &str) -> Result<(String, Option<Stanza>), &'static str> {
+    let mut at = 0;
+    let mut begin = None;
+    let mut end = None;
+    for line in text.split_inclusive('\n') {
+        if line.starts_with(BEGIN) {
+            if begin.replace(at).is_some() {
+                return Err("two p3-patches blocks");
+            }
+        } else if line.trim_end() == END && end.replace(at + line.len()).is_some() {
+            return Err("two ends of a p3-patches block");
+        }
+        at += line.len();
+    }
+    let (begin, end) = match (begin, end) {
+        (None, None) => return Ok((text.to_owned(), None)),
+        (Some(begin), Some(end)) if begin < end => (begin, end),
+        _ => return Err("the p3-patches block has lost its first or its last line"),
+    };
+    let block = &text[begin..end];
+    let (base, names) = (block.lines().next())
+        .and_then(|line| line.strip_prefix(BEGIN)?.strip_prefix("Plonky3 "))
+        .and_then(|rest| rest.split_once(" with "))
+        .ok_or("the first line of the p3-patches block has been changed")?;
+    let document: DocumentMut = block
+        .parse()
+        .map_err(|_| "the p3-patches block does not parse")?;
+    let overrides = document["patch"]["crates-io"]
+        .as_table_like()
+        .ok_or("the p3-patches block patches nothing")?;
+    let overrides = overrides
+        .iter()
+        .map(|(package, item)| Some((package.to_owned(), item.get("path")?.as_str()?.to_owned())))
+        .collect::<Option<_>>()
+        .ok_or("an entry of the p3-patches block has no path")?;
+    let stanza = Stanza {
+        base: base.to_owned(),
+        names: names.split(", ").map(str::to_owned).collect(),
+        overrides,
+    };
+
+    // The block brought one line break before itself: an empty line, or the end of an unterminated line.
+    let before = text[..begin].strip_suffix('\n').unwrap_or(&text[..begin]);
+    let before = before.strip_suffix('\r').unwrap_or(before);
+    Ok((format!("{before}{}", &text[end..]), Some(stanza)))
+}
+
+fn read_toml(path: &Path) -> Result<String> {
+    let bytes =
+        fs::read(path).map_err(|error| refuse(path, &format!("cannot be read: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| refuse(path, "not UTF-8 text"))?;
+    parse(path, &text)?;
+    Ok(text)
+}
+
+fn parse(path: &Path, text: &str) -> Result<DocumentMut> {
+    text.parse().map_err(|error: toml_edit::TomlError| {
+        let line = error
+            .span()
+            .map_or(1, |span| text[..span.start].lines().count().max(1));
+        Failure::input(format!(
+            "{}:{line}: {}",
+            path.display(),
+            error.message().lines().next().unwrap_or_default()
+        ))
+        .hint("the manifest is not valid TOML")
+        .into()
+    })
+}
+
+fn refuse(path: &Path, what: &str) -> Failure {
+    Failure::input(format!("{}: {what}", path.display()))
+}

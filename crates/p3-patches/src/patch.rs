@@ -1,0 +1,568 @@
+//! A patch file: a header that says why the change exists and where it goes, then a git diff in upstream's paths.
+//!
+//! The format is documented for authors in `patches/README.md`; this module is its other half and refuses whatever
+//! that text does not allow. diffy parses the hunks. Placing them is done here, because an offset has to be
+//! reported, an ambiguous one refused, and a mismatch shown line by line, none of which diffy's `apply` gives.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use diffy::Line;
+
+use crate::error::Failure;
+use crate::project::Project;
+use crate::source::{Package, sha256};
+
+/// The line between the header and the diff, as `git format-patch` writes it.
+const SEPARATOR: &str = "\n---\n";
+
+/// The last lines of every patch file. A diff cut off between two hunks still parses; without this it is truncated.
+pub const END: &str = "-- \np3-patches\n";
+
+/// One optimization for one base.
+#[derive(Clone, Debug)]
+pub struct Patch {
+    pub name: String,
+    /// Where the patch is, as shown to the user.
+    pub shown: String,
+    pub header: Header,
+    pub files: Vec<FilePatch>,
+    pub sha256: String,
+    /// The text up to and including the separator, kept as written for `refresh`.
+    pub preamble: String,
+    /// The text from the first `diff --git` up to [`END`].
+    pub diff: String,
+}
+
+/// The fields at the top of a patch file.
+#[derive(Clone, Debug, Default)]
+pub struct Header {
+    /// Title of the upstream commit.
+    pub title: String,
+    /// The crates.io packages whose files the diff touches.
+    pub packages: Vec<String>,
+    /// The Plonky3 releases that this text applies to.
+    pub bases: Vec<String>,
+    pub needs: Vec<String>,
+    /// The upstream pull request, or `not yet`.
+    pub forwarded: String,
+    /// The release that contains the change, or `no`.
+    pub applied_upstream: String,
+    /// Why the change exists; becomes the body of the commit.
+    pub body: String,
+}
+
+/// What a diff does to one file.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Change {
+    Create,
+    Modify,
+    Delete,
+}
+
+/// The diff of one file.
+#[derive(Clone, Debug)]
+pub struct FilePatch {
+    /// The file in upstream's repository, with `/` between its parts.
+    pub path: String,
+    pub change: Change,
+    /// One section of the diff; parsed when it was loaded, so it parses again.
+    text: String,
+}
+
+/// Which way a patch is applied.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Direction {
+    Forward,
+    Reverse,
+}
+
+/// Why a hunk has no place in a file.
+#[derive(Debug, Eq, PartialEq)]
+enum Misfit {
+    /// The file and the hunk part ways at this line (1-based).
+    Differs {
+        hunk: usize,
+        line: usize,
+        expected: String,
+        found: Option<String>,
+    },
+    /// The hunk is not where its header says, and fits these lines (1-based) equally well.
+    Ambiguous { hunk: usize, lines: Vec<usize> },
+}
+
+impl Patch {
+    /// Reads `patches/BASE/NAME.patch`.
+    pub fn load(project: &Project, base: &str, name: &str) -> Result<Self> {
+        let path = Self::path(project, base, name);
+        let shown = project.relative(&path).to_string();
+        if !path.is_file() {
+            return Err(Failure::input(format!("{shown}: no such patch"))
+                .hint(format!("`{name}` has not been ported to Plonky3 {base}"))
+                .into());
+        }
+        let bytes = fs::read(&path).with_context(|| format!("cannot read {shown}"))?;
+        let text = str::from_utf8(&bytes)
+            .map_err(|_| Failure::input(format!("{shown}: not UTF-8 text")))?;
+        Self::parse(name, &shown, text)
+    }
+
+    /// Where the patch `name` for `base` is kept.
+    pub fn path(project: &Project, base: &str, name: &str) -> PathBuf {
+        project
+            .patches_dir()
+            .join(base)
+            .join(format!("{name}.patch"))
+    }
+
+    fn parse(name: &str, shown: &str, text: &str) -> Result<Self> {
+        let refuse = |line: usize, what: &str| Failure::input(format!("{shown}:{line}: {what}"));
+        if text.contains('\r') && text.contains("\r\n---\r\n") {
+            return Err(refuse(1, "CRLF line ends; a patch has LF")
+                .hint("set core.autocrlf to false")
+                .into());
+        }
+        let Some((header, diff)) = text.split_once(SEPARATOR) else {
+            return Err(refuse(
+                text.lines().count(),
+                "no `---` line between the header and the diff",
+            )
+            .hint("the file is truncated, or no patch; patches/README.md has the format")
+            .into());
+        };
+        let preamble = &text[..header.len() + SEPARATOR.len()];
+        let header = parse_header(header).map_err(|(line, what)| {
+            refuse(line, &what).hint("patches/README.md lists the fields of the header")
+        })?;
+        let Some(diff) = diff.strip_suffix(END) else {
+            return Err(refuse(
+                text.lines().count(),
+                "truncated: the last two lines are not `-- ` and `p3-patches`",
+            )
+            .hint("restore the file from git, or write it again with `refresh`")
+            .into());
+        };
+        let files = parse_diff(diff)
+            .map_err(|(line, what)| refuse(preamble.lines().count() + line, &what))?;
+        Ok(Self {
+            name: name.to_owned(),
+            shown: shown.to_owned(),
+            header,
+            files,
+            sha256: sha256(text.as_bytes()),
+            preamble: preamble.to_owned(),
+            diff: diff.to_owned(),
+        })
+    }
+
+    /// Applies the patch to `packages`, exactly or not at all, and returns a note for each hunk that was found
+    /// at an offset from the line it names.
+    pub fn apply(&self, packages: &mut [Package], direction: Direction) -> Result<Vec<String>> {
+        let mut notes = Vec::new();
+        for file in &self.files {
+            let (package, path) = self.owner(file, packages)?;
+            let name = &file.path;
+            let refuse = |what: String| {
+                Failure::input(format!(
+                    "{}: does not apply to {} {}: {what}",
+                    self.shown, package.name, package.version
+                ))
+                .hint(
+                    "port the patch with `edit` and `refresh`, or pick the base it was written for",
+                )
+            };
+            let before = package.files.get(path);
+            let creates = match direction {
+                Direction::Forward => Change::Create,
+                Direction::Reverse => Change::Delete,
+            };
+            if (file.change == creates) == before.is_some() {
+                let state = if before.is_some() {
+                    "exists already"
+                } else {
+                    "does not exist"
+                };
+                return Err(refuse(format!("{name} {state}")).into());
+            }
+            let before = str::from_utf8(before.map_or(&[][..], Vec::as_slice))
+                .map_err(|_| refuse(format!("{name} is not UTF-8 text")))?;
+            let (after, offsets) = file
+                .place(before, direction)
+                .map_err(|misfit| refuse(misfit.describe(name)))?;
+            notes.extend(offsets.into_iter().map(|(hunk, offset)| {
+                format!(
+                    "{}: {name}: hunk {hunk} applies at an offset of {offset:+} lines",
+                    self.shown
+                )
+            }));
+            let removes = file.change != Change::Modify && file.change != creates;
+            if removes && after.is_empty() {
+                package.files.remove(path);
+            } else if removes {
+                return Err(refuse(format!("{name} has more lines than the patch deletes")).into());
+            } else {
+                package.files.insert(path.to_owned(), after.into_bytes());
+            }
+        }
+        Ok(notes)
+    }
+
+    /// The package that `file` belongs to, among those that the header names, and the file's path inside it.
+    fn owner<'p, 'f>(
+        &self,
+        file: &'f FilePatch,
+        packages: &'p mut [Package],
+    ) -> Result<(&'p mut Package, &'f str)> {
+        let named = packages
+            .iter_mut()
+            .filter(|package| self.header.packages.contains(&package.name));
+        let mut folders = Vec::new();
+        for package in named {
+            if let Some(path) = package.inside(&file.path) {
+                return Ok((package, path));
+            }
+            folders.push(format!("{}/", package.folder));
+        }
+        Err(Failure::input(format!(
+            "{}: {} is in none of the packages that the header names ({})",
+            self.shown,
+            file.path,
+            folders.join(", ")
+        ))
+        .hint("add the package to the field `Packages:`")
+        .into())
+    }
+}
+
+impl FilePatch {
+    /// The file's text once the patch is applied, and the offset of each hunk that has one.
+    fn place(
+        &self,
+        before: &str,
+        direction: Direction,
+    ) -> Result<(String, Vec<(usize, isize)>), Misfit> {
+        let patch = diffy::Patch::from_str(&self.text).expect("parsed when the patch was loaded");
+        match direction {
+            Direction::Forward => place(before, &patch),
+            Direction::Reverse => place(before, &patch.reverse()),
+        }
+    }
+
+    /// The whole text of a file that the patch adds.
+    pub fn created(&self) -> Option<String> {
+        (self.change == Change::Create).then(|| {
+            let (text, _) = self
+                .place("", Direction::Forward)
+                .expect("a new file's hunk fits an empty file");
+            text
+        })
+    }
+}
+
+impl Misfit {
+    /// The first line says where; the next two show what is there.
+    fn describe(&self, path: &str) -> String {
+        match self {
+            Self::Differs {
+                hunk,
+                line,
+                expected,
+                found,
+            } => {
+                let found = found
+                    .as_ref()
+                    .map_or("the end of the file".to_owned(), |found| {
+                        format!("{found:?}")
+                    });
+                format!(
+                    "{path}: hunk {hunk} differs at line {line}\n  expected: {expected:?}\n  found:    {found}"
+                )
+            }
+            Self::Ambiguous { hunk, lines } => {
+                let lines = lines
+                    .iter()
+                    .map(usize::to_string)
+                    .collect::<Vec<_>>()
+                    .join(", ");
+                format!(
+                    "{path}: hunk {hunk} is not where it says and fits equally well at lines {lines}"
+                )
+            }
+        }
+    }
+}
+
+/// Puts every hunk where its context stands: at the line it names shifted as the hunk before it was, else at the
+/// only other place after that hunk where every line matches.
+fn place(
+    before: &str,
+    patch: &diffy::Patch<'_, str>,
+) -> Result<(String, Vec<(usize, isize)>), Misfit> {
+    let lines = before.split_inclusive('\n').collect::<Vec<_>>();
+    let mut after = String::with_capacity(before.len());
+    let mut offsets = Vec::new();
+    let mut taken = 0;
+    let mut drift = 0;
+    for (hunk, number) in patch.hunks().iter().zip(1..) {
+        let old = (hunk.lines().iter())
+            .filter_map(|line| match line {
+                Line::Context(text) | Line::Delete(text) => Some(*text),
+                Line::Insert(_) => None,
+            })
+            .collect::<Vec<_>>();
+        // An empty range names the line before it.
+        let stated =
+            hunk.old_range().start() - usize::from(!old.is_empty() && hunk.old_range().start() > 0);
+        let expected = stated.saturating_add_signed(drift);
+        let fits =
+            |at: usize| at >= taken && lines.get(at..).is_some_and(|rest| rest.starts_with(&old));
+        let at = if fits(expected) {
+            expected
+        } else {
+            // Without a line of context, a hunk fits everywhere and says nothing.
+            let places = (taken..lines.len())
+                .filter(|at| !old.is_empty() && fits(*at))
+                .collect::<Vec<_>>();
+            match places[..] {
+                [at] => at,
+                [] => {
+                    let same = old
+                        .iter()
+                        .zip(lines.iter().skip(expected))
+                        .take_while(|(old, line)| old == line);
+                    let same = same.count();
+                    return Err(Misfit::Differs {
+                        hunk: number,
+                        line: expected + same + 1,
+                        expected: old.get(same).copied().unwrap_or_default().to_owned(),
+                        found: lines.get(expected + same).map(|line| (*line).to_owned()),
+                    });
+                }
+                _ => {
+                    let lines = places.into_iter().map(|at| at + 1).collect();
+                    return Err(Misfit::Ambiguous {
+                        hunk: number,
+                        lines,
+                    });
+                }
+            }
+        };
+        drift = at as isize - stated as isize;
+        if drift != 0 {
+            offsets.push((number, drift));
+        }
+        after.extend(lines[taken..at].iter().copied());
+        after.extend(hunk.lines().iter().filter_map(|line| match line {
+            Line::Context(text) | Line::Insert(text) => Some(*text),
+            Line::Delete(_) => None,
+        }));
+        taken = at + old.len();
+    }
+    after.extend(lines[taken..].iter().copied());
+    Ok((after, offsets))
+}
+
+/// Parses `Field: value` lines, an empty line, and the body; an error carries the line's number.
+fn parse_header(text: &str) -> Result<Header, (usize, String)> {
+    let (fields, body) = text.split_once("\n\n").unwrap_or((text, ""));
+    let list = |value: &str| {
+        value
+            .split(',')
+            .map(|item| item.trim().to_owned())
+            .filter(|item| !item.is_empty())
+            .collect()
+    };
+    let mut header = Header {
+        body: body.trim().to_owned(),
+        ..Header::default()
+    };
+    let mut seen = Vec::new();
+    for (line, number) in fields.lines().zip(1..) {
+        let Some((field, value)) = line.split_once(':') else {
+            return Err((number, format!("expected `Field: value`, found `{line}`")));
+        };
+        if seen.contains(&field) {
+            return Err((number, format!("the field `{field}:` stands here twice")));
+        }
+        seen.push(field);
+        let value = value.trim();
+        match field {
+            "Title" => header.title = value.to_owned(),
+            "Packages" => header.packages = list(value),
+            "Bases" => header.bases = list(value),
+            "Needs" => header.needs = list(value),
+            "Forwarded" => header.forwarded = value.to_owned(),
+            "Applied-Upstream" => header.applied_upstream = value.to_owned(),
+            _ => return Err((number, format!("unknown field `{field}:`"))),
+        }
+        if value.is_empty() {
+            return Err((number, format!("the field `{field}:` is empty")));
+        }
+    }
+    let required = [
+        "Title",
+        "Packages",
+        "Bases",
+        "Forwarded",
+        "Applied-Upstream",
+    ];
+    if let Some(missing) = required.into_iter().find(|field| !seen.contains(field)) {
+        return Err((
+            fields.lines().count(),
+            format!("the field `{missing}:` is missing"),
+        ));
+    }
+    if header.body.is_empty() {
+        return Err((
+            fields.lines().count() + 1,
+            "the paragraphs that say why are missing".to_owned(),
+        ));
+    }
+    Ok(header)
+}
+
+/// Splits a diff at its `diff --git` lines and parses each part; an error carries the line's number in `diff`.
+fn parse_diff(diff: &str) -> Result<Vec<FilePatch>, (usize, String)> {
+    let mut sections: Vec<(usize, String)> = Vec::new();
+    for (line, number) in diff.split_inclusive('\n').zip(1..) {
+        if line.starts_with("diff --git ") {
+            sections.push((number, String::new()));
+        }
+        match sections.last_mut() {
+            Some((_, section)) => section.push_str(line),
+            None => return Err((number, format!("expected `diff --git`, found {line:?}"))),
+        }
+    }
+    let mut files: Vec<FilePatch> = Vec::new();
+    for (start, text) in sections {
+        let file = parse_section(text).map_err(|(line, what)| (start + line, what))?;
+        if files.iter().any(|other| other.path == file.path) {
+            return Err((start, format!("{} is patched twice", file.path)));
+        }
+        files.push(file);
+    }
+    Ok(files)
+}
+
+/// Parses the diff of one file; an error carries the line's number, counted from 0.
+fn parse_section(text: String) -> Result<FilePatch, (usize, String)> {
+    let mut change = Change::Modify;
+    let mut header_lines = 0;
+    for line in text.lines().take_while(|line| !line.starts_with("@@ ")) {
+        let mode = |mode: &str| match mode {
+            "100644" => Ok(()),
+            "120000" => Err((
+                header_lines,
+                "a link; a patch holds plain files only".to_owned(),
+            )),
+            _ => Err((
+                header_lines,
+                format!("file mode {mode}; a patch holds plain files of mode 100644 only"),
+            )),
+        };
+        if let Some(new) = line.strip_prefix("new file mode ") {
+            mode(new)?;
+            change = Change::Create;
+        } else if let Some(old) = line.strip_prefix("deleted file mode ") {
+            mode(old)?;
+            change = Change::Delete;
+        } else if let Some(ids) = line.strip_prefix("index ") {
+            ids.split_once(' ').map_or(Ok(()), |(_, kept)| mode(kept))?;
+        } else if !["diff --git ", "--- ", "+++ "]
+            .iter()
+            .any(|known| line.starts_with(known))
+        {
+            let what = "a patch has no renames, mode changes or binary files";
+            return Err((header_lines, format!("unexpected `{line}`: {what}")));
+        }
+        header_lines += 1;
+    }
+
+    let patch = diffy::Patch::from_str(&text).map_err(|error| (0, error.to_string()))?;
+    if patch.hunks().is_empty() {
+        return Err((header_lines, "no hunks".to_owned()));
+    }
+    let side = |name: Option<&str>, prefix: &str, absent: bool| match name {
+        Some("/dev/null") if absent => Ok(None),
+        Some(name) if !absent => name
+            .strip_prefix(prefix)
+            .map(|path| Some(path.to_owned()))
+            .ok_or_else(|| {
+                (
+                    0,
+                    format!("{name:?}: expected a path that begins with `{prefix}`"),
+                )
+            }),
+        name => Err((
+            0,
+            format!("{name:?} does not go with a file that is {change:?}d"),
+        )),
+    };
+    let old = side(patch.original(), "a/", change == Change::Create)?;
+    let new = side(patch.modified(), "b/", change == Change::Delete)?;
+    let path = match (old, new) {
+        (Some(old), Some(new)) if old != new => {
+            return Err((0, format!("a rename of {old:?} to {new:?}")));
+        }
+        (old, new) => old.or(new).expect("one side at least has a path"),
+    };
+    check_path(&path).map_err(|what| (0, format!("{path:?}: {what}")))?;
+
+    // diffy leaves out what follows the last hunk; nothing may.
+    let hunk_lines = patch
+        .hunks()
+        .iter()
+        .map(|hunk| 1 + hunk.lines().len())
+        .sum::<usize>();
+    let marks = text.lines().filter(|line| line.starts_with('\\')).count();
+    let parsed = header_lines + hunk_lines + marks;
+    if let Some(rest) = text.lines().nth(parsed) {
+        return Err((
+            parsed,
+            format!("expected a hunk or `diff --git`, found {rest:?}"),
+        ));
+    }
+    Ok(FilePatch { path, change, text })
+}
+
+/// Refuses a path that could leave the tree on any platform, and manifests.
+fn check_path(path: &str) -> Result<(), &'static str> {
+    let leaves = path.split('/').any(|part| {
+        matches!(part, "" | "." | "..")
+            || part.contains(['\\', ':'])
+            || part.contains(char::is_control)
+    });
+    if leaves {
+        return Err("the path leaves the tree");
+    }
+    let file = path.rsplit('/').next().unwrap_or(path);
+    if file.starts_with("Cargo.") {
+        return Err(
+            "manifests are never patched: the registry normalises them, and a new dependency is refused",
+        );
+    }
+    // `.cargo_vcs_info.json`, the stamp, `.git`: not upstream's, and read by tools.
+    if path.split('/').any(|part| part.starts_with('.')) {
+        return Err("hidden files are not patched");
+    }
+    Ok(())
+}
+
+/// The text that `git am` takes: `preamble`'s title and body as a mail from `author`.
+///
+/// The date is fixed, so that the same patch gives the same text.
+pub fn mail(patch: &Patch, author: &str) -> String {
+    let Header { title, body, .. } = &patch.header;
+    let mut text =
+        String::from("From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001\n");
+    write!(
+        text,
+        "From: {author}\nDate: Thu, 1 Jan 1970 00:00:00 +0000\nSubject: [PATCH] {title}\nMIME-Version: 1.0\n\
+         Content-Type: text/plain; charset=UTF-8\nContent-Transfer-Encoding: 8bit\n\n{body}\n---\n\n{}{END}",
+        patch.diff
+    )
+    .expect("writing to a string");
+    text
+}

@@ -1,0 +1,199 @@
+//! `patches/series`: which patches exist and the order in which they are applied.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use anyhow::{Context, Result};
+use cargo_metadata::semver::Version;
+
+use crate::error::Failure;
+use crate::project::Project;
+
+/// The list of patches, in order of application.
+pub struct Series {
+    pub entries: Vec<Entry>,
+    /// The Plonky3 releases with a folder under `patches/`, oldest first.
+    pub bases: Vec<Version>,
+}
+
+/// One line of the series.
+pub struct Entry {
+    pub name: String,
+    /// Patches that this one stacks on; each stands further up.
+    pub needs: Vec<String>,
+}
+
+impl Series {
+    pub fn load(project: &Project) -> Result<Self> {
+        let dir = project.patches_dir();
+        let path = dir.join("series");
+        let text =
+            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let entries = parse(&text).map_err(|(line, what)| {
+            Failure::input(format!("{}:{line}: {what}", project.relative(&path)))
+        })?;
+
+        let mut bases = Vec::new();
+        for entry in fs::read_dir(&dir).with_context(|| format!("cannot read {}", dir.display()))? {
+            let name = entry
+                .with_context(|| format!("cannot read {}", dir.display()))?
+                .file_name();
+            bases.extend(name.to_str().and_then(|name| Version::parse(name).ok()));
+        }
+        bases.sort();
+        Ok(Self { entries, bases })
+    }
+
+    /// `base` if patches exist for it; without one, the newest release that has any.
+    pub fn base(&self, base: Option<&str>) -> Result<String> {
+        let known = self
+            .bases
+            .iter()
+            .map(Version::to_string)
+            .collect::<Vec<_>>();
+        let Some(newest) = known.last() else {
+            return Err(Failure::input("patches/: no folder of a Plonky3 release").into());
+        };
+        match base {
+            None => Ok(newest.clone()),
+            Some(base) if known.iter().any(|known| known == base) => Ok(base.to_owned()),
+            Some(base) => Err(Failure::input(format!("no patches for Plonky3 {base}"))
+                .hint(format!("bases that exist: {}", known.join(", ")))
+                .into()),
+        }
+    }
+
+    /// The patches to apply for `names`: these and what they need, in series order. No names select nothing.
+    pub fn select(&self, names: &[String]) -> Result<Vec<String>> {
+        let mut wanted = BTreeSet::new();
+        for name in names {
+            wanted.insert(self.entry(name)?.name.as_str());
+        }
+        // What an entry needs stands further up, so one walk from the bottom reaches everything.
+        for entry in self.entries.iter().rev() {
+            if wanted.contains(entry.name.as_str()) {
+                wanted.extend(entry.needs.iter().map(String::as_str));
+            }
+        }
+        Ok(self
+            .names()
+            .filter(|name| wanted.contains(name))
+            .map(str::to_owned)
+            .collect())
+    }
+
+    /// Every name, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.name.as_str())
+    }
+
+    /// The entry called `name`; an unknown name is refused with the nearest known one.
+    pub fn entry(&self, name: &str) -> Result<&Entry> {
+        if let Some(entry) = self.entries.iter().find(|entry| entry.name == name) {
+            return Ok(entry);
+        }
+        let nearest = self
+            .names()
+            .map(|known| (strsim::normalized_damerau_levenshtein(name, known), known))
+            .filter(|(likeness, _)| *likeness > 0.4)
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        let hint = match nearest {
+            Some((_, nearest)) => format!("did you mean `{nearest}`?"),
+            None => format!(
+                "known names: {}",
+                self.names().collect::<Vec<_>>().join(", ")
+            ),
+        };
+        Err(Failure::input(format!("no patch is named `{name}`"))
+            .hint(hint)
+            .into())
+    }
+}
+
+/// Parses the list; an error carries the line's number.
+fn parse(text: &str) -> Result<Vec<Entry>, (usize, String)> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        let (name, needs) = match line.split_once(char::is_whitespace) {
+            None => (line, Vec::new()),
+            Some((name, rest)) => {
+                let needs = rest.trim().strip_prefix("needs:").ok_or_else(|| {
+                    (
+                        number,
+                        format!("expected `NAME` or `NAME needs: OTHER..`, found `{line}`"),
+                    )
+                })?;
+                (name, needs.split_whitespace().map(str::to_owned).collect())
+            }
+        };
+        // A name becomes a file name, a crate and a bench.
+        if !name
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        {
+            return Err((
+                number,
+                format!("`{name}`: a name consists of a-z, 0-9 and `-`"),
+            ));
+        }
+        if entries.iter().any(|entry| entry.name == name) {
+            return Err((number, format!("`{name}` is listed twice")));
+        }
+        if let Some(missing) = needs
+            .iter()
+            .find(|need| entries.iter().all(|entry| entry.name != **need))
+        {
+            return Err((
+                number,
+                format!("`{name}` needs `{missing}`, which is not listed above it"),
+            ));
+        }
+        entries.push(Entry {
+            name: name.to_owned(),
+            needs,
+        });
+    }
+    Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(text: &str) -> Series {
+        Series {
+            entries: parse(text).unwrap_or_else(|e| panic!("{e:?}")),
+            bases: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_selection_takes_what_it_needs_in_series_order() {
+        let series = series("# order matters\na\nb needs: a\nc # alone\nd needs: b c\n");
+        let select = |name: &str| series.select(&[name.to_owned()]).unwrap();
+        assert_eq!(select("b"), ["a", "b"]);
+        assert_eq!(select("c"), ["c"]);
+        assert_eq!(select("d"), ["a", "b", "c", "d"]);
+        assert!(series.select(&[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_bad_line_is_named() {
+        for (text, line) in [
+            ("a\na\n", 2),
+            ("a needs: b\nb\n", 1),
+            ("\n../a\n", 2),
+            ("a b\n", 1),
+        ] {
+            assert_eq!(
+                parse(text).err().map(|(line, _)| line),
+                Some(line),
+                "{text:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Baseline sources: the registry's tarballs, found in cargo's cache and checked against a lock file.
+//!
+//! The tool itself has no network access; what is not cached, cargo fetches.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use flate2::read::GzDecoder;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::error::Failure;
+use crate::interrupt;
+use crate::project::Project;
+
+/// A published package, unpacked in memory.
+#[derive(Clone, Debug)]
+pub struct Package {
+    pub name: String,
+    pub version: String,
+    /// The package's folder in upstream's repository.
+    pub folder: String,
+    /// The tarball's SHA-256, as lock files spell it.
+    pub checksum: String,
+    /// Contents by path inside the package, with `/` between its parts.
+    pub files: BTreeMap<String, Vec<u8>>,
+}
+
+impl Package {
+    /// The part of an upstream path that lies inside this package.
+    pub fn inside<'p>(&self, path: &'p str) -> Option<&'p str> {
+        path.strip_prefix(&self.folder)?.strip_prefix('/')
+    }
+}
+
+/// What cargo's packager notes about where a package comes from.
+#[derive(Deserialize)]
+struct VcsInfo {
+    path_in_vcs: String,
+}
+
+#[derive(Deserialize)]
+struct Lock {
+    #[serde(default)]
+    package: Vec<Locked>,
+}
+
+#[derive(Deserialize)]
+struct Locked {
+    name: String,
+    version: String,
+    checksum: Option<String>,
+}
+
+/// The package as published, from cargo's cache if it is there, with its checksum verified.
+pub fn package(project: &Project, name: &str, version: &str) -> Result<Package> {
+    let file = format!("{name}-{version}.crate");
+    let cached = || -> Result<Option<PathBuf>> {
+        Ok(caches()?
+            .into_iter()
+            .map(|dir| dir.join(&file))
+            .find(|path| path.is_file()))
+    };
+    let known = locked_checksum(&project.root.join("Cargo.lock"), name, version)?;
+    let (path, expected) = match (cached()?, known) {
+        (Some(path), Some(checksum)) => (path, checksum),
+        _ => {
+            let checksum = fetch(name, version)?;
+            let path = cached()?.ok_or_else(|| {
+                Failure::environment(format!("cargo fetched {name} {version}, but {file} is not in its cache"))
+                    .hint("a `[source]` replacement in cargo's configuration keeps sources elsewhere; run without it")
+            })?;
+            (path, checksum)
+        }
+    };
+    let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let found = sha256(&bytes);
+    if found != expected {
+        return Err(Failure::input(format!(
+            "{}: wrong checksum\n  expected: {expected}\n  found:    {found}",
+            path.display()
+        ))
+        .hint("delete that file; cargo will fetch it again")
+        .into());
+    }
+    unpack(name, version, found, &bytes).with_context(|| path.display().to_string())
+}
+
+/// SHA-256 in lower-case hex.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// A `cargo` command; under `cargo run` it is the same cargo.
+pub fn cargo() -> Command {
+    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// The folders in which cargo keeps tarballs, one per registry.
+fn caches() -> Result<Vec<PathBuf>> {
+    let home = env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(env::home_dir()?.join(".cargo")))
+        .ok_or_else(|| Failure::environment("neither CARGO_HOME nor a home folder is set"))?;
+    let Ok(entries) = fs::read_dir(home.join("registry/cache")) else {
+        return Ok(Vec::new());
+    };
+    let mut dirs = entries
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<Vec<_>>>()?;
+    dirs.sort();
+    Ok(dirs)
+}
+
+/// The checksum that a lock file holds for a package, if it holds one.
+fn locked_checksum(lock: &Path, name: &str, version: &str) -> Result<Option<String>> {
+    let Ok(text) = fs::read_to_string(lock) else {
+        return Ok(None);
+    };
+    let lock: Lock =
+        toml::from_str(&text).with_context(|| format!("cannot parse {}", lock.display()))?;
+    let package = lock
+        .package
+        .into_iter()
+        .find(|package| package.name == name && package.version == version);
+    Ok(package.and_then(|package| package.checksum))
+}
+
+/// Has cargo put the package into its cache, from the network only if it must, and returns the checksum that the
+/// registry's index states.
+fn fetch(name: &str, version: &str) -> Result<String> {
+    let dir = tempfile::tempdir().context("cannot create a temporary folder")?;
+    let manifest = format!(
+        "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n\
+         [workspace]\n\n[dependencies]\n{name} = \"={version}\"\n"
+    );
+    fs::create_dir(dir.path().join("src"))?;
+    fs::write(dir.path().join("src/lib.rs"), "")?;
+    fs::write(dir.path().join("Cargo.toml"), manifest)?;
+    let fetch = |offline: &[&str]| {
+        interrupt::output(cargo().arg("fetch").args(offline).current_dir(dir.path()))
+    };
+    if !fetch(&["--offline"])?.status.success() {
+        let online = fetch(&[])?;
+        if !online.status.success() {
+            let stderr = String::from_utf8_lossy(&online.stderr);
+            return Err(Failure::environment(format!(
+                "{name} {version} is not in cargo's cache and cannot be fetched: {}",
+                cargo_error(&stderr)
+            ))
+            .hint("connect to the registry once, or run `cargo fetch` where it can be reached")
+            .into());
+        }
+    }
+    locked_checksum(&dir.path().join("Cargo.lock"), name, version)?.ok_or_else(|| {
+        Failure::environment(format!(
+            "cargo resolved {name} {version} without a checksum"
+        ))
+        .into()
+    })
+}
+
+/// Cargo's account of a failure as one line: its `error:` and the last cause.
+pub fn cargo_error(stderr: &str) -> String {
+    let lines = stderr
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect::<Vec<_>>();
+    let error = lines.iter().find_map(|line| line.strip_prefix("error: "));
+    let cause = lines
+        .iter()
+        .rposition(|line| *line == "Caused by:")
+        .and_then(|at| lines.get(at + 1));
+    match (error, cause) {
+        (Some(error), Some(cause)) => format!("{error}: {cause}"),
+        (Some(error), None) => error.to_owned(),
+        _ => lines
+            .last()
+            .map_or("no message from cargo".to_owned(), |line| {
+                (*line).to_owned()
+            }),
+    }
+}
+
+/// Reads a tarball into memory; whatever is no plain file inside `NAME-VERSION/` is refused.
+fn unpack(name: &str, version: &str, checksum: String, bytes: &[u8]) -> Result<Package> {
+    let top = format!("{name}-{version}");
+    let mut files = BTreeMap::new();
+    for entry in tar::Archive::new(GzDecoder::new(bytes)).entries()? {
+        let mut entry = entry?;
+        let path = entry.path()?.into_owned();
+        let refuse = |what: &str| Failure::input(format!("{}: {what}", path.display()));
+        if !entry.header().entry_type().is_file() {
+            return Err(refuse("neither file nor folder; a tarball holds plain files only").into());
+        }
+        let parts = (path
+            .strip_prefix(&top)
+            .map_err(|_| refuse("lies outside the package"))?
+            .components())
+        .map(|part| match part {
+            Component::Normal(part) => part.to_str().ok_or_else(|| refuse("not a UTF-8 path")),
+            _ => Err(refuse("leaves the package")),
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+        let mut contents = Vec::new();
+        entry.read_to_end(&mut contents)?;
+        files.insert(parts.join("/"), contents);
+    }
+    let vcs = files
+        .get(".cargo_vcs_info.json")
+        .context("no .cargo_vcs_info.json, so its upstream folder is unknown")?;
+    let VcsInfo {
+        path_in_vcs: folder,
+    } = serde_json::from_slice(vcs).context(".cargo_vcs_info.json")?;
+    Ok(Package {
+        name: name.to_owned(),
+        version: version.to_owned(),
+        folder,
+        checksum,
+        files,
+    })
+}

@@ -1,0 +1,364 @@
+//! Trees: packages with patches applied, on disk, where cargo can build them.
+//!
+//! A tree's folder is named after the hash of its stamp, so a change of tarball, patches or tool gives another
+//! folder, and a tree that a manifest points at is never rewritten under it. A tree is written beside its place
+//! and renamed: whoever kills the tool at any moment, a folder with a tree's name is a whole tree.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use crate::error::Failure;
+use crate::interrupt;
+use crate::patch::{Direction, Patch};
+use crate::project::Project;
+use crate::source::{self, Package, sha256};
+
+/// The stamp's file name. Upstream has no hidden files of that name, and a patch cannot write one.
+const STAMP: &str = ".p3-stamp.json";
+
+/// What unfinished work is called; whoever holds the lock next removes it.
+const UNFINISHED: &str = ".tmp-";
+
+/// A patched package on disk.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    pub package: String,
+    pub version: String,
+    pub path: PathBuf,
+}
+
+/// What a tree is made from.
+#[derive(Serialize)]
+struct Stamp<'a> {
+    tool: &'a str,
+    package: &'a str,
+    version: &'a str,
+    checksum: &'a str,
+    patches: Vec<StampedPatch<'a>>,
+    /// The patches are applied and then taken back: the candidate of `ab --revert`.
+    reverted: bool,
+}
+
+#[derive(Serialize)]
+struct StampedPatch<'a> {
+    name: &'a str,
+    sha256: &'a str,
+}
+
+/// A tree in memory, before it is written or compared with one that was.
+pub struct Planned {
+    pub package: String,
+    pub version: String,
+    /// The tree's place below the folder of trees, with `/` between its parts.
+    pub place: String,
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+/// A folder of trees that no other run is at work in.
+pub struct Folder {
+    path: PathBuf,
+    /// Holds the lock; the system lets go of it however the process ends.
+    lock: File,
+}
+
+impl Folder {
+    /// Creates the folder if need be, locks it, and removes what killed runs have left.
+    pub fn lock(path: &Path) -> Result<Self> {
+        fs::create_dir_all(path).map_err(|error| cannot_write(path, &error))?;
+        let file = path.join(".lock");
+        let lock = File::create(&file).map_err(|error| cannot_write(&file, &error))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(Failure::environment(format!(
+                    "{}: another run is at work here",
+                    path.display()
+                ))
+                .hint("wait until it has ended")
+                .into());
+            }
+            Err(TryLockError::Error(error)) => return Err(cannot_write(&file, &error).into()),
+        }
+        let ignore = path.join(".gitignore");
+        fs::write(&ignore, "*\n").map_err(|error| cannot_write(&ignore, &error))?;
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+                delete(&entry.path())?;
+            }
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            lock,
+        })
+    }
+
+    /// Replaces `target` by a file with these contents in one step, keeping its permissions.
+    pub fn replace(&self, target: &Path, contents: &[u8]) -> Result<()> {
+        let write = || -> io::Result<()> {
+            let file = tempfile::Builder::new()
+                .prefix(UNFINISHED)
+                .tempfile_in(&self.path)?;
+            fs::write(file.path(), contents)?;
+            if let Ok(metadata) = fs::metadata(target) {
+                file.as_file().set_permissions(metadata.permissions())?;
+            }
+            file.persist(target)?;
+            Ok(())
+        };
+        write().map_err(|error| cannot_write(target, &error).into())
+    }
+
+    /// Removes every tree but these.
+    pub fn keep_only(&self, trees: &[Tree]) -> Result<()> {
+        for base in fs::read_dir(&self.path)? {
+            let base = base?.path();
+            if !base.is_dir() {
+                continue;
+            }
+            for tree in fs::read_dir(&base)? {
+                let tree = tree?.path();
+                if trees.iter().all(|kept| kept.path != tree) {
+                    delete(&tree)?;
+                }
+            }
+            if fs::read_dir(&base)?.next().is_none() {
+                fs::remove_dir(&base)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the folder with all that is in it; the lock goes last.
+    pub fn remove(self) -> Result<()> {
+        self.keep_only(&[])?;
+        fs::remove_file(self.path.join(".gitignore"))?;
+        drop(self.lock);
+        fs::remove_file(self.path.join(".lock"))?;
+        // Whatever else a user put here stays, and the folder with it.
+        match fs::remove_dir(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes a planned tree, unless an equal one is there.
+    fn write(&self, planned: &Planned) -> Result<Tree> {
+        let path = self.path.join(&planned.place);
+        let tree = Tree {
+            package: planned.package.clone(),
+            version: planned.version.clone(),
+            path,
+        };
+        if planned.equals(&tree.path)? {
+            return Ok(tree);
+        }
+        let unfinished = tempfile::Builder::new()
+            .prefix(UNFINISHED)
+            .tempdir_in(&self.path)
+            .map_err(|error| cannot_write(&self.path, &error))?;
+        for (name, contents) in &planned.files {
+            interrupt::check()?;
+            let file = unfinished.path().join("new").join(name);
+            fs::create_dir_all(file.parent().expect("a file in a folder"))
+                .and_then(|()| fs::write(&file, contents))
+                .map_err(|error| cannot_write(&file, &error))?;
+        }
+        let publish = || -> io::Result<()> {
+            fs::create_dir_all(tree.path.parent().expect("a tree in a folder"))?;
+            if tree.path.exists() {
+                // Of this name but not of this content: edited or damaged since it was written.
+                fs::rename(&tree.path, unfinished.path().join("old"))?;
+            }
+            fs::rename(unfinished.path().join("new"), &tree.path)
+        };
+        publish().map_err(|error| cannot_write(&tree.path, &error))?;
+        Ok(tree)
+    }
+}
+
+impl Planned {
+    fn new(package: Package, patches: &[Patch], reverted: bool) -> Self {
+        let touching = patches.iter().filter(|patch| touches(patch, &package));
+        let stamp = Stamp {
+            tool: env!("CARGO_PKG_VERSION"),
+            package: &package.name,
+            version: &package.version,
+            checksum: &package.checksum,
+            patches: touching
+                .map(|patch| StampedPatch {
+                    name: &patch.name,
+                    sha256: &patch.sha256,
+                })
+                .collect(),
+            reverted,
+        };
+        let mut stamp = serde_json::to_vec_pretty(&stamp).expect("a stamp is plain data");
+        stamp.push(b'\n');
+        let place = format!(
+            "{}/{}-{}",
+            package.version,
+            package.name,
+            &sha256(&stamp)[..12]
+        );
+        let mut files = package.files;
+        files.insert(STAMP.to_owned(), stamp);
+        Self {
+            package: package.name,
+            version: package.version,
+            place,
+            files,
+        }
+    }
+
+    /// Whether the folder at `path` holds this tree: the same files, each with the same bytes.
+    pub fn equals(&self, path: &Path) -> Result<bool> {
+        let mut unseen = self.files.len();
+        let mut folders = vec![path.to_owned()];
+        while let Some(folder) = folders.pop() {
+            let entries = match fs::read_dir(&folder) {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+                Err(error) => {
+                    return Err(error).with_context(|| format!("cannot read {}", folder.display()));
+                }
+            };
+            for entry in entries {
+                let entry = entry?;
+                let file = entry.path();
+                let kind = entry.file_type()?;
+                if kind.is_dir() {
+                    folders.push(file);
+                    continue;
+                }
+                let parts = file
+                    .strip_prefix(path)
+                    .expect("found below the path")
+                    .iter();
+                let name = parts
+                    .map(|part| part.to_string_lossy())
+                    .collect::<Vec<_>>()
+                    .join("/");
+                let Some(expected) = self.files.get(&name) else {
+                    return Ok(false);
+                };
+                if !kind.is_file() || fs::read(&file)? != *expected {
+                    return Ok(false);
+                }
+                unseen -= 1;
+            }
+        }
+        Ok(unseen == 0)
+    }
+}
+
+/// The packages that `patches` name, as published, in the order of their names.
+pub fn baseline(project: &Project, base: &str, patches: &[Patch]) -> Result<Vec<Package>> {
+    let mut names = patches
+        .iter()
+        .flat_map(|patch| &patch.header.packages)
+        .collect::<Vec<_>>();
+    names.sort();
+    names.dedup();
+    names
+        .into_iter()
+        .map(|name| source::package(project, name, base))
+        .collect()
+}
+
+/// The trees of `names`, which are in series order and complete, and a note for each hunk at an offset.
+pub fn plan(
+    project: &Project,
+    base: &str,
+    names: &[String],
+    reverted: bool,
+) -> Result<(Vec<Planned>, Vec<String>)> {
+    let patches = names
+        .iter()
+        .map(|name| Patch::load(project, base, name))
+        .collect::<Result<Vec<_>>>()?;
+    let mut packages = baseline(project, base, &patches)?;
+    let mut notes = Vec::new();
+    for patch in &patches {
+        interrupt::check()?;
+        if patch.files.is_empty() {
+            return Err(
+                Failure::input(format!("{}: the diff is empty", patch.shown))
+                    .hint(format!(
+                        "write the change in `edit {0}`, then `refresh {0}`",
+                        patch.name
+                    ))
+                    .into(),
+            );
+        }
+        notes.extend(patch.apply(&mut packages, Direction::Forward)?);
+    }
+    if reverted {
+        for patch in patches.iter().rev() {
+            patch.apply(&mut packages, Direction::Reverse)?;
+        }
+    }
+    let touched = packages
+        .into_iter()
+        .filter(|package| patches.iter().any(|patch| touches(patch, package)));
+    Ok((
+        touched
+            .map(|package| Planned::new(package, &patches, reverted))
+            .collect(),
+        notes,
+    ))
+}
+
+/// Writes the trees of the patches `names` (in series order, with what they need) below `dest`.
+pub fn materialize(
+    project: &Project,
+    base: &str,
+    names: &[String],
+    dest: &Folder,
+) -> Result<Vec<Tree>> {
+    let (planned, notes) = plan(project, base, names, false)?;
+    for note in notes {
+        eprintln!("note: {note}");
+    }
+    planned.iter().map(|planned| dest.write(planned)).collect()
+}
+
+/// Writes trees from which the patches have been taken back again, for `ab --revert`.
+pub fn materialize_reverted(
+    project: &Project,
+    base: &str,
+    names: &[String],
+    dest: &Folder,
+) -> Result<Vec<Tree>> {
+    let (planned, _) = plan(project, base, names, true)?;
+    planned.iter().map(|planned| dest.write(planned)).collect()
+}
+
+fn touches(patch: &Patch, package: &Package) -> bool {
+    patch
+        .files
+        .iter()
+        .any(|file| package.inside(&file.path).is_some())
+}
+
+fn delete(path: &Path) -> Result<()> {
+    let is_dir = path
+        .symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_dir());
+    let deleted = if is_dir {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_file(path)
+    };
+    deleted.with_context(|| format!("cannot remove {}", path.display()))
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::environment(format!("cannot write {}: {error}", path.display()))
+        .hint("is the folder writable, and is there space on the disk?")
+}
