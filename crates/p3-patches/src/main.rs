@@ -10,6 +10,7 @@
 
 mod commands;
 mod error;
+mod git;
 mod interrupt;
 mod manifest;
 mod patch;

@@ -4,7 +4,6 @@
 //! that text does not allow. diffy parses the hunks. Placing them is done here, because an offset has to be
 //! reported, an ambiguous one refused, and a mismatch shown line by line, none of which diffy's `apply` gives.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
@@ -117,7 +116,8 @@ impl Patch {
             .join(format!("{name}.patch"))
     }
 
-    fn parse(name: &str, shown: &str, text: &str) -> Result<Self> {
+    /// Parses a patch file's text; `shown` is the path that errors name.
+    pub fn parse(name: &str, shown: &str, text: &str) -> Result<Self> {
         let refuse = |line: usize, what: &str| Failure::input(format!("{shown}:{line}: {what}"));
         if text.contains('\r') && text.contains("\r\n---\r\n") {
             return Err(refuse(1, "CRLF line ends; a patch has LF")
@@ -209,6 +209,17 @@ impl Patch {
         Ok(notes)
     }
 
+    /// The files that the patch adds to a package's `src/`: name and text. The optimization's crate has the same.
+    pub fn kernels(&self) -> impl Iterator<Item = (&str, String)> {
+        self.files.iter().filter_map(|file| {
+            let (folder, name) = file.path.rsplit_once('/')?;
+            folder
+                .split('/')
+                .any(|part| part == "src")
+                .then_some((name, file.created()?))
+        })
+    }
+
     /// The package that `file` belongs to, among those that the header names, and the file's path inside it.
     fn owner<'p, 'f>(
         &self,
@@ -251,7 +262,7 @@ impl FilePatch {
     }
 
     /// The whole text of a file that the patch adds.
-    pub fn created(&self) -> Option<String> {
+    fn created(&self) -> Option<String> {
         (self.change == Change::Create).then(|| {
             let (text, _) = self
                 .place("", Direction::Forward)
@@ -548,21 +559,4 @@ fn check_path(path: &str) -> Result<(), &'static str> {
         return Err("hidden files are not patched");
     }
     Ok(())
-}
-
-/// The text that `git am` takes: `preamble`'s title and body as a mail from `author`.
-///
-/// The date is fixed, so that the same patch gives the same text.
-pub fn mail(patch: &Patch, author: &str) -> String {
-    let Header { title, body, .. } = &patch.header;
-    let mut text =
-        String::from("From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001\n");
-    write!(
-        text,
-        "From: {author}\nDate: Thu, 1 Jan 1970 00:00:00 +0000\nSubject: [PATCH] {title}\nMIME-Version: 1.0\n\
-         Content-Type: text/plain; charset=UTF-8\nContent-Transfer-Encoding: 8bit\n\n{body}\n---\n\n{}{END}",
-        patch.diff
-    )
-    .expect("writing to a string");
-    text
 }

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
 
 use crate::error::Failure;
+use crate::patch::Patch;
 use crate::project::Project;
 
 /// The list of patches, in order of application.
@@ -61,6 +62,13 @@ impl Series {
                 .hint(format!("bases that exist: {}", known.join(", ")))
                 .into()),
         }
+    }
+
+    /// The newest release that the patch `name` has been ported to.
+    pub fn newest_base_of(&self, project: &Project, name: &str) -> Result<String> {
+        (self.bases.iter().rev().map(Version::to_string))
+            .find(|base| Patch::path(project, base, name).is_file())
+            .ok_or_else(|| Failure::input(format!("no patches/*/{name}.patch")).into())
     }
 
     /// The patches to apply for `names`: these and what they need, in series order. No names select nothing.

@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use cargo_metadata::semver::Version;
 use serde::Serialize;
 
 use crate::error::Failure;
@@ -118,7 +119,8 @@ impl Folder {
     pub fn keep_only(&self, trees: &[Tree]) -> Result<()> {
         for base in fs::read_dir(&self.path)? {
             let base = base?.path();
-            if !base.is_dir() {
+            let name = base.file_name().unwrap_or_default().to_string_lossy();
+            if Version::parse(&name).is_err() {
                 continue;
             }
             for tree in fs::read_dir(&base)? {

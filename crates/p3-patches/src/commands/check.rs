@@ -1,12 +1,303 @@
-use anyhow::Result;
+//! `check`: what must hold for every patch before it is merged.
 
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::{export, spinner};
 use crate::error::Failure;
+use crate::interrupt;
+use crate::patch::Patch;
 use crate::project::Project;
+use crate::series::{Entry, Series};
+use crate::tree;
 
-/// Not there yet.
+/// The crates that are no optimization.
+const TOOLS: [&str; 2] = ["p3-patches", "testing"];
+
+/// Check that patches, crates and benches agree, and that every patch applies.
+///
+/// Names agree across crates/, patches/series and benches/; the fields of each header are there and true; each patch
+/// applies exactly to every release it names, alone and in series order; a crate's kernel files are what its patch
+/// adds; an export gives the same text twice. Everything is checked; the exit code is 1 if anything failed.
 #[derive(clap::Args)]
-pub struct Args {}
+#[command(after_help = "Example: cargo p3 check --json")]
+pub struct Args {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
 
-pub fn run(_: &Args, _: &Project) -> Result<()> {
-    Err(Failure::environment("`check` is not there yet").into())
+/// The outcome of one check.
+#[derive(Serialize)]
+struct Finding {
+    check: String,
+    /// Why it failed; absent where it did not.
+    problem: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct CrateManifest {
+    package: CratePackage,
+}
+
+#[derive(Deserialize)]
+struct CratePackage {
+    name: String,
+}
+
+pub fn run(args: &Args, project: &Project) -> Result<()> {
+    let series = Series::load(project)?;
+    let bases = series
+        .bases
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>();
+    let progress = spinner("checking");
+    let mut findings = Vec::new();
+    let mut record = |check: String, outcome: Result<()>| -> Result<()> {
+        interrupt::check()?;
+        progress.set_message(check.clone());
+        findings.push(Finding {
+            check,
+            problem: outcome.err().map(|error| format!("{error:#}")),
+        });
+        Ok(())
+    };
+
+    record(
+        "patches/series lists every crate, bench and patch".to_owned(),
+        strays(project, &series, &bases),
+    )?;
+    for entry in &series.entries {
+        let name = &entry.name;
+        record(
+            format!("{name}: has a crate and a bench"),
+            belongings(project, name),
+        )?;
+        let ported = bases
+            .iter()
+            .filter(|base| Patch::path(project, base, name).exists())
+            .collect::<Vec<_>>();
+        if ported.is_empty() {
+            record(
+                format!("{name}: has a patch"),
+                Err(anyhow::anyhow!("no patches/*/{name}.patch")),
+            )?;
+        }
+        for base in ported {
+            record(
+                format!("{name}: header for {base}"),
+                header(project, &series, base, entry),
+            )?;
+            let alone = series
+                .select(std::slice::from_ref(name))
+                .and_then(|names| applies(project, base, &names));
+            record(format!("{name}: applies to {base}"), alone)?;
+            record(
+                format!("{name}: kernel files for {base}"),
+                kernels(project, base, name),
+            )?;
+            record(
+                format!("{name}: export for {base} is reproducible"),
+                reproducible(project, base, name),
+            )?;
+        }
+    }
+    for base in &bases {
+        let names = series
+            .names()
+            .filter(|name| Patch::path(project, base, name).exists());
+        let names = names.map(str::to_owned).collect::<Vec<_>>();
+        record(
+            format!("the series applies to {base}"),
+            applies(project, base, &names),
+        )?;
+    }
+    progress.finish_and_clear();
+
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&findings)?);
+    } else {
+        for Finding { check, problem } in &findings {
+            match problem {
+                None => println!("ok    {check}"),
+                Some(problem) => println!("FAIL  {check}: {}", problem.replace('\n', "\n      ")),
+            }
+        }
+    }
+    match findings
+        .iter()
+        .filter(|finding| finding.problem.is_some())
+        .count()
+    {
+        0 => Ok(()),
+        failed => {
+            Err(Failure::check(format!("{failed} of {} checks failed", findings.len())).into())
+        }
+    }
+}
+
+/// Finds crates, benches and patches that the series does not list.
+fn strays(project: &Project, series: &Series, bases: &[String]) -> Result<()> {
+    let known = series.names().collect::<BTreeSet<_>>();
+    let mut strays = Vec::new();
+    let mut look = |dir: &Path, extension: Option<&str>| -> Result<()> {
+        for entry in fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))? {
+            let path = entry?.path();
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            let candidate = match extension {
+                Some(extension) => path.extension().is_some_and(|found| found == extension),
+                None => path.is_dir() && !TOOLS.contains(&&*name),
+            };
+            if candidate && !known.contains(&*name) {
+                strays.push(project.relative(&path).to_string());
+            }
+        }
+        Ok(())
+    };
+    look(&project.crates_dir(), None)?;
+    look(&project.root.join("benches"), Some("rs"))?;
+    for base in bases {
+        look(&project.patches_dir().join(base), Some("patch"))?;
+    }
+    strays.sort();
+    ensure!(strays.is_empty(), "not listed: {}", strays.join(", "));
+    Ok(())
+}
+
+/// The crate and the bench that go with a patch.
+fn belongings(project: &Project, name: &str) -> Result<()> {
+    let manifest = project.crates_dir().join(name).join("Cargo.toml");
+    let text = fs::read_to_string(&manifest)
+        .with_context(|| format!("cannot read {}", project.relative(&manifest)))?;
+    let CrateManifest { package } = toml::from_str(&text)?;
+    ensure!(
+        package.name == name,
+        "{}: the package is called {}",
+        project.relative(&manifest),
+        package.name
+    );
+    let bench = project.root.join("benches").join(format!("{name}.rs"));
+    ensure!(bench.is_file(), "no benches/{name}.rs");
+    Ok(())
+}
+
+/// Whether the header is true of the diff, the series and the folders.
+fn header(project: &Project, series: &Series, base: &str, entry: &Entry) -> Result<()> {
+    let patch = Patch::load(project, base, &entry.name)?;
+    let header = &patch.header;
+    let is_title = |title: &str| {
+        let (scope, what) = title.split_once("): ")?;
+        let (kind, scope) = scope.split_once('(')?;
+        (!kind.is_empty() && !scope.is_empty() && !what.is_empty()).then_some(())
+    };
+    ensure!(
+        is_title(&header.title).is_some(),
+        "`Title: {}` is not of the form `perf(goldilocks): ...`",
+        header.title
+    );
+    ensure!(
+        header.bases.iter().any(|named| named == base),
+        "`Bases:` does not name {base}"
+    );
+    for named in &header.bases {
+        let path = Patch::path(project, named, &entry.name);
+        ensure!(
+            path.is_file(),
+            "`Bases:` names {named}, but there is no {}",
+            project.relative(&path)
+        );
+    }
+    ensure!(
+        header.needs == entry.needs,
+        "`Needs:` says `{}`, patches/series says `{}`",
+        header.needs.join(", "),
+        entry.needs.join(", ")
+    );
+    ensure!(
+        header.forwarded == "not yet" || header.forwarded.starts_with("https://"),
+        "`Forwarded:` is neither an address nor `not yet`"
+    );
+    ensure!(
+        header.applied_upstream == "no"
+            || header
+                .applied_upstream
+                .parse::<cargo_metadata::semver::Version>()
+                .is_ok(),
+        "`Applied-Upstream:` is neither a release nor `no`"
+    );
+    let names = series.select(std::slice::from_ref(&entry.name))?;
+    let patches = names
+        .iter()
+        .map(|name| Patch::load(project, base, name))
+        .collect::<Result<Vec<_>>>()?;
+    for package in tree::baseline(project, base, &patches)? {
+        let touched = patch
+            .files
+            .iter()
+            .any(|file| package.inside(&file.path).is_some());
+        let named = header.packages.contains(&package.name);
+        ensure!(
+            touched || !named,
+            "`Packages:` names {}, which the diff does not touch",
+            package.name
+        );
+    }
+    Ok(())
+}
+
+/// Whether the patches apply, one on top of the other, where each hunk says.
+fn applies(project: &Project, base: &str, names: &[String]) -> Result<()> {
+    let (_, notes) = tree::plan(project, base, names, false)?;
+    for note in notes {
+        eprintln!("note: {note}");
+    }
+    Ok(())
+}
+
+/// The crate's sources other than `lib.rs` are the files that the patch adds.
+fn kernels(project: &Project, base: &str, name: &str) -> Result<()> {
+    let patch = Patch::load(project, base, name)?;
+    let dir = project.crates_dir().join(name).join("src");
+    let mut added = BTreeSet::from(["lib.rs".to_owned()]);
+    for (file, contents) in patch.kernels() {
+        let path = dir.join(file);
+        let own =
+            fs::read(&path).with_context(|| format!("cannot read {}", project.relative(&path)))?;
+        ensure!(
+            own == contents.as_bytes(),
+            "{} is not what {} adds; the crate's text becomes the patch's with `edit` and `refresh`",
+            project.relative(&path),
+            patch.shown
+        );
+        ensure!(
+            added.insert(file.to_owned()),
+            "{} adds two files called {file}",
+            patch.shown
+        );
+    }
+    for entry in
+        fs::read_dir(&dir).with_context(|| format!("cannot read {}", project.relative(&dir)))?
+    {
+        let file = entry?.file_name().to_string_lossy().into_owned();
+        if !added.contains(&file) {
+            bail!(
+                "{} is not added by {}",
+                project.relative(&dir.join(file)),
+                patch.shown
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Two exports of the same patch are the same bytes.
+fn reproducible(project: &Project, base: &str, name: &str) -> Result<()> {
+    let export = || export::texts(project, base, name, "p3-patches <p3-patches@localhost>");
+    ensure!(export()? == export()?, "two exports differ");
+    Ok(())
 }

@@ -1,12 +1,132 @@
-use anyhow::Result;
+//! `edit`: a patch as a git repository in upstream's layout.
 
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::spinner;
 use crate::error::Failure;
+use crate::git::git;
+use crate::patch::{Direction, Patch};
 use crate::project::Project;
+use crate::series::Series;
+use crate::source::Package;
+use crate::tree;
 
-/// Not there yet.
+/// Open a patch as a git repository in upstream's layout.
+///
+/// The first commit is the release as published; the patches that this one needs follow, up to the tag
+/// `base/RELEASE`; then comes the patch. The packages build and test each other in there. `refresh` turns whatever
+/// differs from the tag back into the patch.
 #[derive(clap::Args)]
-pub struct Args {}
+#[command(after_help = "Example: cargo p3 edit batched-permute")]
+pub struct Args {
+    /// The patch to edit.
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// The Plonky3 release to edit it for [default: the newest that it has been ported to].
+    #[arg(long, value_name = "VERSION")]
+    base: Option<String>,
+    #[command(flatten)]
+    repository: Repository,
+}
 
-pub fn run(_: &Args, _: &Project) -> Result<()> {
-    Err(Failure::environment("`edit` is not there yet").into())
+/// Where the repository is; `edit` and `refresh` agree on it.
+#[derive(clap::Args)]
+pub struct Repository {
+    /// The repository's folder [default: .p3-patches/edit/NAME in this checkout].
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+impl Repository {
+    pub fn path(&self, project: &Project, name: &str) -> PathBuf {
+        (self.dir.clone()).unwrap_or_else(|| project.root.join(".p3-patches/edit").join(name))
+    }
+}
+
+pub fn run(args: &Args, project: &Project) -> Result<()> {
+    let series = Series::load(project)?;
+    let names = series.select(std::slice::from_ref(&args.name))?;
+    let base = match &args.base {
+        Some(base) => series.base(Some(base))?,
+        None => series.newest_base_of(project, &args.name)?,
+    };
+    let dir = args.repository.path(project, &args.name);
+    if dir.exists() {
+        return Err(Failure::input(format!("{}: exists already", dir.display()))
+            .hint("go on there, or delete it once `refresh` has read it")
+            .into());
+    }
+    let load = |name: &String| Patch::load(project, &base, name);
+    let patches = names.iter().map(load).collect::<Result<Vec<_>>>()?;
+    let mut packages = tree::baseline(project, &base, &patches)?;
+
+    let progress = spinner(format!("writing {}", dir.display()));
+    let parent = dir
+        .parent()
+        .context("the repository needs a parent folder")?;
+    fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
+    let unfinished = tempfile::Builder::new()
+        .prefix(".tmp-")
+        .tempdir_in(parent)?;
+    let repository = unfinished.path().join("repository");
+    fs::create_dir(&repository)?;
+    git(&repository, &["init", "--quiet"])?;
+    git(&repository, &["config", "core.autocrlf", "false"])?;
+    fs::write(repository.join("Cargo.toml"), workspace(&packages))?;
+    fs::write(repository.join(".gitignore"), "/target\n/Cargo.lock\n")?;
+    commit(&repository, &packages, &format!("Plonky3 {base}"))?;
+    let tag = format!("base/{base}");
+    for patch in &patches {
+        if patch.name == args.name {
+            git(&repository, &["tag", &tag])?;
+        }
+        for note in patch.apply(&mut packages, Direction::Forward)? {
+            eprintln!("note: {note}");
+        }
+        let message = format!("{}\n\n{}", patch.header.title, patch.header.body);
+        commit(&repository, &packages, &message)?;
+    }
+    fs::rename(&repository, &dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    progress.finish_and_clear();
+    println!("{}", dir.display());
+    Ok(())
+}
+
+/// Makes the repository's packages equal to these and commits the difference, empty or not.
+fn commit(repository: &Path, packages: &[Package], message: &str) -> Result<()> {
+    for package in packages {
+        let folder = repository.join(&package.folder);
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        for (name, contents) in &package.files {
+            let file = folder.join(name);
+            fs::create_dir_all(file.parent().expect("a file in a folder"))?;
+            fs::write(&file, contents)
+                .with_context(|| format!("cannot write {}", file.display()))?;
+        }
+    }
+    git(repository, &["add", "--all", "--force"])?;
+    git(
+        repository,
+        &["commit", "--quiet", "--allow-empty", "--message", message],
+    )
+    .map(drop)
+}
+
+/// A manifest that lets the packages, as published, use each other.
+fn workspace(packages: &[Package]) -> String {
+    let mut members = String::new();
+    let mut overrides = String::new();
+    for Package { name, folder, .. } in packages {
+        writeln!(members, "    \"{folder}\",").expect("writing to a string");
+        writeln!(overrides, "{name} = {{ path = \"{folder}\" }}").expect("writing to a string");
+    }
+    format!(
+        "[workspace]\nresolver = \"3\"\nmembers = [\n{members}]\n\n[patch.crates-io]\n{overrides}"
+    )
 }
