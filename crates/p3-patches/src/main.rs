@@ -8,15 +8,20 @@
 //! Data goes to stdout, progress and notes to stderr. Exit codes: 0 done, 1 a check failed, 2 usage, 3 input
 //! refused, 4 the surroundings do not allow it, 130 interrupted.
 
+mod build;
 mod commands;
 mod error;
 mod git;
 mod interrupt;
+mod isa;
 mod manifest;
+mod pairs;
 mod patch;
 mod project;
+mod report;
 mod series;
 mod source;
+mod stats;
 mod tree;
 
 use std::path::PathBuf;

@@ -1,12 +1,333 @@
-use anyhow::Result;
+use std::fs;
+use std::io::{IsTerminal, Write as _};
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
+use anyhow::{Context, Result};
+use globset::Glob;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::spinner;
+use crate::build::{Builder, Candidate};
 use crate::error::Failure;
+use crate::interrupt;
+use crate::isa::Isa;
+use crate::pairs::{Plan, RowInfo, Run, Workers};
 use crate::project::Project;
+use crate::report::{self, Machine, Report, Row};
+use crate::series::Series;
+use crate::stats::Verdict;
 
-/// Not there yet.
+/// Rows that compare outputs on small and odd inputs. They are not measured unless asked for by name.
+const EQUAL: &str = "equal/";
+
+/// Measure Plonky3 with patches against Plonky3 as published.
+///
+/// Builds one worker twice, runs both in pairs, checks that their outputs are equal and prints one table.
+/// A ratio below 1 is a gain; "faster" and "slower" are said only where the 95 % interval of the ratio excludes 1
+/// by more than a baseline measured against itself (A/A) does.
 #[derive(clap::Args)]
-pub struct Args {}
+#[command(after_help = "Examples:
+  cargo p3 ab batched-permute
+  cargo p3 ab batched-permute --quick
+  cargo p3 ab batched-permute --isa x86-64-v3 --isa x86-64-v4 --workload 'merkle-commit/*' --json ab.json
+  cargo p3 ab batched-permute --revert --workload 'merkle-commit/poseidon2-w8/*'")]
+pub struct Args {
+    /// Patches to measure together; none means all of the series.
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// The Plonky3 release to measure on [default: the newest that has patches].
+    #[arg(long, value_name = "VERSION")]
+    base: Option<String>,
+    /// Instruction set to build for; may be given several times.
+    #[arg(long, value_enum, value_name = "ISA", default_value = "native")]
+    isa: Vec<Isa>,
+    /// Rows to measure, by glob over their names; may be given several times [default: all].
+    #[arg(long, value_name = "GLOB")]
+    workload: Vec<String>,
+    /// A first look: fewer rows and fewer pairs.
+    #[arg(long)]
+    quick: bool,
+    /// Compare outputs on small and odd inputs, measure nothing.
+    #[arg(long, conflicts_with_all = ["quick", "revert", "json", "record", "seeds", "reps"])]
+    outputs_only: bool,
+    /// Confirm: the candidate gets the patches and then has them reversed; fails unless every change vanishes.
+    #[arg(long, conflicts_with = "record")]
+    revert: bool,
+    /// Write the rows to FILE, and the raw samples beside it as CSV.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// File the raw samples under benches/record.
+    #[arg(long, conflicts_with = "quick")]
+    record: bool,
+    /// Inputs, each with processes of its own [default: 5, or 2 with --quick].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: Option<u64>,
+    /// Pairs per input [default: 5].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    reps: Option<u64>,
+    /// Seconds after which a worker that gives no answer is given up.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    timeout: u64,
+    /// Run these two executables as they are.
+    #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], hide = true, conflicts_with_all = ["revert", "record"])]
+    workers: Option<Vec<PathBuf>>,
+}
 
-pub fn run(_: Args, _: &Project) -> Result<()> {
-    Err(Failure::environment("`ab` is not there yet").into())
+pub fn run(args: Args, project: &Project) -> Result<()> {
+    for isa in &args.isa {
+        isa.check()?;
+    }
+    let series = Series::load(project)?;
+    let base = series.base(args.base.as_deref())?;
+    let names = if args.names.is_empty() {
+        series.names().map(str::to_owned).collect()
+    } else {
+        series.select(&args.names)?
+    };
+    let candidate = if args.revert {
+        Candidate::Reverted
+    } else {
+        Candidate::Patched
+    };
+    let toolchain = Toolchain::query()?;
+    let machine = Machine {
+        cpu: cpu(),
+        cores: thread::available_parallelism().map_or(1, usize::from),
+        rustc: toolchain.version,
+        rustflags: rustflags(&args.isa),
+    };
+
+    let builder = match args.workers {
+        Some(_) => None,
+        None => Some(Builder::new(project, &base, &names, candidate)?),
+    };
+    let mut workers = Vec::new();
+    for &isa in &args.isa {
+        let built = match (&builder, args.workers.as_deref()) {
+            (Some(builder), _) => {
+                let bar = spinner(format!("building the workers for {isa}"));
+                let built = builder.build(isa)?;
+                bar.finish_and_clear();
+                built
+            }
+            (None, Some([baseline, candidate])) => Workers {
+                baseline: baseline.clone(),
+                candidate: candidate.clone(),
+            },
+            (None, _) => unreachable!("clap takes two executables or none"),
+        };
+        workers.push((isa, built));
+    }
+    let timeout = Duration::from_secs(args.timeout);
+    let rows = selected(&workers[0].1.rows(timeout)?, &args)?;
+
+    if args.outputs_only {
+        for (isa, workers) in &workers {
+            compare_outputs(workers, *isa, &rows, timeout)?;
+        }
+        return Ok(());
+    }
+
+    let plan = Plan {
+        seeds: args.seeds.unwrap_or(if args.quick { 2 } else { 5 }),
+        reps: args.reps.unwrap_or(5) as usize,
+        budget: args.quick.then_some(Duration::from_secs(2)),
+        timeout,
+    };
+    let mut stdout = std::io::stdout().lock();
+    writeln!(
+        stdout,
+        "{}\nbase {base}, {} {}, {} seeds x {} pairs, quartets of runs in ABBA order",
+        header(&machine),
+        if args.revert { "reverted" } else { "patches" },
+        names.join(" "),
+        plan.seeds,
+        plan.reps,
+    )?;
+    let runs = measure(&workers, &rows, &plan)?;
+    let report = Report {
+        schema: 1,
+        base,
+        patches: names,
+        machine,
+        rows: Row::all(&runs)?,
+    };
+    writeln!(stdout, "{}", report::table(&report.rows, stdout.is_terminal()))?;
+    let disturbed = report::disturbed(&runs);
+    if disturbed > 0 {
+        eprintln!(
+            "note: {disturbed} of {} runs shared their core with something else",
+            runs.len()
+        );
+    }
+    if let Some(path) = &args.json {
+        let json = serde_json::to_string_pretty(&report)?;
+        fs::write(path, json + "\n").with_context(|| format!("cannot write {}", path.display()))?;
+        report::write_csv(&path.with_extension("csv"), &runs)?;
+    }
+    if args.record {
+        report::record(project, &toolchain.host, &report, &runs)?;
+    }
+    if args.revert {
+        confirm_reverted(&report.rows)?;
+    }
+    Ok(())
+}
+
+/// The rows to run: those that a pattern names, else those of the mode.
+fn selected(rows: &[RowInfo], args: &Args) -> Result<Vec<RowInfo>> {
+    let of_mode = |row: &RowInfo| {
+        row.name.starts_with(EQUAL) == args.outputs_only && (row.quick || !args.quick)
+    };
+    if args.workload.is_empty() {
+        return Ok(rows.iter().filter(|row| of_mode(row)).cloned().collect());
+    }
+    let mut wanted = vec![false; rows.len()];
+    for pattern in &args.workload {
+        let glob = Glob::new(pattern)
+            .map_err(|error| Failure::input(format!("--workload {pattern}: {}", error.kind())))?
+            .compile_matcher();
+        let mut found = false;
+        for (row, wanted) in rows.iter().zip(&mut wanted) {
+            let shown = args.outputs_only || !row.name.starts_with(EQUAL) || pattern.starts_with(EQUAL);
+            if shown && glob.is_match(&row.name) {
+                *wanted = true;
+                found = true;
+            }
+        }
+        if !found {
+            return Err(unknown_workload(pattern, rows).into());
+        }
+    }
+    let wanted = rows.iter().zip(wanted).filter(|(_, wanted)| *wanted);
+    Ok(wanted.map(|(row, _)| row.clone()).collect())
+}
+
+fn unknown_workload(pattern: &str, rows: &[RowInfo]) -> Failure {
+    let mut nearest: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+    let likeness = |name: &str| strsim::jaro_winkler(pattern, name);
+    nearest.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
+    nearest.truncate(3);
+    Failure::input(format!("--workload {pattern}: no such row"))
+        .hint(format!("the nearest are {}", nearest.join(", ")))
+}
+
+fn measure(workers: &[(Isa, Workers)], rows: &[RowInfo], plan: &Plan) -> Result<Vec<Run>> {
+    let per_row = plan.seeds * plan.reps as u64;
+    let bar = ProgressBar::new(per_row * (rows.len() * workers.len()) as u64).with_style(
+        ProgressStyle::with_template("{wide_msg} {pos}/{len} pairs {elapsed}").expect("a constant"),
+    );
+    let mut runs = Vec::new();
+    let mut done = 0;
+    for (isa, workers) in workers {
+        for row in rows {
+            bar.set_message(format!("{isa} {}", row.name));
+            runs.extend(workers.measure(row, *isa, plan, || bar.inc(1))?);
+            done += per_row;
+            // A budget may have cut the row short.
+            bar.set_position(done);
+        }
+    }
+    bar.finish_and_clear();
+    Ok(runs)
+}
+
+fn compare_outputs(
+    workers: &Workers,
+    isa: Isa,
+    rows: &[RowInfo],
+    timeout: Duration,
+) -> Result<()> {
+    const SEED: u64 = 1;
+    let bar = ProgressBar::new(rows.len() as u64);
+    for row in rows {
+        workers.compare_outputs(row, SEED, timeout)?;
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    println!("{isa}: equal outputs in {} rows", rows.len());
+    Ok(())
+}
+
+/// With the patches reversed nothing may be left of the gain.
+fn confirm_reverted(rows: &[Row]) -> Result<()> {
+    let changed: Vec<String> = rows
+        .iter()
+        .filter(|row| row.verdict != Verdict::NoChange)
+        .map(|row| format!("{} on {} ({:.3})", row.workload, row.isa, row.ratio))
+        .collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::check(format!(
+        "with the patches reversed these still differ: {}",
+        changed.join(", ")
+    ))
+    .hint("the difference is not the patch's: see known bias in benches/METHODOLOGY.md")
+    .into())
+}
+
+fn header(machine: &Machine) -> String {
+    let Machine {
+        cpu,
+        cores,
+        rustc,
+        rustflags,
+    } = machine;
+    let replaced = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"]
+        .into_iter()
+        .filter(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    let replaced: String = replaced.map(|name| format!(", in place of {name}")).collect();
+    format!("{cpu}, {cores} cores, {rustc}\nrustflags {rustflags}{replaced}")
+}
+
+/// The flags of each ISA; with its name before them where there are several.
+fn rustflags(isas: &[Isa]) -> String {
+    match isas {
+        [isa] => isa.rustflags().into(),
+        isas => {
+            let each = isas.iter().map(|isa| format!("{isa}: {}", isa.rustflags()));
+            each.collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+/// The compiler that the workers are built with.
+struct Toolchain {
+    version: String,
+    host: String,
+}
+
+impl Toolchain {
+    fn query() -> Result<Self> {
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let output = interrupt::output(Command::new(rustc).arg("-vV"))?;
+        let text = String::from_utf8(output.stdout).context("rustc -vV printed no UTF-8")?;
+        let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+        Ok(Self {
+            version: text.lines().next().unwrap_or_default().to_owned(),
+            host: host.context("rustc -vV names no host")?.to_owned(),
+        })
+    }
+}
+
+/// The CPU's name as the system gives it.
+fn cpu() -> String {
+    let named = if cfg!(target_os = "macos") {
+        let output = Command::new("sysctl").args(["-n", "machdep.cpu.brand_string"]).output();
+        output.ok().and_then(|output| String::from_utf8(output.stdout).ok())
+    } else {
+        fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+            let line = text.lines().find(|line| line.starts_with("model name"))?;
+            Some(line.split_once(':')?.1.to_owned())
+        })
+    };
+    // On aarch64 Linux the kernel gives numbers only.
+    named.map_or_else(
+        || format!("unnamed {} CPU", std::env::consts::ARCH),
+        |name| name.trim().to_owned(),
+    )
 }

@@ -1,0 +1,132 @@
+//! Instruction sets that a worker can be built for.
+
+use std::fmt;
+
+use clap::ValueEnum;
+
+use crate::error::Failure;
+
+/// What the compiler may use.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum Isa {
+    /// The least that a target guarantees: x86-64-v2, or aarch64 without more.
+    Generic,
+    /// AVX2.
+    #[value(name = "x86-64-v3")]
+    V3,
+    /// AVX-512 without IFMA.
+    #[value(name = "x86-64-v4")]
+    V4,
+    /// AVX-512 with IFMA.
+    #[value(name = "x86-64-v4+ifma")]
+    V4Ifma,
+    /// All that this CPU has.
+    Native,
+    /// aarch64 with NEON.
+    Neon,
+}
+
+impl Isa {
+    /// What `rustc` is told.
+    pub fn rustflags(self) -> &'static str {
+        match self {
+            Self::Generic if cfg!(target_arch = "x86_64") => "-C target-cpu=x86-64-v2",
+            Self::Generic => "",
+            Self::V3 => "-C target-cpu=x86-64-v3",
+            Self::V4 => "-C target-cpu=x86-64-v4",
+            Self::V4Ifma => "-C target-cpu=x86-64-v4 -C target-feature=+avx512ifma",
+            Self::Native => "-C target-cpu=native",
+            Self::Neon => "-C target-feature=+neon",
+        }
+    }
+
+    /// Refuses an instruction set that this CPU cannot run.
+    pub fn check(self) -> Result<(), Failure> {
+        let missing = self.missing();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let usable = Self::value_variants()
+            .iter()
+            .filter(|isa| isa.missing().is_empty());
+        let usable: Vec<String> = usable.map(Self::to_string).collect();
+        Err(
+            Failure::input(format!("{self}: this CPU lacks {}", missing.join(", ")))
+                .hint(format!("it can run {}", usable.join(", "))),
+        )
+    }
+
+    /// The features that the instruction set needs and this CPU does not have.
+    #[cfg(target_arch = "x86_64")]
+    fn missing(self) -> Vec<&'static str> {
+        macro_rules! lacking {
+            ($($feature:tt),*) => {
+                [$(($feature, std::is_x86_feature_detected!($feature))),*]
+                    .into_iter()
+                    .filter_map(|(feature, detected)| (!detected).then_some(feature))
+                    .collect::<Vec<_>>()
+            };
+        }
+        let v2 = lacking!("cmpxchg16b", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3");
+        let v3 = lacking!(
+            "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "lzcnt", "movbe"
+        );
+        let v4 = lacking!("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl");
+        let ifma = lacking!("avx512ifma");
+        match self {
+            Self::Generic => v2,
+            Self::V3 => [v2, v3].concat(),
+            Self::V4 => [v2, v3, v4].concat(),
+            Self::V4Ifma => [v2, v3, v4, ifma].concat(),
+            Self::Native => Vec::new(),
+            Self::Neon => vec!["aarch64"],
+        }
+    }
+
+    /// The features that the instruction set needs and this CPU does not have.
+    #[cfg(not(target_arch = "x86_64"))]
+    fn missing(self) -> Vec<&'static str> {
+        match self {
+            Self::Generic | Self::Native => Vec::new(),
+            // Every aarch64 target of Rust's that has a standard library has NEON.
+            Self::Neon if cfg!(target_arch = "aarch64") => Vec::new(),
+            Self::Neon => vec!["aarch64"],
+            Self::V3 | Self::V4 | Self::V4Ifma => vec!["x86-64"],
+        }
+    }
+}
+
+impl fmt::Display for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_possible_value().expect("no variant is skipped");
+        f.write_str(value.get_name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_other_architecture_is_refused_by_name() {
+        let foreign = if cfg!(target_arch = "x86_64") {
+            Isa::Neon
+        } else {
+            Isa::V3
+        };
+        let refused = foreign.check().unwrap_err();
+        assert!(
+            refused
+                .message
+                .starts_with(&format!("{foreign}: this CPU lacks ")),
+            "{refused}"
+        );
+        assert!(refused.hint.unwrap().contains("native"));
+    }
+
+    #[test]
+    fn what_this_cpu_is_can_always_run() {
+        Isa::Native.check().unwrap();
+        Isa::Generic.check().unwrap();
+    }
+}
