@@ -289,6 +289,7 @@ pub fn assert_overrides_used(metadata: &Metadata, trees: &[Tree]) -> Result<()> 
                     found.collect::<Vec<_>>().join(" and "),
                     path.display()
                 ))
+                .hint(format!("an override replaces the registry's {package} {version} only"))
                 .into());
             }
         }
@@ -386,8 +387,10 @@ fn split(text: &str) -> Result<(String, Option<Stanza>), &'static str> {
 }
 
 fn read_toml(path: &Path) -> Result<String> {
-    let bytes =
-        fs::read(path).map_err(|error| refuse(path, &format!("cannot be read: {error}")))?;
+    let bytes = fs::read(path).map_err(|error| {
+        refuse(path, &format!("cannot be read: {error}"))
+            .hint("--manifest-path names a prover's Cargo.toml")
+    })?;
     let text = String::from_utf8(bytes).map_err(|_| refuse(path, "not UTF-8 text"))?;
     parse(path, &text)?;
     Ok(text)

@@ -144,8 +144,10 @@ impl Patch {
             .hint("restore the file from git, or write it again with `refresh`")
             .into());
         };
-        let files = parse_diff(diff)
-            .map_err(|(line, what)| refuse(preamble.lines().count() + line, &what))?;
+        let files = parse_diff(diff).map_err(|(line, what)| {
+            refuse(preamble.lines().count() + line, &what)
+                .hint("patches/README.md says what a patch may be; `refresh` writes one that is")
+        })?;
         Ok(Self {
             name: name.to_owned(),
             shown: shown.to_owned(),

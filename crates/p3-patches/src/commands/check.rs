@@ -12,6 +12,7 @@ use crate::error::Failure;
 use crate::interrupt;
 use crate::patch::Patch;
 use crate::project::Project;
+use crate::report::Readme;
 use crate::series::{Entry, Series};
 use crate::tree;
 
@@ -22,7 +23,7 @@ const TOOLS: [&str; 2] = ["p3-patches", "testing"];
 ///
 /// Names agree across crates/, patches/series and benches/; the fields of each header are there and true; each patch
 /// applies exactly to every release it names, alone and in series order; a crate's kernel files are what its patch
-/// adds; an export gives the same text twice. Everything is checked; the exit code is 1 if anything failed.
+/// adds; an export gives the same text twice; the README's table is what the records say. Everything is checked; the exit code is 1 if anything failed.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cargo p3 check --json")]
 pub struct Args {
@@ -117,6 +118,8 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             applies(project, base, &names),
         )?;
     }
+    let readme = Readme::load(project).and_then(|readme| readme.check());
+    record("README.md shows the recorded effects".to_owned(), readme)?;
     progress.finish_and_clear();
 
     if args.json {

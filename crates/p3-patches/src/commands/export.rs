@@ -10,6 +10,7 @@ use crate::error::Failure;
 use crate::interrupt;
 use crate::patch::{END, Patch};
 use crate::project::Project;
+use crate::report::{self, Record};
 use crate::series::Series;
 
 /// Write a patch for upstream: a mail for `git am`, and the text of the pull request.
@@ -71,9 +72,10 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
 /// What is exported for `name`, by `author`.
 pub fn texts(project: &Project, base: &str, name: &str, author: &str) -> Result<Texts> {
     let patch = Patch::load(project, base, name)?;
+    let records = report::records(project, name)?;
     Ok(Texts {
         mail: mail(&patch, author),
-        description: description(&patch, base),
+        description: description(&patch, base, &records),
     })
 }
 
@@ -93,11 +95,14 @@ fn mail(patch: &Patch, author: &str) -> String {
 }
 
 /// The pull request's text: why, how much, and how to see it for oneself.
-fn description(patch: &Patch, base: &str) -> String {
+fn description(patch: &Patch, base: &str, records: &[Record]) -> String {
     let name = &patch.name;
     let mut text = format!("# {}\n\n{}\n", patch.header.title, patch.header.body);
     if !patch.header.needs.is_empty() {
         text += &format!("\nStacks on: {}.\n", patch.header.needs.join(", "));
+    }
+    if !records.is_empty() {
+        text += &format!("\n## Measured\n\n{}", report::markdown(records));
     }
     text += &format!(
         "\n## Reproduce\n\nBaseline: Plonky3 {base} as published. In a checkout of the patches' repository:\n\n\

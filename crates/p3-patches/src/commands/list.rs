@@ -6,15 +6,21 @@ use serde::Serialize;
 
 use crate::patch::Patch;
 use crate::project::Project;
+use crate::report::{self, Readme, Row};
 use crate::series::Series;
 
-/// List the patches: what they touch, what they need, how far they are upstream.
+/// List the patches: what they touch, what they need, how far they are upstream, what they were last measured to do.
+///
+/// The effect is the range, over the recorded workloads of one ISA, of the time with the patch to the time without.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cargo p3 list --json")]
 pub struct Args {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+    /// Write the table of effects in README.md from the records instead.
+    #[arg(long, conflicts_with = "json")]
+    readme: bool,
 }
 
 #[derive(Serialize)]
@@ -26,9 +32,14 @@ struct Listed {
     needs: Vec<String>,
     forwarded: String,
     applied_upstream: String,
+    /// Every row of the newest record of each ISA.
+    effect: Vec<Row>,
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
+    if args.readme {
+        return Readme::load(project)?.write();
+    }
     let series = Series::load(project)?;
     let mut listed = Vec::new();
     for entry in &series.entries {
@@ -42,6 +53,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             needs: header.needs,
             forwarded: header.forwarded,
             applied_upstream: header.applied_upstream,
+            effect: report::recorded_effect(project, &entry.name)?,
         });
     }
     if args.json {
@@ -57,6 +69,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         "needs",
         "forwarded",
         "upstream",
+        "effect",
     ]);
     for patch in &listed {
         table.add_row([
@@ -67,8 +80,25 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             &patch.needs.join(" "),
             &patch.forwarded,
             &patch.applied_upstream,
+            &summary(&patch.effect),
         ]);
     }
     println!("{}", table.trim_fmt());
     Ok(())
+}
+
+/// One line per ISA: the smallest and the largest ratio.
+fn summary(rows: &[Row]) -> String {
+    let line = |rows: &[Row]| {
+        let ratios = rows.iter().map(|row| row.ratio);
+        let (least, most) = ratios.fold(
+            (f64::INFINITY, f64::NEG_INFINITY),
+            |(least, most), ratio| (least.min(ratio), most.max(ratio)),
+        );
+        format!("{}: {least:.2} to {most:.2}", rows[0].isa)
+    };
+    rows.chunk_by(|a, b| a.isa == b.isa)
+        .map(line)
+        .collect::<Vec<_>>()
+        .join("\n")
 }

@@ -28,6 +28,7 @@ pub fn run(args: &Args, _: &Project) -> Result<()> {
             "{}: no patches are applied here",
             manifest.path.display()
         ))
+        .hint("--manifest-path names your prover's Cargo.toml")
         .into());
     };
     let progress = spinner("resolving the graph");

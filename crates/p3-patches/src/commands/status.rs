@@ -112,7 +112,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
                 if tree.used { "yes" } else { "no" },
             ]);
         }
-        println!("{table}");
+        println!("{}", table.trim_fmt());
     }
     if status
         .trees

@@ -1,0 +1,256 @@
+//! A project with two patches and a prover that depends on Plonky3.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use tempfile::TempDir;
+
+pub const DEMO: &str = include_str!("../fixtures/demo.patch");
+pub const STACKED: &str = include_str!("../fixtures/stacked.patch");
+
+/// The prover's manifest; its comments and its order have to survive.
+pub const MANIFEST: &str = "\
+# A prover.
+[package]
+name = \"prover\"
+version = \"0.1.0\"
+edition = \"2024\"
+
+[dependencies]
+p3-goldilocks = \"0.8\" # any 0.8 will do
+";
+
+pub struct Fixture {
+    dir: TempDir,
+}
+
+impl Fixture {
+    /// `project/`, with the patch `demo` and, on top of it, `stacked`; `prover/`, resolved against the registry.
+    pub fn new() -> Self {
+        let fixture = Self {
+            dir: tempfile::tempdir().unwrap(),
+        };
+        let project = fixture.project();
+        write(
+            &project.join("patches/series"),
+            "demo\nstacked needs: demo\n",
+        );
+        write(&fixture.patch("demo"), DEMO);
+        write(&fixture.patch("stacked"), STACKED);
+        fs::copy(repository().join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
+        fixture.set_manifest(MANIFEST);
+        write(
+            &fixture.prover().join("src/lib.rs"),
+            "pub use p3_goldilocks::Goldilocks;\n",
+        );
+        fixture.relock();
+        fixture
+    }
+
+    /// Adds the crates and benches that `check` asks for.
+    pub fn with_crates(self) -> Self {
+        let kernel = "//! A kernel of no use.\n\n/// Twice `x`.\npub const fn twice(x: u64) -> u64 {\n    x.wrapping_mul(2)\n}\n";
+        for name in ["demo", "stacked"] {
+            let dir = self.project().join("crates").join(name);
+            write(
+                &dir.join("Cargo.toml"),
+                &format!("[package]\nname = \"{name}\"\n"),
+            );
+            write(&dir.join("src/lib.rs"), "");
+            write(
+                &self.project().join("benches").join(format!("{name}.rs")),
+                "",
+            );
+        }
+        write(&self.project().join("crates/demo/src/demo.rs"), kernel);
+        let readme = "<!-- p3:effects:begin, written by `cargo p3 list --readme` -->\n<!-- p3:effects:end -->\n";
+        write(&self.project().join("README.md"), readme);
+        self.succeed(&["list", "--readme"]);
+        self
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub fn project(&self) -> PathBuf {
+        self.path().join("project")
+    }
+
+    pub fn patch(&self, name: &str) -> PathBuf {
+        self.project()
+            .join("patches/0.8.0")
+            .join(format!("{name}.patch"))
+    }
+
+    pub fn prover(&self) -> PathBuf {
+        self.path().join("prover")
+    }
+
+    pub fn set_manifest(&self, text: &str) {
+        write(&self.prover().join("Cargo.toml"), text);
+    }
+
+    pub fn manifest(&self) -> String {
+        fs::read_to_string(self.prover().join("Cargo.toml")).unwrap()
+    }
+
+    pub fn lock(&self) -> String {
+        fs::read_to_string(self.prover().join("Cargo.lock")).unwrap()
+    }
+
+    /// Locks the prover to the versions that this repository is locked to, and has cargo fetch what is not cached.
+    pub fn relock(&self) {
+        fs::copy(
+            repository().join("Cargo.lock"),
+            self.prover().join("Cargo.lock"),
+        )
+        .unwrap();
+        let output = Command::new(env!("CARGO"))
+            .arg("fetch")
+            .current_dir(self.prover())
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+
+    /// The tool, run in the prover's folder.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_p3-patches"));
+        command
+            .arg("--project")
+            .arg(self.project())
+            .args(args)
+            .current_dir(self.prover());
+        // No test may depend on the network once the prover is locked.
+        command.env("CARGO_NET_OFFLINE", "true");
+        command
+    }
+
+    /// What a user sees of a run: exit code, stdout, stderr, without what differs from run to run.
+    pub fn run(&self, args: &[&str]) -> String {
+        self.transcript(&self.command(args).output().unwrap())
+    }
+
+    /// As [`Fixture::run`], for a run that has to succeed.
+    #[track_caller]
+    pub fn succeed(&self, args: &[&str]) -> String {
+        let run = assert_cmd::Command::from_std(self.command(args))
+            .assert()
+            .success();
+        self.transcript(run.get_output())
+    }
+
+    pub fn transcript(&self, output: &Output) -> String {
+        let text = format!(
+            "exit {}\n--- stdout\n{}--- stderr\n{}",
+            output
+                .status
+                .code()
+                .map_or("by signal".to_owned(), |code| code.to_string()),
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let dir = fs::canonicalize(self.path()).unwrap();
+        let text = text
+            .replace(dir.to_str().unwrap(), "[DIR]")
+            .replace(self.path().to_str().unwrap(), "[DIR]");
+        redact_hashes(&text)
+    }
+
+    /// The tree of `package` that is on disk; there has to be one.
+    pub fn tree(&self, package: &str) -> PathBuf {
+        let trees = fs::canonicalize(self.prover())
+            .unwrap()
+            .join(".p3-patches/0.8.0");
+        let mut trees = fs::read_dir(trees)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        trees
+            .find(|path| {
+                path.file_name()
+                    .unwrap()
+                    .to_string_lossy()
+                    .starts_with(package)
+            })
+            .unwrap()
+    }
+
+    /// Names in the prover's folder that unfinished work would leave, there or below.
+    pub fn leftovers(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for dir in [self.prover(), self.prover().join(".p3-patches")] {
+            let Ok(entries) = fs::read_dir(dir) else {
+                continue;
+            };
+            let paths = entries.map(|entry| entry.unwrap().path());
+            found.extend(paths.filter(|path| {
+                path.file_name()
+                    .unwrap()
+                    .to_string_lossy()
+                    .starts_with(".tmp")
+            }));
+        }
+        found
+    }
+
+    /// Whether cargo can resolve the prover as it is, without writing anything.
+    pub fn resolves(&self) -> bool {
+        let args = ["metadata", "--offline", "--format-version", "1"];
+        let lock = self.lock();
+        let output = Command::new(env!("CARGO"))
+            .args(args)
+            .current_dir(self.prover())
+            .output()
+            .unwrap();
+        write(&self.prover().join("Cargo.lock"), &lock);
+        output.status.success()
+    }
+}
+
+/// Writes a file and the folders above it.
+pub fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// This repository.
+pub fn repository() -> &'static Path {
+    static ROOT: OnceLock<PathBuf> = OnceLock::new();
+    ROOT.get_or_init(|| {
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../..")
+            .canonicalize()
+            .unwrap()
+    })
+}
+
+/// The folder in which cargo keeps its registry.
+pub fn cargo_home() -> PathBuf {
+    std::env::var_os("CARGO_HOME").map_or_else(
+        || std::env::home_dir().unwrap().join(".cargo"),
+        PathBuf::from,
+    )
+}
+
+/// Replaces the 12 hex digits that end a tree's name; they change with the tool's version.
+pub fn redact_hashes(text: &str) -> String {
+    let is_hash =
+        |part: &str| part.len() == 12 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let mut redacted = String::new();
+    for part in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+        let word = part.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        redacted += &if is_hash(word) {
+            part.replace(word, "[HASH]")
+        } else {
+            part.to_owned()
+        };
+    }
+    redacted
+}

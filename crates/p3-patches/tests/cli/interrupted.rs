@@ -1,0 +1,175 @@
+//! Runs that are stopped: by Ctrl-C, by kill -9, by another run. A stand-in for cargo holds a run at a known moment.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use insta::assert_snapshot;
+
+use crate::fixture::{Fixture, MANIFEST, write};
+
+/// A run that waits where cargo is about to resolve the graph: trees are written, the manifest is replaced.
+struct Held {
+    child: Child,
+    gate: PathBuf,
+}
+
+impl Held {
+    fn start(fixture: &Fixture, args: &[&str]) -> Self {
+        let gate = fixture.path().join("gate");
+        let cargo = fixture.path().join("cargo");
+        let script = format!(
+            "#!/bin/sh\nif [ \"$1\" = metadata ]; then\n  touch {gate}.reached\n  \
+             while [ ! -e {gate}.open ]; do sleep 0.02; done\nfi\nexec {} \"$@\"\n",
+            env!("CARGO"),
+            gate = gate.display()
+        );
+        write(&cargo, &script);
+        fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+        let child = fixture
+            .command(args)
+            .env("CARGO", &cargo)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let start = Instant::now();
+        while !gate.with_extension("reached").exists() {
+            assert!(
+                start.elapsed() < Duration::from_secs(60),
+                "the run never asked cargo for the graph"
+            );
+            thread::sleep(Duration::from_millis(5));
+        }
+        Self { child, gate }
+    }
+
+    fn open(&self) {
+        write(&self.gate.with_extension("open"), "");
+    }
+
+    fn signal(&self, signal: &str) {
+        let status = Command::new("kill")
+            .args([signal, &self.child.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(status.success());
+    }
+}
+
+#[test]
+fn ctrl_c_restores_everything() {
+    let fixture = Fixture::new();
+    let lock = fixture.lock();
+    let held = Held::start(&fixture, &["apply", "demo"]);
+    assert_ne!(
+        fixture.manifest(),
+        MANIFEST,
+        "held before the manifest was replaced"
+    );
+    held.signal("-INT");
+    let output = held.child.wait_with_output().unwrap();
+    assert_snapshot!("ctrl_c", fixture.transcript(&output));
+    assert_eq!(
+        (fixture.manifest(), fixture.lock()),
+        (MANIFEST.to_owned(), lock)
+    );
+    assert!(fixture.leftovers().is_empty());
+    fixture.succeed(&["apply", "demo"]);
+}
+
+#[test]
+fn ctrl_c_in_remove_leaves_the_patches_applied() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "demo"]);
+    let applied = (fixture.manifest(), fixture.lock());
+    let held = Held::start(&fixture, &["remove"]);
+    held.signal("-INT");
+    assert_eq!(
+        held.child.wait_with_output().unwrap().status.code(),
+        Some(130)
+    );
+    assert_eq!((fixture.manifest(), fixture.lock()), applied);
+    fixture.succeed(&["status"]);
+}
+
+#[test]
+fn a_second_run_is_turned_away() {
+    let fixture = Fixture::new();
+    let held = Held::start(&fixture, &["apply", "demo"]);
+    let manifest = fixture.manifest();
+    assert_snapshot!("a_second_run", fixture.run(&["apply", "stacked"]));
+    assert!(fixture.run(&["remove"]).starts_with("exit 4\n"));
+    assert_eq!(fixture.manifest(), manifest);
+    held.open();
+    assert!(held.child.wait_with_output().unwrap().status.success());
+    fixture.succeed(&["status"]);
+}
+
+/// Killed where the manifest has just been replaced.
+#[test]
+fn kill_9_after_the_manifest_leaves_the_new_state() {
+    let fixture = Fixture::new();
+    let held = Held::start(&fixture, &["apply", "demo"]);
+    held.signal("-KILL");
+    held.open();
+    held.child.wait_with_output().unwrap();
+    assert!(fixture.resolves());
+    fixture.succeed(&["apply"]);
+    fixture.succeed(&["status"]);
+    fixture.succeed(&["remove"]);
+    assert_eq!(fixture.manifest(), MANIFEST);
+}
+
+/// Killed at moments spread over the whole run, on the way from nothing to `demo` and from `demo` to `stacked`.
+#[test]
+fn kill_9_leaves_the_old_or_the_new_state() {
+    const MOMENTS: u32 = 8;
+    let fixture = Fixture::new();
+    let states = [None, Some("demo"), Some("stacked")].map(|name| {
+        name.map(|name| fixture.succeed(&["apply", name]));
+        fixture.manifest()
+    });
+    let mut seen = Vec::new();
+    for (from, name) in [(0, "demo"), (1, "stacked")] {
+        let prepare = || match from {
+            0 if fixture.manifest() != MANIFEST => drop(fixture.succeed(&["remove"])),
+            0 => {}
+            _ => drop(fixture.succeed(&["apply", "demo"])),
+        };
+        prepare();
+        let start = Instant::now();
+        fixture.succeed(&["apply", name]);
+        let duration = start.elapsed();
+        for moment in 0..MOMENTS {
+            prepare();
+            let mut child = fixture
+                .command(&["apply", name])
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            thread::sleep(duration * moment / MOMENTS);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let manifest = fixture.manifest();
+            let state = states.iter().position(|state| *state == manifest);
+            assert!(
+                state == Some(from) || state == Some(from + 1),
+                "moment {moment}: {manifest}"
+            );
+            assert!(
+                fixture.resolves(),
+                "moment {moment}: the manifest names a tree that is not there"
+            );
+            seen.push(state);
+            fixture.succeed(&["apply", name]);
+            fixture.succeed(&["status"]);
+            assert!(fixture.leftovers().is_empty());
+        }
+    }
+    println!("states found: {seen:?}");
+}

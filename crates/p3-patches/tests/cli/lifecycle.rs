@@ -1,0 +1,186 @@
+//! apply, status, remove: what a prover's team does.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use insta::assert_snapshot;
+
+use crate::fixture::{Fixture, MANIFEST, redact_hashes, write};
+
+#[test]
+fn apply_status_remove() {
+    let fixture = Fixture::new();
+    let lock = fixture.lock();
+
+    assert_snapshot!("apply", fixture.run(&["apply", "demo"]));
+    assert_snapshot!("applied_manifest", redact_hashes(&fixture.manifest()));
+    assert_ne!(fixture.lock(), lock);
+    assert_snapshot!("status", fixture.run(&["status"]));
+
+    // The prover builds, and with the patched package.
+    let check = Command::new(env!("CARGO"))
+        .args(["check", "--offline", "--locked", "--message-format", "json"])
+        .env(
+            "CARGO_TARGET_DIR",
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join("prover"),
+        )
+        .current_dir(fixture.prover())
+        .output()
+        .unwrap();
+    assert!(
+        check.status.success(),
+        "{}",
+        String::from_utf8_lossy(&check.stderr)
+    );
+    let tree = fixture.tree("p3-goldilocks");
+    let compiled =
+        String::from_utf8_lossy(&check.stdout).contains(tree.join("src/lib.rs").to_str().unwrap());
+    assert!(compiled, "cargo built another p3-goldilocks");
+
+    fixture.succeed(&["remove"]);
+    assert_eq!(fixture.manifest(), MANIFEST);
+    assert_eq!(fixture.lock(), lock);
+    assert!(!fixture.prover().join(".p3-patches").exists());
+    assert_snapshot!("nothing_applied", fixture.run(&["status"]));
+}
+
+#[test]
+fn names_replace_and_no_names_apply_again() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "demo"]);
+    let demo = fixture.manifest();
+    fixture.succeed(&["apply", "stacked"]);
+    let stacked = fixture.manifest();
+    assert!(stacked.contains("with demo, stacked"), "{stacked}");
+    assert_ne!(demo, stacked);
+
+    // A colleague's clone has the manifest and the lock file, not the trees.
+    fs::remove_dir_all(fixture.prover().join(".p3-patches")).unwrap();
+    assert_snapshot!("status_without_trees", fixture.run(&["status"]));
+    fixture.succeed(&["apply"]);
+    assert_eq!(fixture.manifest(), stacked);
+    fixture.succeed(&["status"]);
+
+    // Only the trees in use stay.
+    fixture.succeed(&["apply", "demo"]);
+    assert_eq!(fixture.manifest(), demo);
+    assert_eq!(
+        fs::read_dir(fixture.prover().join(".p3-patches/0.8.0"))
+            .unwrap()
+            .count(),
+        2
+    );
+}
+
+#[test]
+fn a_tree_that_was_edited_is_noticed_and_rebuilt() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "demo"]);
+    let tree = fixture.tree("p3-goldilocks");
+    let lib = tree.join("src/lib.rs");
+    let intact = fs::read_to_string(&lib).unwrap();
+
+    write(&lib, &format!("{intact}\n"));
+    assert_snapshot!("status_of_an_edited_tree", fixture.run(&["status"]));
+    fixture.succeed(&["apply"]);
+    assert_eq!(fs::read_to_string(&lib).unwrap(), intact);
+
+    write(&tree.join("src/stray.rs"), "");
+    assert!(fixture.run(&["status"]).starts_with("exit 1\n"));
+    fixture.succeed(&["apply"]);
+    fixture.succeed(&["status"]);
+}
+
+#[test]
+fn a_patch_that_changed_since_is_noticed() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "demo"]);
+    let patch = fs::read_to_string(fixture.patch("demo")).unwrap();
+    write(
+        &fixture.patch("demo"),
+        &patch.replace("Twice `x`", "Two times `x`"),
+    );
+    assert!(fixture.run(&["status", "--json"]).contains("\"outdated\""));
+    fixture.succeed(&["apply"]);
+    assert!(
+        fixture
+            .succeed(&["status", "--json"])
+            .contains("\"intact\"")
+    );
+}
+
+#[test]
+fn the_stanza_goes_to_the_workspace_root() {
+    let fixture = Fixture::new();
+    let root = fixture.path().join("Cargo.toml");
+    let text = "[workspace]\nmembers = [\"prover\"]\nresolver = \"3\"\n";
+    write(&root, text);
+    fs::rename(
+        fixture.prover().join("Cargo.lock"),
+        fixture.path().join("Cargo.lock"),
+    )
+    .unwrap();
+    fixture.succeed(&["apply", "demo", "--manifest-path", "Cargo.toml"]);
+    assert_eq!(fixture.manifest(), MANIFEST);
+    assert!(
+        fs::read_to_string(&root)
+            .unwrap()
+            .contains("[patch.crates-io.p3-goldilocks]")
+    );
+    fixture.succeed(&["status"]);
+    fixture.succeed(&["remove"]);
+    assert_eq!(fs::read_to_string(&root).unwrap(), text);
+}
+
+#[test]
+fn a_package_that_the_prover_lacks_is_left_out() {
+    let fixture = Fixture::new();
+    fixture.set_manifest(&MANIFEST.replace("p3-goldilocks = \"0.8\"", "p3-symmetric = \"0.8\""));
+    write(&fixture.prover().join("src/lib.rs"), "");
+    fixture.relock();
+    let lock = fixture.lock();
+    assert_snapshot!("apply_to_a_part", fixture.run(&["apply", "demo"]));
+    assert!(
+        !fixture
+            .manifest()
+            .contains("[patch.crates-io.p3-goldilocks]")
+    );
+    fixture.succeed(&["status"]);
+    fixture.succeed(&["remove"]);
+    assert_eq!(fixture.lock(), lock);
+}
+
+/// A registry that refuses connections, as opposed to cargo told to stay offline.
+#[test]
+fn cached_sources_need_no_registry() {
+    let fixture = Fixture::new();
+    let run = |args: &[&str]| {
+        let mut command = fixture.command(args);
+        command.env_remove("CARGO_NET_OFFLINE");
+        command.envs([
+            ("CARGO_HTTP_PROXY", "http://127.0.0.1:9"),
+            ("CARGO_NET_RETRY", "0"),
+        ]);
+        fixture.transcript(&command.output().unwrap())
+    };
+    for args in [&["apply", "demo"][..], &["status"], &["remove"]] {
+        let transcript = run(args);
+        assert!(transcript.starts_with("exit 0\n"), "{transcript}");
+    }
+    // Without the project's lock file, the checksum comes from cargo's copy of the index.
+    fs::remove_file(fixture.project().join("Cargo.lock")).unwrap();
+    let transcript = run(&["apply", "demo"]);
+    assert!(transcript.starts_with("exit 0\n"), "{transcript}");
+}
+
+#[test]
+fn json_has_no_other_text_around_it() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "stacked"]);
+    for args in [["list", "--json"], ["status", "--json"]] {
+        let output = fixture.command(&args).output().unwrap();
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap();
+    }
+    assert_snapshot!("list", fixture.run(&["list"]));
+}

@@ -1,0 +1,8 @@
+//! The tool as its users run it: on a project of two small patches and a real downstream crate, both in temporary
+//! folders. The snapshots hold what a user reads.
+
+mod fixture;
+mod interrupted;
+mod lifecycle;
+mod refused;
+mod upstream;

@@ -1,0 +1,320 @@
+//! Bad input: one clear line with the path, a hint, the documented exit code, and nothing half-written.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use insta::assert_snapshot;
+
+use crate::fixture::{DEMO, Fixture, MANIFEST, write};
+
+/// Runs `apply demo`, which has to fail and to leave the prover as it was.
+#[track_caller]
+fn apply_fails(fixture: &Fixture) -> String {
+    let before = (fixture.manifest(), fixture.lock());
+    let transcript = fixture.run(&["apply", "demo"]);
+    assert!(!transcript.starts_with("exit 0\n"), "{transcript}");
+    assert_eq!((fixture.manifest(), fixture.lock()), before);
+    assert_eq!(fixture.leftovers(), Vec::<std::path::PathBuf>::new());
+    transcript
+}
+
+/// `apply demo` with the patch changed by `edit`.
+#[track_caller]
+fn with_patch(edit: impl Fn(&str) -> String) -> String {
+    let fixture = Fixture::new();
+    let edited = edit(DEMO);
+    assert_ne!(edited, DEMO, "the edit has to change something");
+    write(&fixture.patch("demo"), &edited);
+    apply_fails(&fixture)
+}
+
+#[test]
+fn a_patch_that_does_not_apply() {
+    assert_snapshot!(with_patch(
+        |patch| patch.replace(" extern crate alloc;", " extern crate std;")
+    ));
+}
+
+#[test]
+fn a_patch_for_a_file_that_is_not_there() {
+    let missing =
+        |patch: &str| patch.replace("symmetric/src/permutation.rs", "symmetric/src/nowhere.rs");
+    assert_snapshot!(with_patch(missing));
+}
+
+#[test]
+fn a_new_file_that_exists_already() {
+    assert_snapshot!(with_patch(
+        |patch| patch.replace("goldilocks/src/demo.rs", "goldilocks/src/mds.rs")
+    ));
+}
+
+#[test]
+fn a_truncated_patch() {
+    assert_snapshot!(with_patch(|patch| patch[..patch.len() / 2].to_owned()));
+}
+
+/// Cut off after a whole hunk, the diff still parses.
+#[test]
+fn a_patch_truncated_between_two_files() {
+    assert_snapshot!(with_patch(|patch| patch
+        [..patch.rfind("diff --git").unwrap()]
+        .to_owned()));
+}
+
+#[test]
+fn a_hunk_that_is_too_short() {
+    assert_snapshot!(with_patch(|patch| patch.replace("+mod demo;\n", "")));
+}
+
+#[test]
+fn a_line_that_belongs_to_no_hunk() {
+    assert_snapshot!(with_patch(
+        |patch| patch.replace("-- \np3-patches", "+stray\n-- \np3-patches")
+    ));
+}
+
+#[test]
+fn a_header_without_a_field() {
+    assert_snapshot!(with_patch(|patch| patch.replace("Forwarded: not yet\n", "")));
+}
+
+#[test]
+fn a_package_that_the_header_does_not_name() {
+    assert_snapshot!(with_patch(
+        |patch| patch.replace("p3-goldilocks, p3-symmetric", "p3-goldilocks")
+    ));
+}
+
+#[test]
+fn paths_that_leave_the_tree() {
+    let mut transcripts = String::new();
+    for path in [
+        "symmetric/../../x.rs",
+        "symmetric//etc/x.rs",
+        "symmetric/C:/x.rs",
+        "symmetric/.git/x",
+        "symmetric/Cargo.toml",
+    ] {
+        let transcript = with_patch(|patch| patch.replace("symmetric/src/permutation.rs", path));
+        transcripts += &format!("{path}\n{transcript}\n");
+    }
+    let absolute = |patch: &str| {
+        patch
+            .replace("--- a/symmetric/", "--- /symmetric/")
+            .replace("+++ b/symmetric/", "+++ /symmetric/")
+    };
+    transcripts += &format!("absolute\n{}\n", with_patch(absolute));
+    assert_snapshot!(transcripts);
+}
+
+#[test]
+fn what_is_no_plain_file() {
+    let mut transcripts = String::new();
+    let link = |patch: &str| patch.replace("new file mode 100644", "new file mode 120000");
+    let executable = |patch: &str| patch.replace("new file mode 100644", "new file mode 100755");
+    let binary = |patch: &str| {
+        patch.replace(
+            "-- \np3",
+            "diff --git a/symmetric/x b/symmetric/x\nGIT binary patch\n-- \np3",
+        )
+    };
+    let rename = |patch: &str| {
+        patch.replace(
+            "+++ b/symmetric/src/permutation.rs",
+            "+++ b/symmetric/src/other.rs",
+        )
+    };
+    for edit in [
+        &link as &dyn Fn(&str) -> String,
+        &executable,
+        &binary,
+        &rename,
+    ] {
+        transcripts += &with_patch(edit);
+        transcripts.push('\n');
+    }
+    assert_snapshot!(transcripts);
+}
+
+#[test]
+fn an_unknown_name() {
+    let fixture = Fixture::new();
+    assert_snapshot!(fixture.run(&["apply", "dmeo"]));
+    assert_eq!(fixture.manifest(), MANIFEST);
+}
+
+#[test]
+fn an_unknown_base() {
+    let fixture = Fixture::new();
+    assert_snapshot!(fixture.run(&["apply", "demo", "--base", "0.7.0"]));
+}
+
+/// A cargo home with this machine's index and one tarball, which is not what the registry published.
+#[test]
+fn a_tarball_with_a_wrong_checksum() {
+    let fixture = Fixture::new();
+    let home = fixture.path().join("cargo-home");
+    write(
+        &home.join("registry/cache/registry/p3-goldilocks-0.8.0.crate"),
+        "not what was published",
+    );
+    let output = fixture
+        .command(&["apply", "demo"])
+        .env("CARGO_HOME", &home)
+        .output()
+        .unwrap();
+    assert_snapshot!(fixture.transcript(&output));
+    assert_eq!(fixture.manifest(), MANIFEST);
+}
+
+#[test]
+fn sources_neither_cached_nor_reachable() {
+    let fixture = Fixture::new();
+    let home = fixture.path().join("cargo-home");
+    let output = fixture
+        .command(&["apply", "demo"])
+        .env("CARGO_HOME", &home)
+        .output()
+        .unwrap();
+    assert_snapshot!(fixture.transcript(&output));
+    assert_eq!(fixture.manifest(), MANIFEST);
+}
+
+#[test]
+fn manifests_that_are_none() {
+    let fixture = Fixture::new();
+    let mut transcripts = String::new();
+    for text in [
+        "[dependencies]\n",
+        "[package\nname = \"x\"\n",
+        "[package]\nname = \"x\"\nname = \"y\"\n",
+    ] {
+        fixture.set_manifest(text);
+        transcripts += &fixture.run(&["apply", "demo"]);
+        assert_eq!(fixture.manifest(), text);
+    }
+    transcripts += &fixture.run(&["apply", "demo", "--manifest-path", "nowhere/Cargo.toml"]);
+    fixture.set_manifest(&format!(
+        "{MANIFEST}# >>> p3-patches: Plonky3 0.8.0 with demo\n"
+    ));
+    transcripts += &fixture.run(&["status"]);
+    assert_snapshot!(transcripts);
+}
+
+#[test]
+fn a_manifest_that_patches_the_package_already() {
+    let fixture = Fixture::new();
+    let mut transcripts = String::new();
+    for patch in [
+        "[patch.crates-io]\np3-goldilocks = { path = \"../fork\" }\n",
+        "[patch.crates-io]\nfork = { package = \"p3-goldilocks\", path = \"../fork\" }\n",
+        "[patch]\ncrates-io = { p3-goldilocks = { path = \"../fork\" } }\n",
+    ] {
+        fixture.set_manifest(&format!("{MANIFEST}\n{patch}"));
+        transcripts += &apply_fails(&fixture);
+    }
+    assert_snapshot!(transcripts);
+}
+
+#[test]
+fn a_prover_on_another_release() {
+    let fixture = Fixture::new();
+    write(
+        &fixture.path().join("old/Cargo.toml"),
+        "[package]\nname = \"p3-goldilocks\"\nversion = \"0.7.0\"\n",
+    );
+    write(&fixture.path().join("old/src/lib.rs"), "");
+    fixture.set_manifest(&MANIFEST.replace("\"0.8\"", "{ path = \"../old\" }"));
+    fixture.relock();
+    assert_snapshot!(apply_fails(&fixture));
+}
+
+#[test]
+fn a_prover_that_takes_the_package_from_elsewhere() {
+    let fixture = Fixture::new();
+    write(
+        &fixture.path().join("fork/Cargo.toml"),
+        "[package]\nname = \"p3-goldilocks\"\nversion = \"0.8.0\"\n",
+    );
+    write(&fixture.path().join("fork/src/lib.rs"), "");
+    fixture.set_manifest(&MANIFEST.replace("\"0.8\"", "{ path = \"../fork\" }"));
+    fixture.relock();
+    assert_snapshot!(apply_fails(&fixture));
+}
+
+#[test]
+fn a_prover_without_plonky3() {
+    let fixture = Fixture::new();
+    fixture.set_manifest("[package]\nname = \"prover\"\nversion = \"0.1.0\"\nedition = \"2024\"\n");
+    fixture.relock();
+    assert_snapshot!(apply_fails(&fixture));
+}
+
+#[test]
+fn a_folder_that_cannot_be_written() {
+    let fixture = Fixture::new();
+    write(
+        &fixture.prover().join(".p3-patches"),
+        "a file where the folder should be",
+    );
+    assert_snapshot!(apply_fails(&fixture));
+    fs::remove_file(fixture.prover().join(".p3-patches")).unwrap();
+
+    let writable = fs::metadata(fixture.prover()).unwrap().permissions();
+    fs::set_permissions(fixture.prover(), fs::Permissions::from_mode(0o555)).unwrap();
+    if fs::write(fixture.prover().join("probe"), "").is_ok() {
+        println!("skipped: permission bits do not bind this user");
+    } else {
+        assert!(apply_fails(&fixture).starts_with("exit 4\n"));
+    }
+    fs::set_permissions(fixture.prover(), writable).unwrap();
+}
+
+/// A limit on the size of files stands in for a full disk: a write fails in the middle of a tree.
+#[test]
+fn a_full_disk() {
+    let fixture = Fixture::new();
+    let tool = fixture.command(&["apply", "demo"]);
+    let output = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh"])
+        .arg(tool.get_program())
+        .args(tool.get_args())
+        .current_dir(fixture.prover())
+        .output()
+        .unwrap();
+    let transcript = fixture.transcript(&output);
+    assert!(transcript.starts_with("exit 4\n"), "{transcript}");
+    assert!(
+        transcript.contains("hint: is the folder writable, and is there space on the disk?"),
+        "{transcript}"
+    );
+    assert_eq!(fixture.manifest(), MANIFEST);
+    assert_eq!(fixture.leftovers(), Vec::<std::path::PathBuf>::new());
+    fixture.succeed(&["apply", "demo"]);
+}
+
+#[test]
+fn a_prover_that_has_nothing_applied() {
+    let fixture = Fixture::new();
+    assert_snapshot!(format!(
+        "{}{}",
+        fixture.run(&["apply"]),
+        fixture.run(&["remove"])
+    ));
+}
+
+#[test]
+fn the_patches_own_workspace_stays_unpatched() {
+    let fixture = Fixture::new();
+    write(&fixture.project().join("Cargo.toml"), MANIFEST);
+    write(&fixture.project().join("src/lib.rs"), "");
+    let manifest = fixture.project().join("Cargo.toml");
+    assert_snapshot!(fixture.run(&[
+        "apply",
+        "demo",
+        "--manifest-path",
+        manifest.to_str().unwrap()
+    ]));
+}

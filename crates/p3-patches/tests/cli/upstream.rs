@@ -1,0 +1,226 @@
+//! check, edit, refresh, export: what authors of patches do.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use insta::assert_snapshot;
+
+use crate::fixture::{DEMO, Fixture, write};
+
+#[track_caller]
+fn git(dir: &Path, args: &[&str]) -> String {
+    let output = Command::new("git")
+        .args([
+            "-c",
+            "user.name=tester",
+            "-c",
+            "user.email=tester@localhost",
+        ])
+        .args(args)
+        .current_dir(dir)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "git {args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn check_passes() {
+    assert_snapshot!(Fixture::new().with_crates().run(&["check"]));
+}
+
+#[test]
+fn check_fails() {
+    let fixture = Fixture::new().with_crates();
+    let project = fixture.project();
+    // One finding each: a stray patch, a crate under another name, a missing bench, a title, needs, a kernel that
+    // differs and one that no patch adds.
+    write(&project.join("patches/0.8.0/stray.patch"), "");
+    write(
+        &project.join("crates/stacked/Cargo.toml"),
+        "[package]\nname = \"other\"\n",
+    );
+    fs::remove_file(project.join("benches/demo.rs")).unwrap();
+    write(
+        &fixture.patch("demo"),
+        &DEMO.replace("perf(goldilocks):", "Faster:"),
+    );
+    write(&project.join("patches/series"), "demo\nstacked\n");
+    write(&project.join("crates/demo/src/demo.rs"), "");
+    write(&project.join("crates/stacked/src/stray.rs"), "");
+    assert_snapshot!(fixture.run(&["check"]));
+    assert!(
+        fixture
+            .run(&["check", "--json"])
+            .contains("\"problem\": null")
+    );
+}
+
+#[test]
+fn an_offset_is_printed() {
+    let fixture = Fixture::new();
+    write(
+        &fixture.patch("demo"),
+        &DEMO.replace("@@ -4,6 +4,7 @@", "@@ -7,6 +7,7 @@"),
+    );
+    assert_snapshot!(fixture.run(&["apply", "demo"]));
+}
+
+#[test]
+fn edit_and_refresh_round_trip() {
+    let fixture = Fixture::new().with_crates();
+    fixture.succeed(&["edit", "demo"]);
+    fixture.succeed(&["refresh", "demo"]);
+    let same = fs::read_to_string(fixture.patch("demo")).unwrap();
+    let strip = |text: &str| {
+        text.lines()
+            .filter(|line| !line.starts_with("index "))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_eq!(strip(&same), strip(DEMO));
+    fixture.succeed(&["refresh", "demo"]);
+    assert_eq!(fs::read_to_string(fixture.patch("demo")).unwrap(), same);
+}
+
+#[test]
+fn edits_become_the_patch_and_the_kernel() {
+    let fixture = Fixture::new().with_crates();
+    let dir = fixture.path().join("repository");
+    let dir_arg = dir.to_str().unwrap();
+    fixture.succeed(&["edit", "stacked", "--dir", dir_arg]);
+    assert!(
+        fixture
+            .run(&["edit", "stacked", "--dir", dir_arg])
+            .starts_with("exit 3\n")
+    );
+    assert_eq!(
+        git(&dir, &["log", "--format=%s"]),
+        "perf(goldilocks): add instead of multiply\nperf(goldilocks): double in one addition\nPlonky3 0.8.0\n"
+    );
+    // One change committed, one not.
+    write(&dir.join("goldilocks/src/extra.rs"), "//! More.\n");
+    git(&dir, &["add", "--all"]);
+    git(&dir, &["commit", "--quiet", "--message", "more"]);
+    let demo = dir.join("goldilocks/src/demo.rs");
+    let text = fs::read_to_string(&demo).unwrap();
+    write(&demo, &text.replace("Twice", "Two times"));
+    fixture.succeed(&["refresh", "stacked", "--dir", dir_arg]);
+
+    let patch = fs::read_to_string(fixture.patch("stacked")).unwrap();
+    assert!(
+        patch.contains("+//! More.") && patch.contains("+/// Two times `x`."),
+        "{patch}"
+    );
+    assert!(
+        !patch.contains("mod demo"),
+        "what it needs is part of the base: {patch}"
+    );
+    let kernel = fixture.project().join("crates/stacked/src/extra.rs");
+    assert_eq!(fs::read_to_string(kernel).unwrap(), "//! More.\n");
+    fixture.succeed(&["check"]);
+}
+
+#[test]
+fn refresh_refuses_what_is_no_patch() {
+    let fixture = Fixture::new().with_crates();
+    assert_snapshot!("refresh_without_edit", fixture.run(&["refresh", "demo"]));
+    fixture.succeed(&["edit", "demo"]);
+    let manifest = fixture
+        .project()
+        .join(".p3-patches/edit/demo/goldilocks/Cargo.toml");
+    let text = fs::read_to_string(&manifest).unwrap();
+    write(
+        &manifest,
+        &format!("{text}\n[dependencies.rayon]\nversion = \"1\"\n"),
+    );
+    assert_snapshot!("refresh_of_a_manifest", fixture.run(&["refresh", "demo"]));
+    assert_eq!(fs::read_to_string(fixture.patch("demo")).unwrap(), DEMO);
+}
+
+/// A patch begins as a header without a diff.
+#[test]
+fn a_new_patch() {
+    let fixture = Fixture::new().with_crates();
+    let (header, _) = DEMO.split_once("diff --git").unwrap();
+    write(
+        &fixture.patch("demo"),
+        &format!("{header}-- \np3-patches\n"),
+    );
+    assert_snapshot!(fixture.run(&["apply", "demo"]));
+    fixture.succeed(&["edit", "demo"]);
+    let file = fixture
+        .project()
+        .join(".p3-patches/edit/demo/symmetric/src/hash.rs");
+    let text = fs::read_to_string(&file).unwrap();
+    write(&file, &format!("// New.\n{text}"));
+    fixture.succeed(&["refresh", "demo"]);
+    fixture.succeed(&["apply", "demo"]);
+}
+
+#[test]
+fn git_am_takes_an_export() {
+    let fixture = Fixture::new();
+    let author = "Tester <tester@localhost>";
+    let export =
+        |out: &str| fixture.succeed(&["export", "stacked", "--out", out, "--author", author]);
+    export("one");
+    export("two");
+    let read = |path: &str| fs::read_to_string(fixture.prover().join(path)).unwrap();
+    for file in ["demo.patch", "demo.md", "stacked.patch", "stacked.md"] {
+        assert_eq!(read(&format!("one/{file}")), read(&format!("two/{file}")));
+    }
+    assert_snapshot!("pull_request", read("one/stacked.md"));
+
+    // Upstream's layout, with the files as published.
+    let checkout = fixture.path().join("checkout");
+    fs::create_dir(&checkout).unwrap();
+    git(&checkout, &["init", "--quiet"]);
+    let apply_base = |package: &str, folder: &str| {
+        let caches = fs::read_dir(crate::fixture::cargo_home().join("registry/cache")).unwrap();
+        let tarball = caches
+            .map(|entry| entry.unwrap().path().join(format!("{package}-0.8.0.crate")))
+            .find(|path| path.exists())
+            .unwrap();
+        let status = Command::new("tar")
+            .arg("-xzf")
+            .arg(tarball)
+            .current_dir(&checkout)
+            .status()
+            .unwrap();
+        assert!(status.success());
+        fs::rename(
+            checkout.join(format!("{package}-0.8.0")),
+            checkout.join(folder),
+        )
+        .unwrap();
+    };
+    apply_base("p3-goldilocks", "goldilocks");
+    apply_base("p3-symmetric", "symmetric");
+    git(&checkout, &["add", "--all", "--force"]);
+    git(&checkout, &["commit", "--quiet", "--message", "base"]);
+    for name in ["demo", "stacked"] {
+        let mail = fixture.prover().join(format!("one/{name}.patch"));
+        git(&checkout, &["am", "--quiet", mail.to_str().unwrap()]);
+    }
+    assert_eq!(
+        git(&checkout, &["log", "-2", "--format=%an <%ae>%n%B"]),
+        "Tester <tester@localhost>\nperf(goldilocks): add instead of multiply\n\n\
+         Stands for an optimization on top of another.\n\n\
+         Tester <tester@localhost>\nperf(goldilocks): double in one addition\n\n\
+         Stands for an optimization: a new file, its wiring, and a line in a second package.\n\n"
+    );
+
+    // What `git am` makes of it is what `apply` makes of it.
+    fixture.succeed(&["apply", "stacked"]);
+    let mut diff = Command::new("diff");
+    diff.args(["-r", "-x", ".p3-stamp.json"])
+        .arg(fixture.tree("p3-goldilocks"))
+        .arg(checkout.join("goldilocks"));
+    assert!(diff.output().unwrap().stdout.is_empty());
+}
