@@ -414,3 +414,113 @@ fn parse(path: &Path, text: &str) -> Result<DocumentMut> {
 fn refuse(path: &Path, what: &str) -> Failure {
     Failure::input(format!("{}: {what}", path.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Every way to write a `[patch]`, and what surrounds one. Each part can follow the ones before it.
+    const PARTS: [&str; 5] = [
+        "[package] # a comment\nname = \"x\"\n",
+        "\n\n# spaced   out\n[dependencies]\np3-field = { version = \"0.8\" }   # trailing\n",
+        "[[bin]]\nname = \"b\"\n\n[profile.release]\nlto = \"fat\"\n",
+        "  [features]\n  default = [\n    \"a\",\n  ]\n\n\n",
+        "# only a comment",
+    ];
+    const PATCHES: [&str; 7] = [
+        "",
+        "[patch.crates-io]\nserde = { path = \"../serde\" }\n",
+        "[patch.crates-io]\n",
+        "[patch.crates-io.serde]\npath = \"../serde\"\n",
+        "[patch]\ncrates-io.serde.path = \"../serde\"\n",
+        "[patch]\ncrates-io.serde = { path = \"../serde\" }\n[patch.other]\n",
+        "[patch.\"https://example.org/index\"]\nserde = { path = \"../serde\" }\n",
+    ];
+
+    fn stanza() -> impl Strategy<Value = Stanza> {
+        let packages = prop::collection::btree_map(
+            "p3-[a-z]{1,8}",
+            "\\.p3-patches/[0-9]/[a-z'\" é-]{1,9}",
+            1..4,
+        );
+        let names = prop::collection::vec("[a-z0-9-]{1,8}", 1..4);
+        (packages, names).prop_map(|(overrides, names)| Stanza {
+            base: "0.8.0".to_owned(),
+            names,
+            overrides,
+        })
+    }
+
+    fn manifest() -> impl Strategy<Value = String> {
+        let parts = prop::sample::subsequence(PARTS.as_slice(), 0..=PARTS.len());
+        let patch = prop::sample::select(PATCHES.as_slice());
+        (patch, parts, any::<bool>(), any::<bool>()).prop_map(|(patch, parts, crlf, terminated)| {
+            let text = format!("{}\n{patch}", parts.join("\n"));
+            let text = if terminated {
+                text
+            } else {
+                text.trim_end_matches('\n').to_owned()
+            };
+            if crlf {
+                text.replace('\n', "\r\n")
+            } else {
+                text
+            }
+        })
+    }
+
+    fn loaded(original: &str) -> Manifest {
+        Manifest {
+            path: "Cargo.toml".into(),
+            original: original.to_owned(),
+            stanza: None,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_joined_splits_byte_for_byte(original in manifest(), stanza in stanza()) {
+            let text = loaded(&original).with(&stanza).unwrap();
+            let (split_original, split_stanza) = split(&text).unwrap();
+            prop_assert_eq!(split_original, original);
+            prop_assert_eq!(split_stanza, Some(stanza));
+        }
+
+        /// What a user adds below the block stays too.
+        #[test]
+        fn text_after_the_stanza_survives(original in manifest(), stanza in stanza()) {
+            let text = loaded(&original).with(&stanza).unwrap() + "[workspace]\n";
+            let (split_original, _) = split(&text).unwrap();
+            prop_assert_eq!(split_original, original + "[workspace]\n");
+        }
+
+        #[test]
+        fn overrides_are_toml(path in "[a-z \"'\\\\é]{1,12}") {
+            let tree = Tree { package: "p3-field".to_owned(), version: "0.8.0".to_owned(), path: (&path).into() };
+            let document: DocumentMut = overrides(&[tree])[0].parse().unwrap();
+            prop_assert_eq!(document["patch"]["crates-io"]["p3-field"]["path"].as_str(), Some(&*path));
+        }
+    }
+
+    #[test]
+    fn a_damaged_stanza_is_refused() {
+        let stanza = Stanza {
+            base: "0.8.0".to_owned(),
+            names: vec!["a".to_owned()],
+            overrides: BTreeMap::from([("p3-field".to_owned(), ".p3-patches/x".to_owned())]),
+        };
+        let text = join("", &stanza);
+        let damages = [
+            text.replace(END, "#"),
+            text.replace(BEGIN, "#"),
+            text.replace("Plonky3 ", ""),
+            text.replace("path = ", "git = "),
+            format!("{text}{text}"),
+        ];
+        for damage in damages {
+            assert!(split(&damage).is_err(), "{damage}");
+        }
+    }
+}

@@ -562,3 +562,118 @@ fn check_path(path: &str) -> Result<(), &'static str> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn file() -> impl Strategy<Value = String> {
+        // Few distinct lines, so that contexts repeat; with and without a newline at the end.
+        let lines =
+            prop::collection::vec(prop::sample::select(vec!["", "a", "b", "c", " a"]), 0..30);
+        (lines, any::<bool>()).prop_map(|(lines, terminated)| {
+            let text = lines.join("\n");
+            if terminated && !text.is_empty() {
+                text + "\n"
+            } else {
+                text
+            }
+        })
+    }
+
+    proptest! {
+        /// A patch made from two texts turns one into the other, both ways, with no offset, as diffy's `apply` does.
+        #[test]
+        fn a_hunk_at_its_line_applies(before in file(), after in file()) {
+            let patch = diffy::create_patch(&before, &after);
+            let forward = place(&before, &patch).unwrap();
+            prop_assert_eq!(&forward, &(after.clone(), Vec::new()));
+            prop_assert_eq!(diffy::apply(&before, &patch).unwrap(), after.clone());
+            prop_assert_eq!(place(&after, &patch.reverse()).unwrap(), (before, Vec::new()));
+        }
+
+        /// No input makes the parser panic, and what it takes is bounded by the tree.
+        #[test]
+        fn no_diff_panics(diff in "(diff --git a/x b/x\n)?(new file mode 100644\n)?(--- (a/|/)[a-z./]{1,9}\n)?(\\+\\+\\+ b/[a-z./]{1,9}\n)?(@@ -[0-9]{1,20},?[0-9]{0,3} \\+[0-9],?[0-9]? @@\n)?([ +\\\\-][a-z]{0,3}\n){0,4}") {
+            for file in parse_diff(&diff).unwrap_or_default() {
+                prop_assert_eq!(check_path(&file.path), Ok(()));
+                let _ = file.place("a\nb\n", Direction::Forward);
+            }
+        }
+    }
+
+    const LINES: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+
+    fn patched(before: &str) -> Result<(String, Vec<(usize, isize)>), Misfit> {
+        let patch = diffy::create_patch(LINES, &LINES.replace("four", "FOUR")).to_string();
+        place(before, &diffy::Patch::from_str(&patch).unwrap())
+    }
+
+    #[test]
+    fn an_offset_is_reported() {
+        let (after, offsets) = patched(&format!("zero\nzero\n{LINES}")).unwrap();
+        assert!(after.contains("FOUR"));
+        assert_eq!(offsets, [(1, 2)]);
+    }
+
+    #[test]
+    fn a_context_that_stands_twice_is_refused() {
+        let misfit = patched(&format!("zero\n{LINES}{LINES}")).unwrap_err();
+        assert_eq!(
+            misfit,
+            Misfit::Ambiguous {
+                hunk: 1,
+                lines: vec![2, 9]
+            }
+        );
+    }
+
+    #[test]
+    fn white_space_counts() {
+        let misfit = patched(&LINES.replace("two", "two ")).unwrap_err();
+        let differs = Misfit::Differs {
+            hunk: 1,
+            line: 2,
+            expected: "two\n".to_owned(),
+            found: Some("two \n".to_owned()),
+        };
+        assert_eq!(misfit, differs);
+        assert!(patched(&LINES.replace('\n', "\r\n")).is_err());
+    }
+
+    #[test]
+    fn a_file_that_ends_too_early_is_shown() {
+        let misfit = patched("one\ntwo\n").unwrap_err();
+        assert!(
+            matches!(
+                &misfit,
+                Misfit::Differs {
+                    line: 3,
+                    found: None,
+                    ..
+                }
+            ),
+            "{misfit:?}"
+        );
+        assert!(
+            misfit
+                .describe("x.rs")
+                .contains("found:    the end of the file")
+        );
+    }
+
+    /// The second hunk's lines stand before the first one's place too; they are not taken there.
+    #[test]
+    fn hunks_keep_their_order() {
+        let patch = "--- a/x\n+++ b/x\n@@ -2 +2 @@\n-a\n+A\n@@ -4 +4 @@\n-b\n+B\n";
+        let patch = diffy::Patch::from_str(patch).unwrap();
+        assert_eq!(place("b\na\nc\nb\n", &patch).unwrap().0, "b\nA\nc\nB\n");
+        assert!(place("b\na\nc\nc\n", &patch).is_err());
+        // One hunk adds below a line that the next one changes.
+        let patch = "--- a/x\n+++ b/x\n@@ -3,0 +4 @@\n+x\n@@ -3 +5 @@\n-c\n+C\n";
+        let patch = diffy::Patch::from_str(patch).unwrap();
+        assert!(place("a\nb\nc\n", &patch).is_err());
+    }
+}

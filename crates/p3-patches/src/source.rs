@@ -229,3 +229,71 @@ fn unpack(name: &str, version: &str, checksum: String, bytes: &[u8]) -> Result<P
         files,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use tar::{Builder, EntryType, Header};
+
+    use super::*;
+
+    /// A tarball of `p3-x` 1.0.0 with one more entry, whose path is written as given.
+    fn tarball(path: &str, kind: EntryType) -> Vec<u8> {
+        let mut builder = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+        let vcs = br#"{"git":{"sha1":"0"},"path_in_vcs":"x"}"#;
+        for (path, kind, contents) in [
+            (
+                "p3-x-1.0.0/.cargo_vcs_info.json",
+                EntryType::Regular,
+                &vcs[..],
+            ),
+            (path, kind, b"contents"),
+        ] {
+            let mut header = Header::new_gnu();
+            header.as_gnu_mut().expect("a GNU header").name[..path.len()]
+                .copy_from_slice(path.as_bytes());
+            header.set_entry_type(kind);
+            header.set_size(contents.len() as u64);
+            header.set_cksum();
+            builder.append(&header, contents).unwrap();
+        }
+        builder.into_inner().unwrap().finish().unwrap()
+    }
+
+    fn unpacked(path: &str, kind: EntryType) -> Result<Package> {
+        unpack("p3-x", "1.0.0", String::new(), &tarball(path, kind))
+    }
+
+    #[test]
+    fn a_tarball_is_unpacked() {
+        let package = unpacked("p3-x-1.0.0/src/lib.rs", EntryType::Regular).unwrap();
+        assert_eq!(package.files["src/lib.rs"], b"contents");
+        assert_eq!(package.inside("x/src/lib.rs"), Some("src/lib.rs"));
+        assert_eq!(package.inside("xy/src/lib.rs"), None);
+    }
+
+    #[test]
+    fn an_entry_that_leaves_the_package_is_refused() {
+        for path in [
+            "p3-x-1.0.0/../y",
+            "/p3-x-1.0.0/y",
+            "y",
+            "p3-x-1.0.01/y",
+            "../p3-x-1.0.0/y",
+        ] {
+            assert!(unpacked(path, EntryType::Regular).is_err(), "{path}");
+        }
+        for kind in [EntryType::Symlink, EntryType::Link, EntryType::Fifo] {
+            assert!(unpacked("p3-x-1.0.0/y", kind).is_err(), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn cargo_errors_fit_one_line() {
+        let stderr = "    Updating index\nerror: failed to parse `x`\n\nCaused by:\n  no\n\nCaused by:\n  because\n";
+        assert_eq!(cargo_error(stderr), "failed to parse `x`: because");
+        assert_eq!(cargo_error("error: no\n"), "no");
+        assert_eq!(cargo_error(""), "no message from cargo");
+    }
+}
