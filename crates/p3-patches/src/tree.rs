@@ -5,7 +5,7 @@
 //! and renamed: whoever kills the tool at any moment, a folder with a tree's name is a whole tree.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, DirEntry, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -115,17 +115,17 @@ impl Folder {
         write().map_err(|error| cannot_write(target, &error).into())
     }
 
-    /// Removes every tree but these.
-    pub fn keep_only(&self, trees: &[Tree]) -> Result<()> {
+    /// Ends the work here: removes every tree but these, and the folder where none is left.
+    pub fn keep_only(self, kept: &[PathBuf]) -> Result<()> {
         for base in fs::read_dir(&self.path)? {
             let base = base?.path();
-            let name = base.file_name().unwrap_or_default().to_string_lossy();
-            if Version::parse(&name).is_err() {
+            // `edit` keeps its repositories beside the trees.
+            if Version::parse(&base.file_name().unwrap_or_default().to_string_lossy()).is_err() {
                 continue;
             }
             for tree in fs::read_dir(&base)? {
                 let tree = tree?.path();
-                if trees.iter().all(|kept| kept.path != tree) {
+                if !kept.contains(&tree) {
                     delete(&tree)?;
                 }
             }
@@ -133,20 +133,15 @@ impl Folder {
                 fs::remove_dir(&base)?;
             }
         }
-        Ok(())
-    }
-
-    /// Removes the folder with all that is in it; the lock goes last.
-    pub fn remove(self) -> Result<()> {
-        self.keep_only(&[])?;
-        fs::remove_file(self.path.join(".gitignore"))?;
-        drop(self.lock);
-        fs::remove_file(self.path.join(".lock"))?;
-        // Whatever else a user put here stays, and the folder with it.
-        match fs::remove_dir(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => Err(error.into()),
-            _ => Ok(()),
+        let own = [".gitignore", ".lock"];
+        let is_own = |entry: io::Result<DirEntry>| {
+            entry.is_ok_and(|entry| own.iter().any(|name| entry.file_name() == *name))
+        };
+        if fs::read_dir(&self.path)?.all(is_own) {
+            drop(self.lock);
+            fs::remove_dir_all(&self.path)?;
         }
+        Ok(())
     }
 
     /// Writes a planned tree, unless an equal one is there.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use indicatif::ProgressBar;
 
 use super::{Downstream, spinner};
 use crate::error::Failure;
@@ -32,78 +33,46 @@ pub struct Args {
     downstream: Downstream,
 }
 
+/// What came of it.
+struct Applied {
+    names: Vec<String>,
+    trees: Vec<Tree>,
+    /// Patched too, but not in the prover's graph.
+    absent: Vec<Tree>,
+}
+
 pub fn run(args: &Args, project: &Project) -> Result<()> {
     let series = Series::load(project)?;
     let manifest = Manifest::load(&args.downstream.manifest_path)?;
     if manifest.root() == project.root {
+        let path = manifest.path.display();
         return Err(Failure::input(format!(
-            "{}: the baseline of the measurements stays unpatched",
-            manifest.path.display()
+            "{path}: the baseline of the measurements stays unpatched"
         ))
         .hint("--manifest-path names your prover's Cargo.toml")
         .into());
     }
-    let recorded = manifest.stanza.as_ref();
-    let names = match (args.names.is_empty(), recorded) {
-        (false, _) => series.select(&args.names)?,
-        (true, Some(stanza)) => series.select(&stanza.names)?,
-        (true, None) => {
-            return Err(Failure::input(format!(
-                "{}: no patches are recorded here",
-                manifest.path.display()
-            ))
-            .hint("name the patches to apply; `cargo p3 list` shows them")
-            .into());
-        }
-    };
-    let base = series.base(
-        args.base
-            .as_deref()
-            .or(recorded.map(|stanza| stanza.base.as_str())),
-    )?;
-
-    let progress = spinner(format!("writing {}", names.join(", ")));
     let folder = Folder::lock(&manifest.trees())?;
-    let mut trees = tree::materialize(project, &base, &names, &folder)?;
-    // Trees stand complete before the manifest names them, and the old ones until it no longer does: whenever this
-    // is killed, the manifest names whole trees.
-    let restore = Restore::new(&folder, &[manifest.path.clone(), manifest.lock_file()])?;
-    progress.set_message("resolving the graph");
-    let write = |trees: &[Tree]| {
-        let stanza = Stanza {
-            base: base.clone(),
-            names: names.clone(),
-            overrides: places(trees),
-        };
-        folder.replace(&manifest.path, manifest.with(&stanza)?.as_bytes())?;
-        manifest.resolve()
+    // Once more, now that no other run can change it.
+    let manifest = Manifest::load(&manifest.path)?;
+    let progress = spinner("applying patches");
+    let applied = apply(args, project, &series, &manifest, &folder, &progress);
+    let kept = match (&applied, &manifest.stanza) {
+        (Ok(applied), _) => applied.trees.iter().map(|tree| tree.path.clone()).collect(),
+        (Err(_), Some(stanza)) => stanza
+            .overrides
+            .values()
+            .map(|place| manifest.root().join(place))
+            .collect(),
+        (Err(_), None) => Vec::new(),
     };
-    let mut metadata = write(&trees)?;
-    // A patch may span packages of which this prover uses some. What its graph lacks cannot be overridden and need
-    // not be; what it has in another version or from elsewhere is a failure, found below.
-    let absent = trees
-        .extract_if(.., |tree| manifest::usage(&metadata, tree) == Use::Absent)
-        .collect::<Vec<_>>();
-    if trees.is_empty() {
-        let packages = absent
-            .iter()
-            .map(|tree| tree.package.as_str())
-            .collect::<Vec<_>>();
-        return Err(Failure::input(format!(
-            "{}: no package here depends on {}",
-            manifest.path.display(),
-            packages.join(", ")
-        ))
-        .hint("--manifest-path names the workspace of a prover that uses Plonky3")
-        .into());
-    }
-    if !absent.is_empty() {
-        metadata = write(&trees)?;
-    }
-    check_versions(&manifest, &metadata, &trees, &series)?;
-    manifest::assert_overrides_used(&metadata, &trees)?;
-    restore.keep();
-    folder.keep_only(&trees)?;
+    let cleaned = folder.keep_only(&kept);
+    let Applied {
+        names,
+        trees,
+        absent,
+    } = applied?;
+    cleaned?;
     progress.finish_and_clear();
 
     for tree in absent {
@@ -117,15 +86,88 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         names.join(", "),
         manifest.path.display()
     );
-    for tree in &trees {
-        println!(
-            "  {} {} -> {}",
-            tree.package,
-            tree.version,
-            tree.path.display()
-        );
+    for Tree {
+        package,
+        version,
+        path,
+    } in &trees
+    {
+        println!("  {package} {version} -> {}", path.display());
     }
     Ok(())
+}
+
+/// Writes the trees and the stanza. The order matters: trees stand complete before the manifest names them, and old
+/// ones go when it no longer does, so whenever this is killed, the manifest names whole trees.
+fn apply(
+    args: &Args,
+    project: &Project,
+    series: &Series,
+    manifest: &Manifest,
+    folder: &Folder,
+    progress: &ProgressBar,
+) -> Result<Applied> {
+    let recorded = manifest.stanza.as_ref();
+    let names = match (args.names.is_empty(), recorded) {
+        (false, _) => series.select(&args.names)?,
+        (true, Some(stanza)) => series.select(&stanza.names)?,
+        (true, None) => {
+            return Err(Failure::input(format!(
+                "{}: no patches are recorded here",
+                manifest.path.display()
+            ))
+            .hint("name the patches to apply; `cargo p3 list` shows them")
+            .into());
+        }
+    };
+    let base = args
+        .base
+        .as_deref()
+        .or(recorded.map(|stanza| stanza.base.as_str()));
+    let base = series.base(base)?;
+
+    progress.set_message(format!("writing {}", names.join(", ")));
+    let mut trees = tree::materialize(project, &base, &names, folder)?;
+    progress.set_message("resolving the graph");
+    let restore = Restore::new(folder, &[manifest.path.clone(), manifest.lock_file()])?;
+    let write = |trees: &[Tree]| {
+        let stanza = Stanza {
+            base: base.clone(),
+            names: names.clone(),
+            overrides: places(trees),
+        };
+        folder.replace(&manifest.path, manifest.with(&stanza)?.as_bytes())?;
+        manifest.resolve()
+    };
+    let mut metadata = write(&trees)?;
+    // A patch may span packages of which this prover uses some. What its graph lacks cannot be overridden and need
+    // not be; what it has in another version or from elsewhere is a failure, found below.
+    let absent = (trees.extract_if(.., |tree| manifest::usage(&metadata, tree) == Use::Absent))
+        .collect::<Vec<_>>();
+    if trees.is_empty() {
+        let packages = absent
+            .iter()
+            .map(|tree| tree.package.as_str())
+            .collect::<Vec<_>>()
+            .join(", ");
+        return Err(Failure::input(format!(
+            "{}: no package here depends on {packages}",
+            manifest.path.display()
+        ))
+        .hint("--manifest-path names the workspace of a prover that uses Plonky3")
+        .into());
+    }
+    if !absent.is_empty() {
+        metadata = write(&trees)?;
+    }
+    check_versions(manifest, &metadata, &trees, series)?;
+    manifest::assert_overrides_used(&metadata, &trees)?;
+    restore.keep();
+    Ok(Applied {
+        names,
+        trees,
+        absent,
+    })
 }
 
 /// Where the trees are, as the manifest writes it.

@@ -273,7 +273,7 @@ fn kernels(project: &Project, base: &str, name: &str) -> Result<()> {
             fs::read(&path).with_context(|| format!("cannot read {}", project.relative(&path)))?;
         ensure!(
             own == contents.as_bytes(),
-            "{} is not what {} adds; the crate's text becomes the patch's with `edit` and `refresh`",
+            "{} is not what {} adds; `edit` and `refresh` write both",
             project.relative(&path),
             patch.shown
         );

@@ -14,7 +14,7 @@ pub mod test;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressFinish};
 
 /// Which downstream workspace to work on.
 #[derive(clap::Args)]
@@ -26,7 +26,10 @@ pub struct Downstream {
 
 /// A spinner on stderr; hidden where stderr is no terminal.
 pub fn spinner(text: impl Into<std::borrow::Cow<'static, str>>) -> ProgressBar {
-    let bar = ProgressBar::new_spinner().with_message(text);
+    // A run that fails takes it off the screen too.
+    let bar = ProgressBar::new_spinner()
+        .with_message(text)
+        .with_finish(ProgressFinish::AndClear);
     bar.enable_steady_tick(Duration::from_millis(100));
     bar
 }

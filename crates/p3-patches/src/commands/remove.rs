@@ -22,17 +22,25 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, _: &Project) -> Result<()> {
-    let manifest = Manifest::load(&args.downstream.manifest_path)?;
-    let Some(stanza) = &manifest.stanza else {
-        return Err(Failure::input(format!(
+    let not_applied = |manifest: &Manifest| {
+        Failure::input(format!(
             "{}: no patches are applied here",
             manifest.path.display()
         ))
         .hint("--manifest-path names your prover's Cargo.toml")
-        .into());
     };
-    let progress = spinner("resolving the graph");
+    let manifest = Manifest::load(&args.downstream.manifest_path)?;
+    if manifest.stanza.is_none() {
+        return Err(not_applied(&manifest).into());
+    }
     let folder = Folder::lock(&manifest.trees())?;
+    // Once more, now that no other run can change it.
+    let manifest = Manifest::load(&manifest.path)?;
+    let stanza = manifest
+        .stanza
+        .as_ref()
+        .ok_or_else(|| not_applied(&manifest))?;
+    let progress = spinner("resolving the graph");
     let restore = Restore::new(&folder, &[manifest.path.clone(), manifest.lock_file()])?;
     let had_lock = manifest.lock_file().exists();
     folder.replace(&manifest.path, manifest.original.as_bytes())?;
@@ -62,7 +70,7 @@ pub fn run(args: &Args, _: &Project) -> Result<()> {
         }
     }
     restore.keep();
-    folder.remove()?;
+    folder.keep_only(&[])?;
     progress.finish_and_clear();
     println!(
         "removed {} from {}",

@@ -1,6 +1,8 @@
 //! The tool as its users run it: on a project of two small patches and a real downstream crate, both in temporary
 //! folders. The snapshots hold what a user reads.
 
+#![cfg(unix)] // signals, permission bits, `ulimit`
+
 mod fixture;
 mod interrupted;
 mod lifecycle;
