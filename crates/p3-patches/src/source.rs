@@ -50,11 +50,16 @@ struct Lock {
     package: Vec<Locked>,
 }
 
+/// A package as lock files name it.
 #[derive(Deserialize)]
-struct Locked {
-    name: String,
-    version: String,
-    checksum: Option<String>,
+pub struct Locked {
+    pub name: String,
+    pub version: String,
+    /// The registry, in cargo's notation; empty for a package that is not from one.
+    #[serde(default)]
+    pub source: String,
+    #[serde(default)]
+    pub checksum: String,
 }
 
 /// The package as published, from cargo's cache if it is there, with its checksum verified.
@@ -66,24 +71,21 @@ pub fn package(project: &Project, name: &str, version: &str) -> Result<Package> 
             .map(|dir| dir.join(&file))
             .find(|path| path.is_file()))
     };
-    let known = locked_checksum(&project.root.join("Cargo.lock"), name, version)?;
-    let (path, expected) = match (cached()?, known) {
-        (Some(path), Some(checksum)) => (path, checksum),
-        _ => {
-            let checksum = fetch(name, version)?;
-            let path = cached()?.ok_or_else(|| {
-                Failure::environment(format!("cargo fetched {name} {version}, but {file} is not in its cache"))
-                    .hint("a `[source]` replacement in cargo's configuration keeps sources elsewhere; run without it")
-            })?;
-            (path, checksum)
-        }
+    let locked = match own_lock(project, name, version)? {
+        Some(locked) if cached()?.is_some() => locked,
+        _ => fetch(name, version)?,
     };
+    let path = cached()?.ok_or_else(|| {
+        Failure::environment(format!("cargo fetched {name} {version}, but {file} is not in its cache"))
+            .hint("a `[source]` replacement in cargo's configuration keeps sources elsewhere; run without it")
+    })?;
     let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let found = sha256(&bytes);
-    if found != expected {
+    if found != locked.checksum {
         return Err(Failure::input(format!(
-            "{}: wrong checksum\n  expected: {expected}\n  found:    {found}",
-            path.display()
+            "{}: wrong checksum\n  expected: {}\n  found:    {found}",
+            path.display(),
+            locked.checksum
         ))
         .hint("delete that file; cargo will fetch it again")
         .into());
@@ -120,23 +122,36 @@ fn caches() -> Result<Vec<PathBuf>> {
     Ok(dirs)
 }
 
-/// The checksum that a lock file holds for a package, if it holds one.
-fn locked_checksum(lock: &Path, name: &str, version: &str) -> Result<Option<String>> {
+/// How lock files name a published package.
+pub fn locked(project: &Project, name: &str, version: &str) -> Result<Locked> {
+    match own_lock(project, name, version)? {
+        Some(locked) => Ok(locked),
+        None => fetch(name, version),
+    }
+}
+
+/// The package's entry in this project's lock file, which is reviewed and therefore trusted first.
+fn own_lock(project: &Project, name: &str, version: &str) -> Result<Option<Locked>> {
+    find_locked(&project.root.join("Cargo.lock"), name, version)
+}
+
+/// The entry of a published package in a lock file, which need not exist.
+fn find_locked(lock: &Path, name: &str, version: &str) -> Result<Option<Locked>> {
     let Ok(text) = fs::read_to_string(lock) else {
         return Ok(None);
     };
     let lock: Lock =
         toml::from_str(&text).with_context(|| format!("cannot parse {}", lock.display()))?;
-    let package = lock
+    let mut published = lock
         .package
         .into_iter()
-        .find(|package| package.name == name && package.version == version);
-    Ok(package.and_then(|package| package.checksum))
+        .filter(|package| !package.checksum.is_empty());
+    Ok(published.find(|package| package.name == name && package.version == version))
 }
 
-/// Has cargo put the package into its cache, from the network only if it must, and returns the checksum that the
-/// registry's index states.
-fn fetch(name: &str, version: &str) -> Result<String> {
+/// Has cargo put the package into its cache, from the network only if it must, and returns what the registry's
+/// index says of it.
+fn fetch(name: &str, version: &str) -> Result<Locked> {
     let dir = tempfile::tempdir().context("cannot create a temporary folder")?;
     let manifest = format!(
         "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n\
@@ -160,7 +175,7 @@ fn fetch(name: &str, version: &str) -> Result<String> {
             .into());
         }
     }
-    locked_checksum(&dir.path().join("Cargo.lock"), name, version)?.ok_or_else(|| {
+    find_locked(&dir.path().join("Cargo.lock"), name, version)?.ok_or_else(|| {
         Failure::environment(format!(
             "cargo resolved {name} {version} without a checksum"
         ))

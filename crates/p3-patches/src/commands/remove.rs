@@ -1,13 +1,15 @@
 //! `remove`: the manifest as it was, and the lock file with it.
 
-use anyhow::Result;
+use std::fs;
+
+use anyhow::{Context, Result};
+use toml_edit::{ArrayOfTables, DocumentMut, Item, value};
 
 use super::{Downstream, spinner};
 use crate::error::Failure;
-use crate::interrupt;
 use crate::manifest::{Manifest, Restore};
 use crate::project::Project;
-use crate::source::{cargo, cargo_error};
+use crate::source::{self, Locked};
 use crate::tree::Folder;
 
 /// Take the overrides out of a prover's workspace again.
@@ -21,7 +23,7 @@ pub struct Args {
     downstream: Downstream,
 }
 
-pub fn run(args: &Args, _: &Project) -> Result<()> {
+pub fn run(args: &Args, project: &Project) -> Result<()> {
     let not_applied = |manifest: &Manifest| {
         Failure::input(format!(
             "{}: no patches are applied here",
@@ -42,32 +44,13 @@ pub fn run(args: &Args, _: &Project) -> Result<()> {
         .ok_or_else(|| not_applied(&manifest))?;
     let progress = spinner("resolving the graph");
     let restore = Restore::new(&folder, &[manifest.path.clone(), manifest.lock_file()])?;
-    let had_lock = manifest.lock_file().exists();
     folder.replace(&manifest.path, manifest.original.as_bytes())?;
-    if had_lock {
-        let metadata = manifest.resolve()?;
-        for package in stanza.overrides.keys() {
-            // Where the prover's requirement allows a newer release, cargo has just picked the newest one.
-            let drifted = |found: &&cargo_metadata::Package| {
-                found.name == *package && found.version.to_string() != stanza.base
-            };
-            let Some(found) = metadata.packages.iter().find(drifted) else {
-                continue;
-            };
-            let spec = format!("{package}@{}", found.version);
-            let update = interrupt::output(
-                cargo()
-                    .args(["update", "--offline", "--precise", &stanza.base, &spec])
-                    .current_dir(manifest.root()),
-            )?;
-            if !update.status.success() {
-                let error = cargo_error(&String::from_utf8_lossy(&update.stderr));
-                eprintln!(
-                    "warning: {package} stays at {} in Cargo.lock: {error}",
-                    found.version
-                );
-            }
-        }
+    if let Ok(lock) = fs::read_to_string(manifest.lock_file()) {
+        let published = (stanza.overrides.keys())
+            .map(|package| source::locked(project, package, &stanza.base))
+            .collect::<Result<Vec<_>>>()?;
+        folder.replace(&manifest.lock_file(), relock(&lock, &published)?.as_bytes())?;
+        manifest.resolve()?;
     }
     restore.keep();
     folder.keep_only(&[])?;
@@ -78,4 +61,27 @@ pub fn run(args: &Args, _: &Project) -> Result<()> {
         manifest.path.display()
     );
     Ok(())
+}
+
+/// Names the registry as the source of `published` packages again. Left to itself, cargo would lock the newest
+/// releases that the prover's requirements allow, and what those need in turn.
+fn relock(lock: &str, published: &[Locked]) -> Result<String> {
+    let mut lock: DocumentMut = lock.parse().context("cannot parse Cargo.lock")?;
+    let packages = lock
+        .get_mut("package")
+        .and_then(Item::as_array_of_tables_mut);
+    for package in packages.into_iter().flat_map(ArrayOfTables::iter_mut) {
+        let field = |name| package.get(name).and_then(Item::as_str).unwrap_or_default();
+        let same =
+            |locked: &&Locked| locked.name == field("name") && locked.version == field("version");
+        if let Some(locked) = published
+            .iter()
+            .find(same)
+            .filter(|_| field("source").is_empty())
+        {
+            package["source"] = value(&locked.source);
+            package["checksum"] = value(&locked.checksum);
+        }
+    }
+    Ok(lock.to_string())
 }

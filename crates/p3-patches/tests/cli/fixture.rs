@@ -108,16 +108,18 @@ impl Fixture {
             self.prover().join("Cargo.lock"),
         )
         .unwrap();
-        let output = Command::new(env!("CARGO"))
-            .arg("fetch")
+        self.cargo(&["fetch"]);
+    }
+
+    /// Runs cargo in the prover's folder.
+    #[track_caller]
+    pub fn cargo(&self, args: &[&str]) {
+        let mut command = assert_cmd::Command::new(env!("CARGO"));
+        command
+            .args(args)
             .current_dir(self.prover())
-            .output()
-            .unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+            .assert()
+            .success();
     }
 
     /// The tool, run in the prover's folder.

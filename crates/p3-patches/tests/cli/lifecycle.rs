@@ -6,7 +6,7 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{Fixture, MANIFEST, redact_hashes, write};
+use crate::fixture::{DEMO, Fixture, MANIFEST, redact_hashes, write};
 
 #[test]
 fn apply_status_remove() {
@@ -147,6 +147,32 @@ fn a_package_that_the_prover_lacks_is_left_out() {
             .contains("[patch.crates-io.p3-goldilocks]")
     );
     fixture.succeed(&["status"]);
+    fixture.succeed(&["remove"]);
+    assert_eq!(fixture.lock(), lock);
+}
+
+/// The prover is locked to 0.4.0 of a package of which 0.4.3 is cached too. Left to itself, cargo would lock that.
+#[test]
+fn remove_keeps_the_locked_release() {
+    let fixture = Fixture::new();
+    let header = DEMO.split_once("---\n").unwrap().0;
+    let header = header
+        .replace("p3-goldilocks, p3-symmetric", "p3-util")
+        .replace("0.8.0", "0.4.0");
+    let diff = "diff --git a/util/src/demo.rs b/util/src/demo.rs\nnew file mode 100644\n\
+                --- /dev/null\n+++ b/util/src/demo.rs\n@@ -0,0 +1 @@\n+//! Empty.\n";
+    write(
+        &fixture.project().join("patches/0.4.0/demo.patch"),
+        &format!("{header}---\n{diff}-- \np3-patches\n"),
+    );
+    fixture.set_manifest(&MANIFEST.replace("p3-goldilocks = \"0.8\"", "p3-util = \"0.4\""));
+    write(&fixture.prover().join("src/lib.rs"), "");
+    fixture.cargo(&["update", "--precise", "0.4.3", "p3-util"]);
+    fixture.cargo(&["fetch"]);
+    fixture.cargo(&["update", "--precise", "0.4.0", "p3-util"]);
+    fixture.cargo(&["fetch"]);
+    let lock = fixture.lock();
+    fixture.succeed(&["apply", "demo", "--base", "0.4.0"]);
     fixture.succeed(&["remove"]);
     assert_eq!(fixture.lock(), lock);
 }
