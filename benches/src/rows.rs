@@ -125,7 +125,8 @@ pub const ROWS: &[Row] = &[
 
     row("fri-commit/poseidon2-w8/2^18", |seed| fri::commit_phase(seed, 18)),
 
-    row("stark-prove/keccak-air", |seed| stark::keccak(seed, 1 << 12)).quick(),
+    row("stark-prove/keccak-air", |seed| stark::keccak(seed, 1 << 12)),
+    row("stark-prove/keccak-air/2^10", |seed| stark::keccak(seed, 1 << 10)).quick(),
 
     row("equal/permute-chain/poseidon2-w8", |seed| permute::chain::<Packed, _, 8>(seed, p2w8())),
     row("equal/permute-chain/poseidon2-w12", |seed| permute::chain::<Packed, _, 12>(seed, p2w12())),

@@ -71,7 +71,8 @@ impl<'a> Builder<'a> {
         };
         let candidate = self.worker(isa, folder, &self.trees)?;
         let hash = |path: &Path| -> Result<String> {
-            let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+            let bytes =
+                fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
             Ok(sha256(&bytes))
         };
         if hash(&baseline)? == hash(&candidate)? {
@@ -106,7 +107,10 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        write_changed(&package.join("Cargo.toml"), workspace.to_string().as_bytes())?;
+        write_changed(
+            &package.join("Cargo.toml"),
+            workspace.to_string().as_bytes(),
+        )?;
 
         let mut manifest = read_manifest(&root.join("benches/Cargo.toml"))?;
         manifest.remove("dev-dependencies");
@@ -132,16 +136,25 @@ impl<'a> Builder<'a> {
     fn worker(&self, isa: Isa, folder: &str, trees: &[Tree]) -> Result<PathBuf> {
         let package = self.package();
         // Each resolution starts from the repository's versions, not from what the last one has left.
-        fs::copy(self.project.root.join("Cargo.lock"), package.join("Cargo.lock"))
-            .context("cannot copy Cargo.lock")?;
+        fs::copy(
+            self.project.root.join("Cargo.lock"),
+            package.join("Cargo.lock"),
+        )
+        .context("cannot copy Cargo.lock")?;
         let overrides = manifest::overrides(trees);
-        let configs: Vec<&str> = overrides.iter().flat_map(|value| ["--config", value]).collect();
+        let configs: Vec<&str> = overrides
+            .iter()
+            .flat_map(|value| ["--config", value])
+            .collect();
         let manifest_path = package.join("Cargo.toml");
 
         let resolve = |offline: &[&str]| {
             let mut command = MetadataCommand::new();
             command.manifest_path(&manifest_path);
-            let options = configs.iter().chain(offline).map(|option| (*option).to_owned());
+            let options = configs
+                .iter()
+                .chain(offline)
+                .map(|option| (*option).to_owned());
             command.other_options(options.collect::<Vec<_>>());
             interrupt::output(&mut command.cargo_command())
         };
@@ -170,7 +183,9 @@ impl<'a> Builder<'a> {
             .arg("--manifest-path")
             .arg(&manifest_path)
             .arg("--target-dir")
-            .arg(self.dir.join(isa.to_string()).join(folder));
+            .arg(self.dir.join(isa.to_string()).join(folder))
+            // Packages that no patch reaches are compiled once.
+            .env("CARGO_BUILD_BUILD_DIR", self.dir.join("build"));
         let built = interrupt::output(with_rustflags(&mut build, isa))?;
         if !built.status.success() {
             let stderr = String::from_utf8_lossy(&built.stderr);
@@ -235,6 +250,8 @@ fn write_changed(path: &Path, contents: &[u8]) -> Result<()> {
     }
     fs::create_dir_all(path.parent().expect("a file in a folder"))
         .and_then(|()| fs::write(path, contents))
-        .map_err(|error| Failure::environment(format!("cannot write {}: {error}", path.display())))?;
+        .map_err(|error| {
+            Failure::environment(format!("cannot write {}: {error}", path.display()))
+        })?;
     Ok(())
 }

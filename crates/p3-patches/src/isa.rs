@@ -79,7 +79,7 @@ impl Isa {
             Self::V4 => [v2, v3, v4].concat(),
             Self::V4Ifma => [v2, v3, v4, ifma].concat(),
             Self::Native => Vec::new(),
-            Self::Neon => vec!["aarch64"],
+            Self::Neon => vec!["neon"],
         }
     }
 
@@ -90,8 +90,9 @@ impl Isa {
             Self::Generic | Self::Native => Vec::new(),
             // Every aarch64 target of Rust's that has a standard library has NEON.
             Self::Neon if cfg!(target_arch = "aarch64") => Vec::new(),
-            Self::Neon => vec!["aarch64"],
-            Self::V3 | Self::V4 | Self::V4Ifma => vec!["x86-64"],
+            Self::Neon => vec!["neon"],
+            Self::V3 => vec!["avx2"],
+            Self::V4 | Self::V4Ifma => vec!["avx512f"],
         }
     }
 }

@@ -146,12 +146,7 @@ struct Trio<'a> {
 }
 
 impl<'a> Trio<'a> {
-    fn prepare(
-        workers: &Workers,
-        row: &'a RowInfo,
-        seed: u64,
-        timeout: Duration,
-    ) -> Result<Self> {
+    fn prepare(workers: &Workers, row: &'a RowInfo, seed: u64, timeout: Duration) -> Result<Self> {
         let start = |executable: &Path, side| {
             let mut worker = Worker::start(executable, side, timeout)?;
             match worker.ask(&Request::Prepare {
@@ -263,7 +258,8 @@ impl Worker {
     }
 
     fn ask(&mut self, request: &Request) -> Result<Reply> {
-        let line = serde_json::to_string(request).context("a request with a path that is no text")?;
+        let line =
+            serde_json::to_string(request).context("a request with a path that is no text")?;
         let stdin = self.child.stdin.as_mut().expect("stdin is piped");
         if writeln!(stdin, "{line}").is_err() {
             return Err(self.died());

@@ -71,7 +71,8 @@ impl Row {
         }
         let mut pairs: BTreeMap<u64, Vec<Pair>> = BTreeMap::new();
         for ((seed, round), runs) in &rounds {
-            let pair = Pair::new(runs).with_context(|| format!("round {round} of {}", first.workload))?;
+            let pair =
+                Pair::new(runs).with_context(|| format!("round {round} of {}", first.workload))?;
             pairs.entry(*seed).or_default().push(pair);
         }
         let ratio = |log: fn(&Pair) -> f64| {
@@ -222,7 +223,9 @@ pub fn record(project: &Project, triple: &str, report: &Report, runs: &[Run]) ->
             .join(&date[..10]);
         fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
         write_csv(&dir.join(format!("{}.csv", report.patches.join("+"))), runs)?;
-        let Machine { cpu, cores, rustc, .. } = &report.machine;
+        let Machine {
+            cpu, cores, rustc, ..
+        } = &report.machine;
         let facts = format!(
             "base: {}\ncpu: {cpu}\ncores: {cores}\nrustc: {rustc}\nisa: {isa}\n",
             report.base
@@ -248,8 +251,7 @@ pub fn records(project: &Project, name: &str) -> Result<Vec<Record>> {
         for date in folders(&root.join(&machine))?.into_iter().rev() {
             let csv = root.join(&machine).join(&date).join(format!("{name}.csv"));
             if csv.is_file() {
-                let rows = Row::all(&read_csv(&csv)?)
-                    .with_context(|| csv.display().to_string())?;
+                let rows = Row::all(&read_csv(&csv)?).with_context(|| csv.display().to_string())?;
                 records.push(Record {
                     dir: format!("benches/record/{machine}/{date}"),
                     rows,
@@ -297,7 +299,9 @@ const SHOWN: [&str; 4] = [
 pub fn markdown(records: &[Record]) -> String {
     let mut workloads: Vec<&str> = Vec::new();
     for row in records.iter().flat_map(|record| &record.rows) {
-        let shown = SHOWN.iter().any(|workload| row.workload.starts_with(workload));
+        let shown = SHOWN
+            .iter()
+            .any(|workload| row.workload.starts_with(workload));
         if shown && !workloads.contains(&row.workload.as_str()) {
             workloads.push(&row.workload);
         }
@@ -344,9 +348,9 @@ impl Readme {
         let path = project.root.join("README.md");
         let text =
             fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let (before, rest) = text
-            .split_once(BEGIN)
-            .ok_or_else(|| Failure::input(format!("{}: no line {}", path.display(), BEGIN.trim())))?;
+        let (before, rest) = text.split_once(BEGIN).ok_or_else(|| {
+            Failure::input(format!("{}: no line {}", path.display(), BEGIN.trim()))
+        })?;
         let (_, after) = rest
             .split_once(END)
             .ok_or_else(|| Failure::input(format!("{}: no line {END}", path.display())))?;
@@ -374,11 +378,11 @@ impl Readme {
             return Ok(());
         }
         let path = self.path.display();
-        Err(
-            Failure::check(format!("{path}: the table of effects is not what benches/record says"))
-                .hint("`cargo p3 list --readme` writes it")
-                .into(),
-        )
+        Err(Failure::check(format!(
+            "{path}: the table of effects is not what benches/record says"
+        ))
+        .hint("`cargo p3 list --readme` writes it")
+        .into())
     }
 
     /// Writes the table.
@@ -397,9 +401,18 @@ mod tests {
         let mut runs = Vec::new();
         let mut clock = 1e7;
         for round in 0..10 {
-            for side in [Side::Baseline, Side::Candidate, Side::Candidate, Side::Control] {
+            for side in [
+                Side::Baseline,
+                Side::Candidate,
+                Side::Candidate,
+                Side::Control,
+            ] {
                 clock *= 1.01;
-                let wall = if side == Side::Candidate { clock * ratio } else { clock };
+                let wall = if side == Side::Candidate {
+                    clock * ratio
+                } else {
+                    clock
+                };
                 runs.push(Run {
                     workload: "merkle-commit/x/2^4".into(),
                     isa: "x86-64-v3".into(),

@@ -38,7 +38,11 @@ impl Ratio {
                 let mut resample = Vec::new();
                 for _ in blocks {
                     let block = &blocks[rng.random_range(0..blocks.len())];
-                    resample.extend(block.iter().map(|_| block[rng.random_range(0..block.len())]));
+                    resample.extend(
+                        block
+                            .iter()
+                            .map(|_| block[rng.random_range(0..block.len())]),
+                    );
                 }
                 median(&mut resample)
             })
@@ -153,14 +157,8 @@ mod tests {
             Verdict::NoChange
         );
         // Exactly at the threshold is no change.
-        assert_eq!(
-            ratio(0.5, 0.5).verdict(&ratio(2.0, 2.0)),
-            Verdict::NoChange
-        );
-        assert_eq!(
-            ratio(2.0, 2.0).verdict(&ratio(0.5, 0.5)),
-            Verdict::NoChange
-        );
+        assert_eq!(ratio(0.5, 0.5).verdict(&ratio(2.0, 2.0)), Verdict::NoChange);
+        assert_eq!(ratio(2.0, 2.0).verdict(&ratio(0.5, 0.5)), Verdict::NoChange);
     }
 
     #[test]

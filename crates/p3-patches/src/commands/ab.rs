@@ -72,7 +72,7 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     timeout: u64,
     /// Run these two executables as they are.
-    #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], hide = true, conflicts_with_all = ["revert", "record"])]
+    #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], hide = true, conflicts_with = "record")]
     workers: Option<Vec<PathBuf>>,
 }
 
@@ -134,7 +134,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     let plan = Plan {
         seeds: args.seeds.unwrap_or(if args.quick { 2 } else { 5 }),
         reps: args.reps.unwrap_or(5) as usize,
-        budget: args.quick.then_some(Duration::from_secs(2)),
+        budget: args.quick.then_some(Duration::from_secs(4)),
         timeout,
     };
     let mut stdout = std::io::stdout().lock();
@@ -155,7 +155,11 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         machine,
         rows: Row::all(&runs)?,
     };
-    writeln!(stdout, "{}", report::table(&report.rows, stdout.is_terminal()))?;
+    writeln!(
+        stdout,
+        "{}",
+        report::table(&report.rows, stdout.is_terminal())
+    )?;
     let disturbed = report::disturbed(&runs);
     if disturbed > 0 {
         eprintln!(
@@ -192,7 +196,8 @@ fn selected(rows: &[RowInfo], args: &Args) -> Result<Vec<RowInfo>> {
             .compile_matcher();
         let mut found = false;
         for (row, wanted) in rows.iter().zip(&mut wanted) {
-            let shown = args.outputs_only || !row.name.starts_with(EQUAL) || pattern.starts_with(EQUAL);
+            let shown =
+                args.outputs_only || !row.name.starts_with(EQUAL) || pattern.starts_with(EQUAL);
             if shown && glob.is_match(&row.name) {
                 *wanted = true;
                 found = true;
@@ -235,12 +240,7 @@ fn measure(workers: &[(Isa, Workers)], rows: &[RowInfo], plan: &Plan) -> Result<
     Ok(runs)
 }
 
-fn compare_outputs(
-    workers: &Workers,
-    isa: Isa,
-    rows: &[RowInfo],
-    timeout: Duration,
-) -> Result<()> {
+fn compare_outputs(workers: &Workers, isa: Isa, rows: &[RowInfo], timeout: Duration) -> Result<()> {
     const SEED: u64 = 1;
     let bar = ProgressBar::new(rows.len() as u64);
     for row in rows {
@@ -280,7 +280,9 @@ fn header(machine: &Machine) -> String {
     let replaced = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"]
         .into_iter()
         .filter(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-    let replaced: String = replaced.map(|name| format!(", in place of {name}")).collect();
+    let replaced: String = replaced
+        .map(|name| format!(", in place of {name}"))
+        .collect();
     format!("{cpu}, {cores} cores, {rustc}\nrustflags {rustflags}{replaced}")
 }
 
@@ -317,8 +319,12 @@ impl Toolchain {
 /// The CPU's name as the system gives it.
 fn cpu() -> String {
     let named = if cfg!(target_os = "macos") {
-        let output = Command::new("sysctl").args(["-n", "machdep.cpu.brand_string"]).output();
-        output.ok().and_then(|output| String::from_utf8(output.stdout).ok())
+        let output = Command::new("sysctl")
+            .args(["-n", "machdep.cpu.brand_string"])
+            .output();
+        output
+            .ok()
+            .and_then(|output| String::from_utf8(output.stdout).ok())
     } else {
         fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
             let line = text.lines().find(|line| line.starts_with("model name"))?;

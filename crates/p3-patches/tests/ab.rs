@@ -1,0 +1,403 @@
+//! `ab` on workers that behave, lie, hang, crash or talk nonsense: what is printed, and what is left behind.
+//!
+//! The workers are shell scripts that speak the protocol of `benches/src/protocol.rs`.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command as Process, Stdio};
+use std::time::{Duration, Instant};
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+use tempfile::TempDir;
+
+const READY: &str = r#"echo '{"ready":{"proof":false}}'"#;
+const PROVES: &str = r#"echo '{"ready":{"proof":true}}'"#;
+
+/// A reply to `run`.
+fn sample(milliseconds: u64, digest: &str) -> String {
+    let ns = milliseconds * 1_000_000;
+    format!(r#"echo '{{"sample":{{"wall_ns":{ns},"cpu_ns":{ns},"digest":"{digest}"}}}}'"#)
+}
+
+/// A project without patches, and a folder for workers.
+struct Fixture {
+    dir: TempDir,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let dir = TempDir::new().unwrap();
+        fs::create_dir_all(dir.path().join("patches/0.8.0")).unwrap();
+        fs::write(dir.path().join("patches/series"), "").unwrap();
+        Self { dir }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// A worker that answers `prepare`, `run` and `verify` with these shell commands. It files its process id.
+    fn worker(&self, name: &str, prepare: &str, run: &str, verify: &str) -> PathBuf {
+        let path = self.path(name);
+        let row = |name: &str, quick| format!(r#"{{"name":"{name}","threads":1,"quick":{quick}}}"#);
+        let rows = [
+            row("merkle-commit/small/2^4", true),
+            row("merkle-commit/large/2^9", false),
+            row("equal/odd", false),
+        ];
+        let script = format!(
+            r#"#!/bin/sh
+echo $$ >> '{pids}'
+while read -r request; do
+    case "$request" in
+        *list*) echo '{{"rows":[{rows}]}}' ;;
+        *prepare*) {prepare} ;;
+        *run*) {run} ;;
+        *save*) echo '"saved"' ;;
+        *verify*) {verify} ;;
+    esac
+done
+"#,
+            pids = self.path("pids").display(),
+            rows = rows.join(","),
+        );
+        fs::write(&path, script).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    /// A worker that runs in so many milliseconds.
+    fn honest(&self, name: &str, milliseconds: u64) -> PathBuf {
+        self.worker(name, READY, &sample(milliseconds, "aa"), "")
+    }
+
+    fn ab(&self, baseline: &Path, candidate: &Path) -> Command {
+        let mut command = Command::cargo_bin("p3-patches").unwrap();
+        command
+            .arg("--project")
+            .arg(self.dir.path())
+            .args(["ab", "--workers"])
+            .args([baseline, candidate])
+            .timeout(Duration::from_secs(60));
+        command
+    }
+
+    fn assert_no_worker_left(&self) {
+        for pid in fs::read_to_string(self.path("pids")).unwrap().lines() {
+            let alive = Process::new("kill")
+                .args(["-0", pid])
+                .stderr(Stdio::null())
+                .status()
+                .unwrap();
+            assert!(!alive.success(), "worker {pid} still runs");
+        }
+    }
+}
+
+#[test]
+fn a_gain_is_reported_with_its_control() {
+    let fixture = Fixture::new();
+    fixture
+        .ab(
+            &fixture.honest("baseline", 10),
+            &fixture.honest("candidate", 8),
+        )
+        .assert()
+        .success()
+        .stdout(contains("rustflags -C target-cpu=native"))
+        .stdout(contains("base 0.8.0"))
+        .stdout(
+            predicate::str::is_match(
+                r"merkle-commit/small/2\^4 +native +10\.000 +8\.000 +0\.800 +0\.800 0\.800 +1\.000 +1\.000 1\.000 +25 +faster\n",
+            )
+            .unwrap(),
+        )
+        .stdout(contains("equal/odd").not());
+    fixture.assert_no_worker_left();
+}
+
+#[test]
+fn json_has_the_documented_schema_and_raw_samples_beside_it() {
+    let fixture = Fixture::new();
+    let json = fixture.path("ab.json");
+    fixture
+        .ab(
+            &fixture.honest("baseline", 10),
+            &fixture.honest("candidate", 12),
+        )
+        .args(["--workload", "*/small/*", "--seeds", "2", "--reps", "3"])
+        .arg("--json")
+        .arg(&json)
+        .assert()
+        .success();
+    let mut report: serde_json::Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    for fact in ["cpu", "cores", "rustc"] {
+        assert!(!report["machine"][fact].is_null());
+        report["machine"][fact] = format!("[{fact}]").into();
+    }
+    insta::assert_snapshot!(serde_json::to_string_pretty(&report).unwrap());
+
+    let csv = fs::read_to_string(fixture.path("ab.csv")).unwrap();
+    let mut lines = csv.lines();
+    assert_eq!(
+        lines.next().unwrap(),
+        "workload,isa,threads,seed,round,side,wall_ns,cpu_ns"
+    );
+    let sides: Vec<&str> = lines.map(|line| line.split(',').nth(5).unwrap()).collect();
+    let rounds: Vec<String> = sides.chunks(4).map(|round| round.join(" ")).collect();
+    assert_eq!(rounds.len(), 6);
+    assert_eq!(rounds[0], "baseline candidate candidate control");
+    assert_eq!(rounds[1], "control candidate candidate baseline");
+}
+
+#[test]
+fn no_time_is_reported_for_outputs_that_differ() {
+    let fixture = Fixture::new();
+    let json = fixture.path("ab.json");
+    let liar = fixture.worker("liar", READY, &sample(1, "bb"), "");
+    fixture
+        .ab(&fixture.honest("baseline", 10), &liar)
+        .arg("--json")
+        .arg(&json)
+        .assert()
+        .code(1)
+        .stdout(contains("merkle-commit").not())
+        .stderr(contains(
+            "error: merkle-commit/small/2^4, seed 1: the candidate's outputs differ",
+        ))
+        .stderr(contains("hint: "));
+    assert!(!json.exists());
+    fixture.assert_no_worker_left();
+}
+
+#[test]
+fn outputs_are_compared_in_every_run() {
+    let fixture = Fixture::new();
+    let turn = format!(
+        "runs=$((runs + 1)); if [ $runs -lt 4 ]; then {}; else {}; fi",
+        sample(8, "aa"),
+        sample(8, "bb")
+    );
+    let turncoat = fixture.worker("turncoat", READY, &turn, "");
+    fixture
+        .ab(&fixture.honest("baseline", 10), &turncoat)
+        .assert()
+        .code(1)
+        .stderr(contains("the candidate's outputs differ"));
+}
+
+#[test]
+fn the_other_sides_proof_must_be_accepted() {
+    let fixture = Fixture::new();
+    let accepts = r#"echo '"accepted"'"#;
+    let rejects = r#"echo '{"error":"proof: wrong root"}'"#;
+    let prover = |name, verify| fixture.worker(name, PROVES, &sample(10, "aa"), verify);
+    fixture
+        .ab(&prover("baseline", accepts), &prover("candidate", accepts))
+        .assert()
+        .success();
+    fixture
+        .ab(&prover("baseline", rejects), &prover("candidate", accepts))
+        .assert()
+        .code(1)
+        .stderr(contains("baseline worker: proof: wrong root"));
+}
+
+#[test]
+fn a_worker_that_hangs_is_killed() {
+    let fixture = Fixture::new();
+    let hangs = fixture.worker("hangs", READY, "exec sleep 600", "");
+    fixture
+        .ab(&fixture.honest("baseline", 10), &hangs)
+        .args(["--timeout", "1"])
+        .assert()
+        .code(1)
+        .stdout(contains("merkle-commit").not())
+        .stderr(contains("candidate worker: gave no answer in 1 s"));
+    fixture.assert_no_worker_left();
+}
+
+#[test]
+fn a_worker_that_crashes_or_talks_nonsense_is_named() {
+    let fixture = Fixture::new();
+    for (run, complaint) in [
+        ("kill -SEGV $$", "candidate worker: ended early: signal: 11"),
+        ("exit 7", "candidate worker: ended early: exit status: 7"),
+        (
+            "echo thread panicked",
+            "candidate worker: printed what is no reply: thread panicked",
+        ),
+        (
+            r#"echo '"saved"'"#,
+            "candidate worker: gave an answer to another question: Saved",
+        ),
+        (
+            r#"echo '{"error":"panicked: overflow"}'"#,
+            "candidate worker: panicked: overflow",
+        ),
+    ] {
+        let candidate = fixture.worker("candidate", READY, run, "");
+        fixture
+            .ab(&fixture.honest("baseline", 10), &candidate)
+            .assert()
+            .code(1)
+            .stdout(contains("merkle-commit").not())
+            .stderr(contains(complaint));
+    }
+    fixture.assert_no_worker_left();
+}
+
+#[test]
+fn an_interrupt_leaves_no_worker() {
+    let fixture = Fixture::new();
+    let slow = fixture.worker("slow", READY, "exec sleep 600", "");
+    let mut driver = Process::new(assert_cmd::cargo::cargo_bin("p3-patches"))
+        .arg("--project")
+        .arg(fixture.dir.path())
+        .args(["ab", "--workers"])
+        .args([&slow, &slow])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // One worker lists the rows, three are prepared.
+    let started = Instant::now();
+    while fs::read_to_string(fixture.path("pids"))
+        .unwrap_or_default()
+        .lines()
+        .count()
+        < 4
+    {
+        assert!(started.elapsed() < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let interrupted = Process::new("kill")
+        .args(["-INT", &driver.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(interrupted.success());
+    assert_eq!(driver.wait().unwrap().code(), Some(130));
+    fixture.assert_no_worker_left();
+}
+
+#[test]
+fn outputs_only_runs_the_odd_rows_and_measures_nothing() {
+    let fixture = Fixture::new();
+    let honest = fixture.honest("worker", 10);
+    fixture
+        .ab(&honest, &honest)
+        .arg("--outputs-only")
+        .assert()
+        .success()
+        .stdout("native: equal outputs in 1 rows\n");
+    let liar = fixture.worker("liar", READY, &sample(10, "bb"), "");
+    fixture
+        .ab(&honest, &liar)
+        .arg("--outputs-only")
+        .assert()
+        .code(1)
+        .stderr(contains("equal/odd"));
+}
+
+#[test]
+fn quick_takes_the_quick_rows() {
+    let fixture = Fixture::new();
+    let honest = fixture.honest("worker", 10);
+    fixture
+        .ab(&honest, &honest)
+        .arg("--quick")
+        .assert()
+        .success()
+        .stdout(contains("merkle-commit/small/2^4"))
+        .stdout(contains("merkle-commit/large/2^9").not());
+}
+
+#[test]
+fn a_reverted_patch_must_change_nothing() {
+    let fixture = Fixture::new();
+    let baseline = fixture.honest("baseline", 10);
+    fixture
+        .ab(&baseline, &fixture.honest("same", 10))
+        .arg("--revert")
+        .assert()
+        .success();
+    fixture
+        .ab(&baseline, &fixture.honest("different", 8))
+        .arg("--revert")
+        .assert()
+        .code(1)
+        .stderr(contains("merkle-commit/small/2^4 on native (0.800)"));
+}
+
+#[test]
+fn a_row_that_does_not_exist_is_refused_with_the_nearest() {
+    let fixture = Fixture::new();
+    let honest = fixture.honest("worker", 10);
+    fixture
+        .ab(&honest, &honest)
+        .args(["--workload", "merkel-commit/small/*"])
+        .assert()
+        .code(3)
+        .stderr(contains("--workload merkel-commit/small/*: no such row"))
+        .stderr(contains("hint: the nearest are merkle-commit/small/2^4,"));
+    fixture
+        .ab(&honest, &honest)
+        .args(["--workload", "merkle-commit/[/*"])
+        .assert()
+        .code(3);
+}
+
+#[test]
+fn an_instruction_set_that_the_cpu_lacks_is_refused_by_name() {
+    let fixture = Fixture::new();
+    let honest = fixture.honest("worker", 10);
+    let foreign = if cfg!(target_arch = "x86_64") {
+        "neon"
+    } else {
+        "x86-64-v3"
+    };
+    fixture
+        .ab(&honest, &honest)
+        .args(["--isa", "native", "--isa", foreign])
+        .assert()
+        .code(3)
+        .stdout("")
+        .stderr(contains(format!("error: {foreign}: this CPU lacks ")));
+}
+
+#[test]
+fn usage_errors_exit_with_2() {
+    let fixture = Fixture::new();
+    let honest = fixture.honest("worker", 10);
+    for arguments in [
+        &["--seeds", "0"][..],
+        &["--isa", "pentium"],
+        &["--quick", "--record"],
+        &["--outputs-only", "--revert"],
+    ] {
+        fixture
+            .ab(&honest, &honest)
+            .args(arguments)
+            .assert()
+            .code(2);
+    }
+}
+
+#[test]
+fn flags_of_the_environment_are_named_where_they_are_replaced() {
+    let fixture = Fixture::new();
+    let honest = fixture.honest("worker", 10);
+    fixture
+        .ab(&honest, &honest)
+        .env("RUSTFLAGS", "-C opt-level=1")
+        .assert()
+        .success()
+        .stdout(contains(
+            "rustflags -C target-cpu=native, in place of RUSTFLAGS\n",
+        ));
+}
