@@ -90,13 +90,13 @@ impl Worker {
                 Ok(Reply::Saved)
             }
             Request::Verify { path } => {
-                let proof =
-                    fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
                 let verify = self
                     .prepared()?
                     .verify
                     .as_ref()
                     .ok_or("verify: this row's outputs are no proof")?;
+                let proof =
+                    fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
                 verify(&proof).map(|()| Reply::Accepted)
             }
         }

@@ -27,12 +27,14 @@ pub struct Row {
     pub prepare: fn(u64) -> Prepared,
 }
 
+type Verify = dyn Fn(&[u8]) -> Result<(), String>;
+
 /// A row with its inputs made.
 pub struct Prepared {
     /// Runs once; returns the outputs, encoded so that equal field elements are equal bytes.
     pub run: Box<dyn FnMut() -> (Timing, Vec<u8>)>,
     /// Checks outputs of another worker, where they are a proof.
-    pub verify: Option<Box<dyn Fn(&[u8]) -> Result<(), String>>>,
+    pub verify: Option<Box<Verify>>,
 }
 
 impl Prepared {

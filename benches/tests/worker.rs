@@ -1,0 +1,147 @@
+//! The worker's side of the protocol: what it answers, also to requests that make no sense.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+struct Worker {
+    child: Child,
+    replies: BufReader<ChildStdout>,
+}
+
+impl Worker {
+    fn start() -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_worker"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let replies = BufReader::new(child.stdout.take().unwrap());
+        Self { child, replies }
+    }
+
+    fn prepared(row: &str, seed: u64) -> Self {
+        let mut worker = Self::start();
+        let ready = worker.ask(&json!({"prepare": {"row": row, "seed": seed}}));
+        assert!(ready["ready"].is_object(), "{ready}");
+        worker
+    }
+
+    fn ask(&mut self, request: &Value) -> Value {
+        self.say(&request.to_string())
+    }
+
+    fn say(&mut self, line: &str) -> Value {
+        writeln!(self.child.stdin.as_ref().unwrap(), "{line}").unwrap();
+        let mut reply = String::new();
+        self.replies.read_line(&mut reply).unwrap();
+        serde_json::from_str(&reply).unwrap()
+    }
+
+    fn error(&mut self, request: &Value) -> String {
+        let reply = self.ask(request);
+        reply["error"].as_str().expect("an error").to_owned()
+    }
+
+    fn digest(&mut self) -> String {
+        let reply = self.ask(&json!("run"));
+        reply["sample"]["digest"].as_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // The end of its input ends the worker.
+        drop(self.child.stdin.take());
+        self.child.wait().unwrap();
+    }
+}
+
+#[test]
+fn row_names_are_unique_and_well_formed() {
+    let reply = Worker::start().ask(&json!("list"));
+    let mut names: Vec<&str> = reply["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["name"].as_str().unwrap())
+        .collect();
+    let rows = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), rows);
+    // The driver's globs and the CSV take these as they are.
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-^/".contains(c);
+    for name in names {
+        assert!(name.contains('/') && name.chars().all(plain), "{name}");
+    }
+}
+
+#[test]
+fn outputs_depend_on_the_seed_and_on_nothing_else() {
+    let row = "equal/batches/poseidon2-w8/scalar";
+    let mut first = Worker::prepared(row, 1);
+    let digest = first.digest();
+    assert_eq!(digest.len(), 64);
+    assert_eq!(first.digest(), digest, "a second run");
+    assert_eq!(
+        Worker::prepared(row, 1).digest(),
+        digest,
+        "a second process"
+    );
+    assert_ne!(Worker::prepared(row, 2).digest(), digest, "a second seed");
+}
+
+#[test]
+fn proofs_are_handed_over_and_damaged_ones_rejected() {
+    let row = "equal/stark-prove/keccak-air";
+    let dir = std::env::temp_dir().join(format!("p3-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let path = dir.join("proof");
+    let mut prover = Worker::prepared(row, 1);
+    prover.digest();
+    assert_eq!(prover.ask(&json!({"save": {"path": path}})), "saved");
+
+    let mut verifier = Worker::prepared(row, 1);
+    let verify = json!({"verify": {"path": path}});
+    assert_eq!(verifier.ask(&verify), "accepted");
+    let mut proof = std::fs::read(&path).unwrap();
+    let middle = proof.len() / 2;
+    proof[middle] ^= 1;
+    std::fs::write(&path, proof).unwrap();
+    assert!(verifier.error(&verify).starts_with("proof: "));
+    std::fs::remove_dir_all(&dir).unwrap();
+    assert!(
+        verifier.error(&verify).contains("proof"),
+        "a file that is gone"
+    );
+}
+
+#[test]
+fn misuse_is_answered_and_survived() {
+    let mut worker = Worker::start();
+    assert!(worker.error(&json!("run")).contains("no row is prepared"));
+    let unknown = json!({"prepare": {"row": "equal/nothing", "seed": 1}});
+    assert!(
+        worker
+            .error(&unknown)
+            .contains("no row named equal/nothing")
+    );
+    let prepare = json!({"prepare": {"row": "equal/fri-commit/poseidon2-w8", "seed": 1}});
+    assert!(worker.ask(&prepare)["ready"].is_object());
+    assert!(worker.error(&prepare).contains("measures one row"));
+    assert!(
+        worker
+            .error(&json!({"verify": {"path": "x"}}))
+            .contains("no proof")
+    );
+    assert!(
+        worker
+            .error(&json!({"save": {"path": "/"}}))
+            .starts_with("/: ")
+    );
+    let garbage = worker.say("{\"prepare\"");
+    assert!(garbage["error"].as_str().unwrap().starts_with("request: "));
+    assert_eq!(worker.digest().len(), 64);
+}
