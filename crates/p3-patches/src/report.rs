@@ -295,8 +295,22 @@ const SHOWN: [&str; 4] = [
     "stark-prove/",
 ];
 
+impl Record {
+    /// A column's title for readers elsewhere.
+    pub fn isa(&self) -> String {
+        self.rows
+            .first()
+            .map_or_else(String::new, |row| row.isa.clone())
+    }
+
+    /// A column's title for readers of this repository: it leads to the samples.
+    pub fn link(&self) -> String {
+        format!("[{}]({})", self.isa(), self.dir)
+    }
+}
+
 /// The rows of one patch as Markdown: a line per workload, a column per kind of machine.
-pub fn markdown(records: &[Record]) -> String {
+pub fn markdown(records: &[Record], title: fn(&Record) -> String) -> String {
     let mut workloads: Vec<&str> = Vec::new();
     for row in records.iter().flat_map(|record| &record.rows) {
         let shown = SHOWN
@@ -308,11 +322,8 @@ pub fn markdown(records: &[Record]) -> String {
     }
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
-    let isas = records.iter().map(|record| {
-        let isa = record.rows.first().map_or("", |row| &row.isa);
-        format!("[{isa}]({})", record.dir)
-    });
-    table.set_header(std::iter::once("time with / without".into()).chain(isas));
+    let titles = records.iter().map(title);
+    table.set_header(std::iter::once("time with / without".into()).chain(titles));
     for workload in workloads {
         let cells = records.iter().map(|record| {
             let row = record.rows.iter().find(|row| row.workload == workload);
@@ -361,7 +372,7 @@ impl Readme {
             if records.is_empty() {
                 expected.push_str("Not measured yet.\n");
             } else {
-                expected.push_str(&markdown(&records));
+                expected.push_str(&markdown(&records, Record::link));
             }
         }
         write!(expected, "\n{END}{after}")?;

@@ -102,7 +102,10 @@ fn description(patch: &Patch, base: &str, records: &[Record]) -> String {
         text += &format!("\nStacks on: {}.\n", patch.header.needs.join(", "));
     }
     if !records.is_empty() {
-        text += &format!("\n## Measured\n\n{}", report::markdown(records));
+        text += &format!(
+            "\n## Measured\n\n{}",
+            report::markdown(records, Record::isa)
+        );
     }
     text += &format!(
         "\n## Reproduce\n\nBaseline: Plonky3 {base} as published. In a checkout of the patches' repository:\n\n\
