@@ -82,12 +82,12 @@ fn ctrl_c_restores_everything() {
 }
 
 #[test]
-fn ctrl_c_in_remove_leaves_the_patches_applied() {
+fn a_terminated_remove_leaves_the_patches_applied() {
     let fixture = Fixture::new();
     fixture.succeed(&["apply", "demo"]);
     let applied = (fixture.manifest(), fixture.lock());
     let held = Held::start(&fixture, &["remove"]);
-    held.signal("-INT");
+    held.signal("-TERM");
     assert_eq!(
         held.child.wait_with_output().unwrap().status.code(),
         Some(130)
