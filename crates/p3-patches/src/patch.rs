@@ -119,7 +119,7 @@ impl Patch {
     /// Parses a patch file's text; `shown` is the path that errors name.
     pub fn parse(name: &str, shown: &str, text: &str) -> Result<Self> {
         let refuse = |line: usize, what: &str| Failure::input(format!("{shown}:{line}: {what}"));
-        if text.contains('\r') && text.contains("\r\n---\r\n") {
+        if text.contains("\r\n---\r\n") {
             return Err(refuse(1, "CRLF line ends; a patch has LF")
                 .hint("set core.autocrlf to false")
                 .into());

@@ -67,6 +67,11 @@ fn a_patch_truncated_between_two_files() {
 }
 
 #[test]
+fn a_patch_with_the_line_ends_of_windows() {
+    assert_snapshot!(with_patch(|patch| patch.replace('\n', "\r\n")));
+}
+
+#[test]
 fn a_hunk_that_is_too_short() {
     assert_snapshot!(with_patch(|patch| patch.replace("+mod demo;\n", "")));
 }
