@@ -141,14 +141,18 @@ impl Manifest {
                 Err(error) => errors.push(error),
             }
         }
-        let online = usize::from(attempts[0] == ["--offline"]);
-        Err(Failure::environment(format!(
-            "{}: cargo cannot resolve the graph: {}",
-            self.path.display(),
-            errors[online]
-        ))
-        .hint("`cargo metadata` in that folder shows the whole message")
-        .into())
+        let error = &errors[usize::from(attempts[0] == ["--offline"])];
+        let hint = if error.contains(&*self.trees().to_string_lossy()) {
+            "where a glob in `members` takes the folder of trees for a member, `exclude = [\".p3-patches\"]` helps"
+        } else {
+            "`cargo metadata` in that folder shows the whole message"
+        };
+        let path = self.path.display();
+        Err(
+            Failure::environment(format!("{path}: cargo cannot resolve the graph: {error}"))
+                .hint(hint)
+                .into(),
+        )
     }
 
     /// Resolves the graph without touching the lock file; an error is cargo's, in one line.

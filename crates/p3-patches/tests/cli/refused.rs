@@ -252,6 +252,21 @@ fn a_prover_that_takes_the_package_from_elsewhere() {
     assert_snapshot!(apply_fails(&fixture));
 }
 
+/// `*` takes every folder for a member, the trees' too; cargo then wants a manifest there.
+#[test]
+fn a_workspace_that_takes_every_folder_for_a_member() {
+    let fixture = Fixture::new();
+    write(&fixture.prover().join("member/Cargo.toml"), MANIFEST);
+    write(&fixture.prover().join("member/src/lib.rs"), "");
+    fs::remove_dir_all(fixture.prover().join("src")).unwrap();
+    let workspace = "[workspace]\nmembers = [\"*\"]\nresolver = \"3\"\n";
+    fixture.set_manifest(workspace);
+    fixture.relock();
+    assert_snapshot!(apply_fails(&fixture));
+    fixture.set_manifest(&format!("{workspace}exclude = [\".p3-patches\"]\n"));
+    fixture.succeed(&["apply", "demo"]);
+}
+
 #[test]
 fn a_prover_without_plonky3() {
     let fixture = Fixture::new();
