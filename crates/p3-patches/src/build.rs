@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use cargo_metadata::{Message, MetadataCommand};
+use cargo_metadata::{Message, Metadata, MetadataCommand};
 use toml_edit::{Array, DocumentMut};
 
 use crate::error::Failure;
@@ -146,33 +146,7 @@ impl<'a> Builder<'a> {
             .iter()
             .flat_map(|value| ["--config", value])
             .collect();
-        let manifest_path = package.join("Cargo.toml");
-
-        let resolve = |offline: &[&str]| {
-            let mut command = MetadataCommand::new();
-            command.manifest_path(&manifest_path);
-            let options = configs
-                .iter()
-                .chain(offline)
-                .map(|option| (*option).to_owned());
-            command.other_options(options.collect::<Vec<_>>());
-            interrupt::output(&mut command.cargo_command())
-        };
-        let mut resolved = resolve(&["--offline"])?;
-        if !resolved.status.success() {
-            resolved = resolve(&[])?;
-        }
-        if !resolved.status.success() {
-            let error = cargo_error(&String::from_utf8_lossy(&resolved.stderr));
-            return Err(Failure::environment(format!(
-                "the worker's dependencies cannot be resolved: {error}"
-            ))
-            .hint("connect to the registry once, or run `cargo fetch` where it can be reached")
-            .into());
-        }
-        let metadata = MetadataCommand::parse(String::from_utf8(resolved.stdout)?)
-            .context("cannot parse what cargo metadata printed")?;
-        manifest::assert_overrides_used(&metadata, trees)?;
+        manifest::assert_overrides_used(&self.resolve(&configs)?, trees)?;
 
         let mut build = cargo();
         build
@@ -180,8 +154,8 @@ impl<'a> Builder<'a> {
             .args(["--package", "p3-bench", "--bin", "worker"])
             .args(["--message-format", "json-render-diagnostics"])
             .args(configs)
-            .arg("--manifest-path")
-            .arg(&manifest_path)
+            // From here, so that no configuration of the folder the user is in applies.
+            .current_dir(&package)
             .arg("--target-dir")
             .arg(self.dir.join(isa.to_string()).join(folder))
             // Packages that no patch reaches are compiled once.
@@ -202,6 +176,32 @@ impl<'a> Builder<'a> {
             .into());
         }
         linked_executable(&built.stdout, trees)
+    }
+
+    /// The worker's graph, from the network only where the cache does not do. Writes the lock file of the copy.
+    fn resolve(&self, configs: &[&str]) -> Result<Metadata> {
+        let metadata = |offline: &[&str]| {
+            let options = configs.iter().chain(offline).copied().map(str::to_owned);
+            let mut command = MetadataCommand::new();
+            command
+                .current_dir(self.package())
+                .other_options(options.collect::<Vec<_>>());
+            interrupt::output(&mut command.cargo_command())
+        };
+        let mut output = metadata(&["--offline"])?;
+        if !output.status.success() {
+            output = metadata(&[])?;
+        }
+        if !output.status.success() {
+            let error = cargo_error(&String::from_utf8_lossy(&output.stderr));
+            return Err(Failure::environment(format!(
+                "the worker's dependencies cannot be resolved: {error}"
+            ))
+            .hint("connect to the registry once, or run `cargo fetch` where it can be reached")
+            .into());
+        }
+        let text = String::from_utf8(output.stdout).context("cargo metadata printed no UTF-8")?;
+        MetadataCommand::parse(text).context("cannot parse what cargo metadata printed")
     }
 }
 

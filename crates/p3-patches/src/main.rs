@@ -2,8 +2,9 @@
 //! them, and exports them for upstream.
 //!
 //! The modules are the stations of a pipeline, in order: `series` names the patches, `patch` reads one, `source`
-//! has the registry's tarballs, `tree` writes patched packages, `manifest` points a workspace at them. Each
-//! subcommand is a file in `commands/`.
+//! has the registry's tarballs, `tree` writes patched packages, `manifest` points a workspace at them; to measure,
+//! `build` makes two workers, `pairs` runs them, `stats` judges the samples and `report` shows them. Each subcommand
+//! is a file in `commands/`.
 //!
 //! Data goes to stdout, progress and notes to stderr. Exit codes: 0 done, 1 a check failed, 2 usage, 3 input
 //! refused, 4 the surroundings do not allow it, 130 interrupted.

@@ -60,6 +60,14 @@ pub struct Run {
     pub cpu_ns: u64,
 }
 
+impl Run {
+    /// Whether the run took longer than its CPU time says, so that something else must have had its core. With several
+    /// threads the two times are not comparable.
+    pub fn disturbed(&self) -> bool {
+        self.threads == 1 && self.wall_ns as f64 > 1.05 * self.cpu_ns as f64
+    }
+}
+
 /// One round, and the next: each process runs as often after itself as after the other executable, and in each round
 /// the candidate's two runs lie symmetrically between the baseline's.
 const ORDERS: [[Side; 4]; 2] = [

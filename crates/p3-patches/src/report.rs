@@ -6,10 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use crate::error::Failure;
+use crate::isa::Isa;
 use crate::pairs::{Run, Side};
 use crate::project::Project;
 use crate::series::Series;
@@ -65,10 +67,7 @@ impl Row {
     /// Evaluates the samples of one workload on one ISA.
     pub fn new(runs: &[Run]) -> Result<Self> {
         let first = runs.first().context("a row without samples")?;
-        let mut rounds: BTreeMap<(u64, usize), Vec<&Run>> = BTreeMap::new();
-        for run in runs {
-            rounds.entry((run.seed, run.round)).or_default().push(run);
-        }
+        let rounds = calm_rounds(runs);
         let mut pairs: BTreeMap<u64, Vec<Pair>> = BTreeMap::new();
         for ((seed, round), runs) in &rounds {
             let pair =
@@ -85,7 +84,7 @@ impl Row {
         let candidate = ratio(|pair| pair.candidate);
         let control = ratio(|pair| pair.control);
         let milliseconds = |of: fn(Side) -> bool| {
-            let runs = runs.iter().filter(|run| of(run.side));
+            let runs = rounds.values().flatten().filter(|run| of(run.side));
             median(&mut runs.map(|run| run.wall_ns as f64 / 1e6).collect::<Vec<_>>())
         };
         Ok(Self {
@@ -112,6 +111,20 @@ impl Row {
     }
 }
 
+/// The rounds, by seed and number, less those in which a run was disturbed, unless more than half were. The gate goes by
+/// the scheduler's evidence, never by how a time compares with others, and drops both sides alike.
+fn calm_rounds(runs: &[Run]) -> BTreeMap<(u64, usize), Vec<&Run>> {
+    let mut rounds: BTreeMap<_, Vec<&Run>> = BTreeMap::new();
+    for run in runs {
+        rounds.entry((run.seed, run.round)).or_default().push(run);
+    }
+    let calm = |round: &Vec<&Run>| !round.iter().any(|run| run.disturbed());
+    if 2 * rounds.values().filter(|round| calm(round)).count() >= rounds.len() {
+        rounds.retain(|_, round| calm(round));
+    }
+    rounds
+}
+
 impl Pair {
     fn new(round: &[&Run]) -> Result<Self> {
         let mean = |sides: &[Side]| {
@@ -136,12 +149,6 @@ impl Pair {
 /// Enough for any ratio or time that can be measured, and short enough to read in the JSON.
 fn round4(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
-}
-
-/// How many single-threaded runs took longer than their CPU time says: something else had the core.
-pub fn disturbed(runs: &[Run]) -> usize {
-    let late = |run: &&Run| run.threads == 1 && run.wall_ns as f64 > 1.05 * run.cpu_ns as f64;
-    runs.iter().filter(late).count()
 }
 
 /// The rows as text: with rules between the columns on a terminal, plain where another program may read it.
@@ -226,8 +233,9 @@ pub fn record(project: &Project, triple: &str, report: &Report, runs: &[Run]) ->
         let Machine {
             cpu, cores, rustc, ..
         } = &report.machine;
+        let rustflags = Isa::from_str(isa, false).map_or("", Isa::rustflags);
         let facts = format!(
-            "base: {}\ncpu: {cpu}\ncores: {cores}\nrustc: {rustc}\nisa: {isa}\n",
+            "base: {}\ncpu: {cpu}\ncores: {cores}\nrustc: {rustc}\nrustflags: {rustflags}\n",
             report.base
         );
         let path = dir.join("machine.txt");
@@ -456,12 +464,19 @@ mod tests {
     }
 
     #[test]
-    fn disturbed_runs_are_counted() {
-        let mut runs = runs(1.0);
-        runs[3].cpu_ns /= 2;
-        assert_eq!(disturbed(&runs), 1);
-        runs[3].threads = 2;
-        assert_eq!(disturbed(&runs), 0);
+    fn rounds_that_shared_their_core_are_left_out_while_they_are_few() {
+        let disturb = |runs: &mut [Run]| runs.iter_mut().for_each(|run| run.wall_ns *= 3);
+        let mut runs = runs(0.8);
+        // The candidate's runs of round 0, then of all rounds up to 4, then one more.
+        disturb(&mut runs[1..3]);
+        assert_eq!(Row::new(&runs).unwrap().pairs, 9);
+        for round in 1..5 {
+            disturb(&mut runs[4 * round + 1..4 * round + 3]);
+        }
+        let row = Row::new(&runs).unwrap();
+        assert_eq!((row.pairs, row.ratio), (5, 0.8));
+        disturb(&mut runs[21..23]);
+        assert_eq!(Row::new(&runs).unwrap().pairs, 10);
     }
 
     #[test]

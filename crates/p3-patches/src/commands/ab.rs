@@ -77,8 +77,12 @@ pub struct Args {
 }
 
 pub fn run(args: Args, project: &Project) -> Result<()> {
-    for isa in &args.isa {
+    let mut isas: Vec<Isa> = Vec::new();
+    for &isa in &args.isa {
         isa.check()?;
+        if !isas.contains(&isa) {
+            isas.push(isa);
+        }
     }
     let series = Series::load(project)?;
     let base = series.base(args.base.as_deref())?;
@@ -97,7 +101,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         cpu: cpu(),
         cores: thread::available_parallelism().map_or(1, usize::from),
         rustc: toolchain.version,
-        rustflags: rustflags(&args.isa),
+        rustflags: rustflags(&isas),
     };
 
     let builder = match args.workers {
@@ -105,7 +109,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         None => Some(Builder::new(project, &base, &names, candidate)?),
     };
     let mut workers = Vec::new();
-    for &isa in &args.isa {
+    for &isa in &isas {
         let built = match (&builder, args.workers.as_deref()) {
             (Some(builder), _) => {
                 let bar = spinner(format!("building the workers for {isa}"));
@@ -160,7 +164,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         "{}",
         report::table(&report.rows, stdout.is_terminal())
     )?;
-    let disturbed = report::disturbed(&runs);
+    let disturbed = runs.iter().filter(|run| run.disturbed()).count();
     if disturbed > 0 {
         eprintln!(
             "note: {disturbed} of {} runs shared their core with something else",
