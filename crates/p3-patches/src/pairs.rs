@@ -20,6 +20,7 @@ use crate::interrupt;
 use crate::isa::Isa;
 
 /// The two executables of one comparison.
+#[derive(Clone)]
 pub struct Workers {
     pub baseline: PathBuf,
     pub candidate: PathBuf,

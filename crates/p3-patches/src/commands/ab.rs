@@ -91,11 +91,6 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     } else {
         series.select(&args.names)?
     };
-    let candidate = if args.revert {
-        Candidate::Reverted
-    } else {
-        Candidate::Patched
-    };
     let toolchain = Toolchain::query()?;
     let machine = Machine {
         cpu: cpu(),
@@ -104,27 +99,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         rustflags: rustflags(&isas),
     };
 
-    let builder = match args.workers {
-        Some(_) => None,
-        None => Some(Builder::new(project, &base, &names, candidate)?),
-    };
-    let mut workers = Vec::new();
-    for &isa in &isas {
-        let built = match (&builder, args.workers.as_deref()) {
-            (Some(builder), _) => {
-                let bar = spinner(format!("building the workers for {isa}"));
-                let built = builder.build(isa)?;
-                bar.finish_and_clear();
-                built
-            }
-            (None, Some([baseline, candidate])) => Workers {
-                baseline: baseline.clone(),
-                candidate: candidate.clone(),
-            },
-            (None, _) => unreachable!("clap takes two executables or none"),
-        };
-        workers.push((isa, built));
-    }
+    let Executables { workers, _lock } = executables(&args, project, &base, &names, &isas)?;
     let timeout = Duration::from_secs(args.timeout);
     let rows = selected(&workers[0].1.rows(timeout)?, &args)?;
 
@@ -183,6 +158,50 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         confirm_reverted(&report.rows)?;
     }
     Ok(())
+}
+
+/// What to run for each ISA, and the lock on the folder that it was built in.
+struct Executables<'a> {
+    workers: Vec<(Isa, Workers)>,
+    _lock: Option<Builder<'a>>,
+}
+
+/// The executables as given, or else built.
+fn executables<'a>(
+    args: &Args,
+    project: &'a Project,
+    base: &str,
+    names: &[String],
+    isas: &[Isa],
+) -> Result<Executables<'a>> {
+    if let Some([baseline, candidate]) = args.workers.as_deref() {
+        let given = Workers {
+            baseline: baseline.clone(),
+            candidate: candidate.clone(),
+        };
+        let given = isas.iter().map(|&isa| (isa, given.clone()));
+        return Ok(Executables {
+            workers: given.collect(),
+            _lock: None,
+        });
+    }
+    let candidate = if args.revert {
+        Candidate::Reverted
+    } else {
+        Candidate::Patched
+    };
+    let builder = Builder::new(project, base, names, candidate)?;
+    let bar = spinner("");
+    let build = |&isa: &Isa| {
+        bar.set_message(format!("building the workers for {isa}"));
+        Ok((isa, builder.build(isa)?))
+    };
+    let workers = isas.iter().map(build).collect::<Result<_>>()?;
+    bar.finish_and_clear();
+    Ok(Executables {
+        workers,
+        _lock: Some(builder),
+    })
 }
 
 /// The rows to run: those that a pattern names, else those of the mode.
