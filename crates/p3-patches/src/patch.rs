@@ -211,14 +211,12 @@ impl Patch {
         Ok(notes)
     }
 
-    /// The files that the patch adds to a package's `src/`: name and text. The optimization's crate has the same.
+    /// The files that the patch adds below a package's `src/`: path from there, and text. The optimization's crate has
+    /// the same.
     pub fn kernels(&self) -> impl Iterator<Item = (&str, String)> {
         self.files.iter().filter_map(|file| {
-            let (folder, name) = file.path.rsplit_once('/')?;
-            folder
-                .split('/')
-                .any(|part| part == "src")
-                .then_some((name, file.created()?))
+            let (_, path) = file.path.split_once("/src/")?;
+            Some((path, file.created()?))
         })
     }
 

@@ -23,7 +23,8 @@ const TOOLS: [&str; 2] = ["p3-patches", "testing"];
 ///
 /// Names agree across crates/, patches/series and benches/; the fields of each header are there and true; each patch
 /// applies exactly to every release it names, alone and in series order; a crate's kernel files are what its patch
-/// adds; an export gives the same text twice; the README's table is what the records say. Everything is checked; the exit code is 1 if anything failed.
+/// adds; an export gives the same text twice; the README's table is what the records say. Everything is checked; the
+/// exit code is 1 if anything failed.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cargo p3 check --json")]
 pub struct Args {
@@ -262,13 +263,13 @@ fn applies(project: &Project, base: &str, names: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The crate's sources other than `lib.rs` are the files that the patch adds.
+/// The crate's sources are the files that the patch adds, at the same paths, and the crate's own: `lib.rs` and tests.
 fn kernels(project: &Project, base: &str, name: &str) -> Result<()> {
     let patch = Patch::load(project, base, name)?;
-    let dir = project.crates_dir().join(name).join("src");
-    let mut added = BTreeSet::from(["lib.rs".to_owned()]);
+    let src = project.crates_dir().join(name).join("src");
+    let mut known = BTreeSet::from(["lib.rs", "tests.rs", "tests"].map(|own| src.join(own)));
     for (file, contents) in patch.kernels() {
-        let path = dir.join(file);
+        let path = src.join(file);
         let own =
             fs::read(&path).with_context(|| format!("cannot read {}", project.relative(&path)))?;
         ensure!(
@@ -278,21 +279,27 @@ fn kernels(project: &Project, base: &str, name: &str) -> Result<()> {
             patch.shown
         );
         ensure!(
-            added.insert(file.to_owned()),
-            "{} adds two files called {file}",
+            known.insert(path),
+            "{} adds two files that would be src/{file}",
             patch.shown
         );
     }
-    for entry in
-        fs::read_dir(&dir).with_context(|| format!("cannot read {}", project.relative(&dir)))?
-    {
-        let file = entry?.file_name().to_string_lossy().into_owned();
-        if !added.contains(&file) {
-            bail!(
-                "{} is not added by {}",
-                project.relative(&dir.join(file)),
-                patch.shown
-            );
+    let mut folders = vec![src];
+    while let Some(folder) = folders.pop() {
+        let unreadable = || format!("cannot read {}", project.relative(&folder));
+        for entry in fs::read_dir(&folder).with_context(unreadable)? {
+            let path = entry.with_context(unreadable)?.path();
+            if known.contains(&path) {
+                continue;
+            }
+            if !path.is_dir() {
+                bail!(
+                    "{} is not added by {}",
+                    project.relative(&path),
+                    patch.shown
+                );
+            }
+            folders.push(path);
         }
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! `refresh`: the patch file and the kernel files, from what `edit` opened.
 
+use std::fs;
+
 use anyhow::{Context, Result};
 
 use super::edit::Repository;
@@ -67,8 +69,12 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let folder = Folder::lock(&project.root.join(TREES))?;
     folder.replace(&Patch::path(project, base, &args.name), text.as_bytes())?;
     println!("{}", new.shown);
-    for (name, contents) in new.kernels() {
-        let path = project.crates_dir().join(&args.name).join("src").join(name);
+    let src = project.crates_dir().join(&args.name).join("src");
+    for (file, contents) in new.kernels() {
+        let path = src.join(file);
+        let parent = path.parent().expect("a file in a folder");
+        fs::create_dir_all(parent)
+            .with_context(|| format!("cannot create {}", parent.display()))?;
         folder.replace(&path, contents.as_bytes())?;
         println!("{}", project.relative(&path));
     }

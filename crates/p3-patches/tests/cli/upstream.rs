@@ -104,7 +104,7 @@ fn edits_become_the_patch_and_the_kernel() {
         "perf(goldilocks): add instead of multiply\nperf(goldilocks): double in one addition\nPlonky3 0.8.0\n"
     );
     // One change committed, one not.
-    write(&dir.join("goldilocks/src/extra.rs"), "//! More.\n");
+    write(&dir.join("goldilocks/src/wide/extra.rs"), "//! More.\n");
     git(&dir, &["add", "--all"]);
     git(&dir, &["commit", "--quiet", "--message", "more"]);
     let demo = dir.join("goldilocks/src/demo.rs");
@@ -121,9 +121,19 @@ fn edits_become_the_patch_and_the_kernel() {
         !patch.contains("mod demo"),
         "what it needs is part of the base: {patch}"
     );
-    let kernel = fixture.project().join("crates/stacked/src/extra.rs");
-    assert_eq!(fs::read_to_string(kernel).unwrap(), "//! More.\n");
+    let src = fixture.project().join("crates/stacked/src");
+    assert_eq!(
+        fs::read_to_string(src.join("wide/extra.rs")).unwrap(),
+        "//! More.\n"
+    );
+    write(&src.join("tests/known_answers.rs"), "");
     fixture.succeed(&["check"]);
+    write(&src.join("wide/stray.rs"), "");
+    assert!(
+        (fixture.run(&["check"])).contains(
+            "crates/stacked/src/wide/stray.rs is not added by patches/0.8.0/stacked.patch"
+        )
+    );
 }
 
 #[test]
