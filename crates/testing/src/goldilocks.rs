@@ -1,0 +1,89 @@
+//! The Goldilocks field, `p = 2^64 - 2^32 + 1`, on plain integers.
+
+use proptest::prelude::*;
+
+/// The order of the field.
+pub const P: u64 = 0xffff_ffff_0000_0001;
+
+/// Representatives next to every carry of the reductions, canonical or not.
+pub const EDGES: [u64; 14] = [
+    0,
+    1,                     // an even value becomes odd: halving
+    0xffff_fffe,           // 2^32 - 2
+    0xffff_ffff,           // 2^32 - 1, which is 2^64
+    1 << 32,               // the low half carries
+    1 << 63,               // a signed comparison takes it for negative
+    0xffff_fffe_ffff_ffff, // p - 2^32: the largest sum of a multiple of 2^32 and 2^32 - 1 below p
+    P - 1,
+    P, // a zero that is not canonical
+    P + 1,
+    0xffff_ffff_ffff_0000,
+    u64::MAX - 1,
+    u64::MAX,              // the largest representative: both halves full
+    0x7fff_ffff_8000_0001, // (p + 1) / 2
+];
+
+/// Any representative; one in three is an edge, or close to one.
+pub fn representative() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        2 => any::<u64>(),
+        1 => (prop::sample::select(EDGES.to_vec()), -2i64..=2)
+            .prop_map(|(edge, offset)| edge.wrapping_add_signed(offset)),
+    ]
+}
+
+fn add(x: u64, y: u64) -> u64 {
+    ((u128::from(x) + u128::from(y)) % u128::from(P)) as u64
+}
+
+fn mul(x: u64, y: u64) -> u64 {
+    (u128::from(x) * u128::from(y) % u128::from(P)) as u64
+}
+
+/// The round constants of Poseidon2 and the diagonal of its internal matrix, less one.
+#[derive(Clone, Debug)]
+pub struct Poseidon2<const WIDTH: usize> {
+    /// Constants of the first half of the external rounds.
+    pub initial: Vec<[u64; WIDTH]>,
+    /// Constants of the internal rounds.
+    pub internal: Vec<u64>,
+    /// Constants of the second half of the external rounds.
+    pub terminal: Vec<[u64; WIDTH]>,
+    /// `V` in the internal matrix `1 + diag(V)`, the all-one matrix plus a diagonal.
+    pub diagonal: [u64; WIDTH],
+}
+
+impl<const WIDTH: usize> Poseidon2<WIDTH> {
+    /// The permutation, matrix by matrix, as in sections 5.1 and 5.2 of <https://eprint.iacr.org/2023/323>, with the
+    /// matrix `M4` that Plonky3 uses, `circ(2, 3, 1, 1)`. The result is canonical.
+    #[must_use]
+    pub fn permute(&self, state: [u64; WIDTH]) -> [u64; WIDTH] {
+        let x7 = |x| mul(mul(mul(x, x), x), mul(mul(x, x), mul(x, x)));
+        let external_round = |state: [u64; WIDTH], constants: &[u64; WIDTH]| {
+            Self::external_matrix(std::array::from_fn(|i| x7(add(state[i], constants[i]))))
+        };
+
+        let state = Self::external_matrix(state);
+        let state = self.initial.iter().fold(state, external_round);
+        let state = self.internal.iter().fold(state, |mut state, &constant| {
+            state[0] = x7(add(state[0], constant));
+            let sum = state.iter().copied().fold(0, add);
+            std::array::from_fn(|i| add(sum, mul(self.diagonal[i], state[i])))
+        });
+        self.terminal.iter().fold(state, external_round)
+    }
+
+    /// `circ(2 M4, M4, ..., M4)`, entry by entry.
+    fn external_matrix(state: [u64; WIDTH]) -> [u64; WIDTH] {
+        const M4: [u64; 4] = [2, 3, 1, 1];
+        std::array::from_fn(|row| {
+            (0..WIDTH).fold(0, |sum, column| {
+                let block = if row / 4 == column / 4 { 2 } else { 1 };
+                add(
+                    sum,
+                    mul(block * M4[(4 + column % 4 - row % 4) % 4], state[column]),
+                )
+            })
+        })
+    }
+}
