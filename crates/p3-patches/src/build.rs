@@ -146,7 +146,7 @@ impl<'a> Builder<'a> {
             .iter()
             .flat_map(|value| ["--config", value])
             .collect();
-        manifest::assert_overrides_used(&self.resolve(&configs)?, trees)?;
+        manifest::assert_overrides_used(&resolve(&package, &configs)?, trees)?;
 
         let mut build = cargo();
         build
@@ -177,32 +177,33 @@ impl<'a> Builder<'a> {
         }
         linked_executable(&built.stdout, trees)
     }
+}
 
-    /// The worker's graph, from the network only where the cache does not do. Writes the lock file of the copy.
-    fn resolve(&self, configs: &[&str]) -> Result<Metadata> {
-        let metadata = |offline: &[&str]| {
-            let options = configs.iter().chain(offline).copied().map(str::to_owned);
-            let mut command = MetadataCommand::new();
-            command
-                .current_dir(self.package())
-                .other_options(options.collect::<Vec<_>>());
-            interrupt::output(&mut command.cargo_command())
-        };
-        let mut output = metadata(&["--offline"])?;
-        if !output.status.success() {
-            output = metadata(&[])?;
-        }
-        if !output.status.success() {
-            let error = cargo_error(&String::from_utf8_lossy(&output.stderr));
-            return Err(Failure::environment(format!(
-                "the worker's dependencies cannot be resolved: {error}"
-            ))
-            .hint("connect to the registry once, or run `cargo fetch` where it can be reached")
-            .into());
-        }
-        let text = String::from_utf8(output.stdout).context("cargo metadata printed no UTF-8")?;
-        MetadataCommand::parse(text).context("cannot parse what cargo metadata printed")
+/// The graph of the workspace in `dir`, from the network only where the cache does not do. Writes its lock file.
+pub fn resolve(dir: &Path, configs: &[&str]) -> Result<Metadata> {
+    let metadata = |offline: &[&str]| {
+        let options = configs.iter().chain(offline).copied().map(str::to_owned);
+        let mut command = MetadataCommand::new();
+        command
+            .current_dir(dir)
+            .other_options(options.collect::<Vec<_>>());
+        interrupt::output(&mut command.cargo_command())
+    };
+    let mut output = metadata(&["--offline"])?;
+    if !output.status.success() {
+        output = metadata(&[])?;
     }
+    if !output.status.success() {
+        let error = cargo_error(&String::from_utf8_lossy(&output.stderr));
+        return Err(Failure::environment(format!(
+            "{}: the dependencies cannot be resolved: {error}",
+            dir.display()
+        ))
+        .hint("connect to the registry once, or run `cargo fetch` where it can be reached")
+        .into());
+    }
+    let text = String::from_utf8(output.stdout).context("cargo metadata printed no UTF-8")?;
+    MetadataCommand::parse(text).context("cannot parse what cargo metadata printed")
 }
 
 /// The executable that cargo reports, once every tree is among the packages that went into it.
@@ -230,7 +231,7 @@ fn linked_executable(messages: &[u8], trees: &[Tree]) -> Result<PathBuf> {
 
 /// Makes `isa` the only thing that decides the compiler's flags: `RUSTFLAGS` outranks every configuration file, and
 /// its encoded twin would outrank it.
-fn with_rustflags(command: &mut Command, isa: Isa) -> &mut Command {
+pub fn with_rustflags(command: &mut Command, isa: Isa) -> &mut Command {
     command
         .env("RUSTFLAGS", isa.rustflags())
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
@@ -244,7 +245,7 @@ fn read_manifest(path: &Path) -> Result<DocumentMut> {
 }
 
 /// Leaves a file that is right alone: cargo goes by the time of the last change.
-fn write_changed(path: &Path, contents: &[u8]) -> Result<()> {
+pub fn write_changed(path: &Path, contents: &[u8]) -> Result<()> {
     if fs::read(path).is_ok_and(|present| present == contents) {
         return Ok(());
     }

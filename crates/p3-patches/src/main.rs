@@ -3,8 +3,8 @@
 //!
 //! The modules are the stations of a pipeline, in order: `series` names the patches, `patch` reads one, `source`
 //! has the registry's tarballs, `tree` writes patched packages, `manifest` points a workspace at them; to measure,
-//! `build` makes two workers, `pairs` runs them, `stats` judges the samples and `report` shows them. Each subcommand
-//! is a file in `commands/`.
+//! `build` makes two workers, `pairs` runs them, `stats` judges the samples and `report` shows them. `upstream` has
+//! upstream's own suites. Each subcommand is a file in `commands/`.
 //!
 //! Data goes to stdout, progress and notes to stderr. Exit codes: 0 done, 1 a check failed, 2 usage, 3 input
 //! refused, 4 the surroundings do not allow it, 130 interrupted.
@@ -24,6 +24,7 @@ mod series;
 mod source;
 mod stats;
 mod tree;
+mod upstream;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -82,7 +83,7 @@ fn run(cli: Cli) -> Result<()> {
         Command::Refresh(args) => refresh::run(&args, &project),
         Command::Export(args) => export::run(&args, &project),
         Command::Ab(args) => ab::run(args, &project),
-        Command::Test(args) => test::run(args, &project),
+        Command::Test(args) => test::run(&args, &project),
     }
 }
 

@@ -1,0 +1,148 @@
+//! Upstream's own test suites, on patched packages.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, TableLike, Value, value};
+
+use crate::build::{resolve, write_changed};
+use crate::manifest;
+use crate::patch::{Direction, Patch};
+use crate::project::Project;
+use crate::source::{self, Package};
+use crate::tree::{self, Folder, Tree};
+
+/// Packages that no patch needs to touch, but whose files a suite reads: p3-goldilocks's checks its constants with the
+/// generator beside it.
+const READ: [&str; 1] = ["p3-poseidon1"];
+
+/// A workspace in which patched packages build and test each other, as they do in upstream's repository.
+pub struct Suites {
+    pub root: PathBuf,
+    /// The packages' features called `parallel`, as cargo's `--features` takes them.
+    pub parallel: Vec<String>,
+}
+
+impl Suites {
+    /// Writes the packages that the patches `names` (in series order) touch to `target/p3/upstream`, and proves that
+    /// the suites' graph uses them. What is as it should be stays untouched: cargo goes by the time of the last change.
+    pub fn lay_out(project: &Project, base: &str, names: &[String]) -> Result<Self> {
+        let root = project.root.join("target/p3/upstream");
+        let _lock = Folder::lock(&root)?;
+        let patches = names
+            .iter()
+            .map(|name| Patch::load(project, base, name))
+            .collect::<Result<Vec<_>>>()?;
+        let mut packages = tree::baseline(project, base, &patches)?;
+        for patch in &patches {
+            patch.apply(&mut packages, Direction::Forward)?;
+        }
+
+        let mut parallel = Vec::new();
+        let mut trees = Vec::new();
+        for package in &packages {
+            let Package { name, files, .. } = package;
+            let read = |file: &str| -> Result<DocumentMut> {
+                let text = files
+                    .get(file)
+                    .with_context(|| format!("{name}: no {file}"))?;
+                Ok(std::str::from_utf8(text)?.parse()?)
+            };
+            let mut manifest = read("Cargo.toml")?;
+            complete(&mut manifest, &read("Cargo.toml.orig")?, base);
+            let has_parallel = |features: &Item| features.get("parallel").is_some();
+            if manifest.get("features").is_some_and(has_parallel) {
+                parallel.push(format!("{name}/parallel"));
+            }
+            let path = root.join(&package.folder);
+            write(&path, files, manifest.to_string().as_bytes())?;
+            trees.push(Tree {
+                package: name.clone(),
+                version: base.to_owned(),
+                path,
+            });
+        }
+        for name in READ {
+            let package = source::package(project, name, base)?;
+            let manifest = &package.files["Cargo.toml"];
+            write(&root.join(&package.folder), &package.files, manifest)?;
+        }
+        let workspace = workspace(&packages).to_string();
+        write_changed(&root.join("Cargo.toml"), workspace.as_bytes())?;
+        fs::copy(project.root.join("Cargo.lock"), root.join("Cargo.lock"))
+            .context("cannot copy Cargo.lock")?;
+        manifest::assert_overrides_used(&resolve(&root, &[])?, &trees)?;
+        Ok(Self { root, parallel })
+    }
+}
+
+/// Writes a package with this manifest in place of its own.
+fn write(path: &Path, files: &BTreeMap<String, Vec<u8>>, manifest: &[u8]) -> Result<()> {
+    for (file, contents) in files {
+        let contents = match file.as_str() {
+            "Cargo.toml" => manifest,
+            _ => contents,
+        };
+        write_changed(&path.join(file), contents)?;
+    }
+    Ok(())
+}
+
+/// Gives a published manifest what its suite needs: publishing drops development dependencies that have only a path,
+/// which `written`, the manifest as upstream wrote it, still names.
+fn complete(manifest: &mut DocumentMut, written: &DocumentMut, base: &str) {
+    let dependencies = written
+        .get("dev-dependencies")
+        .and_then(Item::as_table_like);
+    for (name, dependency) in dependencies.into_iter().flat_map(TableLike::iter) {
+        let Some(mut dependency) = dependency.as_inline_table().cloned() else {
+            continue;
+        };
+        if dependency.remove("path").is_some() {
+            dependency.insert("version", format!("={base}").into());
+            manifest["dev-dependencies"][name] = value(dependency);
+        }
+    }
+}
+
+/// The manifest above the packages. Where they, or what they test with, depend on one of them, they get the patched one.
+fn workspace(packages: &[Package]) -> DocumentMut {
+    let folders = packages.iter().map(|package| package.folder.as_str());
+    let overrides = packages.iter().map(|package| {
+        let path = InlineTable::from_iter([("path", package.folder.as_str())]);
+        (package.name.as_str(), Value::from(path))
+    });
+    let mut manifest = DocumentMut::new();
+    manifest["workspace"]["resolver"] = value("2");
+    manifest["workspace"]["members"] = value(Array::from_iter(folders));
+    manifest["patch"]["crates-io"] = value(InlineTable::from_iter(overrides));
+    manifest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_published_manifest_gets_its_suite_back() {
+        let mut manifest =
+            "[package]\nname = \"p3-x\"\n\n[dev-dependencies.proptest]\nversion = \"1\"\n"
+                .parse()
+                .unwrap();
+        let written = "[dev-dependencies]\np3-y = { path = \"../y\", features = [\"z\"] }\nproptest.workspace = true\n"
+            .parse()
+            .unwrap();
+        complete(&mut manifest, &written, "0.8.0");
+        let manifest: toml::Table = toml::from_str(&manifest.to_string()).unwrap();
+        let expected = toml::toml! {
+            [package]
+            name = "p3-x"
+            [dev-dependencies]
+            proptest = { version = "1" }
+            p3-y = { version = "=0.8.0", features = ["z"] }
+        };
+        assert_eq!(manifest, expected);
+    }
+}
