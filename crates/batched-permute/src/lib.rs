@@ -41,9 +41,11 @@ use p3_goldilocks::{
 };
 use p3_poseidon2::ExternalLayerConstants;
 
-// Documented in upstream's manner: the module is private there.
+// Documented in upstream's manner: the modules are private there.
 #[allow(missing_docs)]
 mod poseidon2_batch;
+#[allow(missing_docs)]
+mod poseidon2_batch_pair;
 
 #[cfg(all(
     target_arch = "x86_64",
@@ -63,9 +65,7 @@ mod x86_64_avx512 {
 mod tests;
 
 pub use poseidon2_batch::BatchElement;
-use poseidon2_batch::{
-    PACKED_BATCH, SCALAR_BATCH, external_rounds_many, internal_rounds_many, is_batched,
-};
+use poseidon2_batch::{BATCH, external_rounds_many, internal_rounds_many, is_batched};
 
 /// The Poseidon2 permutation over Goldilocks for batches of states of width 8, 12 or 16.
 ///
@@ -96,12 +96,7 @@ impl<const WIDTH: usize> BatchedPoseidon2<WIDTH> {
 
     /// Permutes each of the states, as many interleaved as is fastest.
     pub fn permute_many<A: BatchElement>(&self, states: &mut [[A; WIDTH]]) {
-        // Scalars are unreduced as one word, vectors as two halves.
-        if A::PARTS == 1 {
-            self.permute_interleaved::<A, SCALAR_BATCH>(states);
-        } else {
-            self.permute_interleaved::<A, PACKED_BATCH>(states);
-        }
+        self.permute_interleaved::<A, BATCH>(states);
     }
 
     /// Permutes each of the states, the internal rounds of `B` at a time interleaved.

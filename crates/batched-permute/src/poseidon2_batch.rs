@@ -8,44 +8,45 @@
 //!   `WIDTH` independent S-boxes each, which is enough; they run state by state, and spill less for it.
 //! - **Delayed reduction.** A modular addition costs 4 to 9 instructions, an addition of unreduced words 2. The linear
 //!   layers have only small coefficients, so they work on unreduced words, and each element is reduced once, before
-//!   the next S-box. In the internal rounds, only element 0 meets an S-box: the others stay unreduced for
-//!   [`BatchElement::SEGMENT`] rounds.
+//!   the next S-box. In the internal rounds, only element 0 meets an S-box: the others stay unreduced for [`SEGMENT`]
+//!   rounds.
 //!
 //! # Unreduced values
 //!
-//! `2^64 = 2^32 - 1` modulo `p = 2^64 - 2^32 + 1`. An unreduced value is either *whole*, one `u128`, where the CPU adds
-//! with carry, or in *halves*, words `[l, h]` that stand for `l + 2^32 h`, where vectors cannot.
+//! An unreduced value is in *halves*: two 64-bit words `[l, h]` that stand for `l + 2^32 h`. Vectors of elements keep the
+//! halves in two vectors; a single element keeps them side by side in one, where an addition is one instruction and no
+//! carry links the words. Modulo `p = 2^64 - 2^32 + 1`, `2^64 = 2^32 - 1`.
 //!
-//! Let `u` be 1 for halves and `2^32` for whole values. Reduced values enter a segment in `[0, 2^32 u)`. In round `j` of a
-//! segment, every word is in `[0, X_j u)`, where
+//! Reduced values enter a segment with words in `[0, 2^32)`. In round `j` of a segment, words are in `[0, X_j)`, where
 //!
 //! ```text
 //!     X_0 = 2^32,    X_{j+1} = (WIDTH + 3) X_j + 2^32 + m_j (2^32 + 1),    m_j = the least power of 2 with
 //!                                                                         m_j (2^32 - 2) >= 4 X_j.
 //! ```
 //!
-//! - The sum over the state is at most `(WIDTH - 1) X_j u + 2^32 u`, and the diagonal adds at most `4 X_j u`.
-//! - The diagonal takes away at most `4 X_j u` (`-4 x`; a quotient `x / 2^k` has words above `-2^32 u`, see
-//!   [`BatchElement::div_2exp`]). The bias `m_j p`, which is zero modulo `p`, has words of at least `4 X_j u`: as a whole,
-//!   `m_j p >= m_j (2^64 - 2^33)`; in halves, `m_j (2^32 + 1) + 2^32 m_j (2^32 - 2) = m_j p`.
+//! - The sum over the state is below `(WIDTH - 1) X_j + 2^32`, and the diagonal adds less than `4 X_j`.
+//! - The diagonal takes away less than `4 X_j` (`-4 x`; the words of a quotient `x / 2^k` are above `-2^32`, see
+//!   [`BatchElement::div_2exp`]). The bias `[m_j (2^32 + 1), m_j (2^32 - 2)]` is `m_j p`, zero modulo `p`, and makes up for
+//!   it.
 //!
-//! Halves are reduced and divided in `[0, 2^62)`: `X_6 < 2^62` for every width. Whole values have 128 bits:
-//! `2^32 X_11 < 2^128`. An external layer multiplies by at most `7 (WIDTH / 4 + 1) <= 35`. The constants' tables check the
-//! bounds of the segments when they are computed, at compile time.
+//! Words are reduced and divided in `[0, 2^62)`; `X_6 + 2^32 < 2^62` for every width, which [`biases`] checks when it is
+//! computed, at compile time. The external layers multiply by at most `7 (WIDTH / 4 + 1) <= 35`.
 
 use core::array;
+use core::mem::transmute;
 use core::ops::IndexMut;
 
 use p3_field::PrimeCharacteristicRing;
 
 use crate::Goldilocks;
+use crate::poseidon2_batch_pair::Halves;
 
-/// Number of scalar states to interleave. The integer registers hold less than one state, so that more than two gain
-/// nothing.
-pub const SCALAR_BATCH: usize = 2;
+/// Number of states to interleave. One, two and three are slower for some width or instruction set, six and eight leave
+/// the first-level cache.
+pub const BATCH: usize = 4;
 
-/// Number of packed states to interleave. Six and eight lose again: they leave the first-level cache.
-pub const PACKED_BATCH: usize = 4;
+/// The number of internal rounds for which an element may stay unreduced.
+const SEGMENT: usize = 6;
 
 /// `2^64` modulo the field's order.
 const EPSILON: u64 = 0xffff_ffff;
@@ -66,20 +67,17 @@ pub trait BatchElement: Copy + From<Goldilocks> {
 
     const PARTS: usize;
 
-    /// The number of internal rounds for which an element may stay unreduced.
-    const SEGMENT: usize;
+    /// The unreduced value with these halves, in every lane.
+    fn from_halves(halves: [u64; 2]) -> Self::Unreduced;
 
-    /// Any representative, as an unreduced value with words in `[0, 2^32 u)`.
+    /// Any representative, as an unreduced value with words in `[0, 2^32)`.
     fn widen(self) -> Self::Unreduced;
 
-    /// The multiple `m_j p` of the order for round `round` of a segment.
-    fn bias<const WIDTH: usize>(round: usize) -> Self::Unreduced;
-
-    /// `x / 2^bits` modulo the order, `1 <= bits <= 32`, for words in `[0, 2^62)` or `[0, 2^127)`. No word of the result
-    /// is below `-2^32 u`; none is above half the largest word plus `2^33 u`.
+    /// `x / 2^bits` modulo the order, `1 <= bits <= 32`, for words in `[0, 2^62)`. The words of the result are above `-2^32`
+    /// and below half the larger word plus `2^33`.
     fn div_2exp(x: Self::Unreduced, bits: u32) -> Self::Unreduced;
 
-    /// A representative of `x` in `[0, 2^64)`, for words in `[0, 2^62)` or `[0, 2^128)`.
+    /// A representative of `x` in `[0, 2^64)`, for words in `[0, 2^62)`.
     fn reduce(x: Self::Unreduced) -> Self;
 
     /// The S-box, `x^7`, on each of `N` independent elements.
@@ -87,6 +85,7 @@ pub trait BatchElement: Copy + From<Goldilocks> {
 }
 
 /// The S-box of `N` elements, stage by stage: `N` independent multiplications are in flight at each.
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 #[inline(always)]
 pub fn x7_by_stages<A: PrimeCharacteristicRing + Copy, const N: usize>(x: [A; N]) -> [A; N] {
     let x2: [A; N] = array::from_fn(|i| x[i].square());
@@ -240,11 +239,11 @@ pub fn internal_rounds<A: BatchElement, const WIDTH: usize, const B: usize>(
     constants: &[Goldilocks],
 ) {
     // A rolled loop: unrolled rounds leave the instruction cache.
-    for constants in constants.chunks(A::SEGMENT) {
+    for constants in constants.chunks(SEGMENT) {
         let mut wide: [[A::Unreduced; WIDTH]; B] = array::from_fn(|b| states[b].map(A::widen));
         for (round, &constant) in constants.iter().enumerate() {
             let constant = A::from(constant).widen();
-            let bias = A::bias::<WIDTH>(round);
+            let bias = A::from_halves(const { biases(WIDTH) }[round]);
             let x0 = A::x7::<B>(array::from_fn(|b| {
                 A::reduce(add::<A>(wide[b][0], constant))
             }));
@@ -294,93 +293,74 @@ pub fn internal_rounds_many<A: BatchElement, const WIDTH: usize, const B: usize>
     }
 }
 
-/// The multiples `m_j` of the module's documentation for one segment of `N` rounds; `words` is the bound on the words of
-/// an unreduced value, divided by `u`.
-const fn multiples<const N: usize>(width: usize, words: u128) -> [u128; N] {
-    let mut table = [1; N];
-    let mut bound: u128 = 1 << 32;
+/// The biases of the module's documentation for the rounds of a segment, in halves.
+pub const fn biases(width: usize) -> [[u64; 2]; SEGMENT] {
+    let mut biases = [[0; 2]; SEGMENT];
+    let mut bound: u64 = 1 << 32;
     let mut j = 0;
-    while j < N {
-        while table[j] * ((1 << 32) - 2) < 4 * bound {
-            table[j] *= 2;
+    while j < SEGMENT {
+        let mut m = 1;
+        while m * ((1 << 32) - 2) < 4 * bound {
+            m *= 2;
         }
-        bound = (width as u128 + 3) * bound + (1 << 32) + table[j] * ((1 << 32) + 1);
+        biases[j] = [m * ((1 << 32) + 1), m * ((1 << 32) - 2)];
+        bound = (width as u64 + 3) * bound + (1 << 32) + biases[j][0];
         j += 1;
     }
     // The next constant is added before the reduction.
-    assert!(bound + (1 << 32) < words);
-    table
+    assert!(bound + (1 << 32) < 1 << 62);
+    biases
 }
 
-impl Word for u128 {
-    #[inline(always)]
-    fn wrapping_add(self, rhs: Self) -> Self {
-        self.wrapping_add(rhs)
-    }
+/// The two halves of one element side by side: a vector of two 64-bit words.
+pub trait Pair: Word {
+    fn new(words: [u64; 2]) -> Self;
 
-    #[inline(always)]
-    fn wrapping_sub(self, rhs: Self) -> Self {
-        self.wrapping_sub(rhs)
-    }
+    /// The lower and the upper 32 bits of `x`.
+    fn split(x: u64) -> Self;
 
-    #[inline(always)]
-    fn shl(self, bits: u32) -> Self {
-        self << bits
-    }
+    fn words(self) -> [u64; 2];
+
+    /// [`BatchElement::div_2exp`], on both words.
+    fn div_2exp(self, bits: u32) -> Self;
 }
 
 impl BatchElement for Goldilocks {
-    type Word = u128;
-    type Unreduced = [u128; 1];
+    type Word = Halves;
+    type Unreduced = [Halves; 1];
     const PARTS: usize = 1;
-    const SEGMENT: usize = 11;
 
     #[inline(always)]
-    fn widen(self) -> [u128; 1] {
+    fn from_halves(halves: [u64; 2]) -> [Halves; 1] {
+        [Halves::new(halves)]
+    }
+
+    #[inline(always)]
+    fn widen(self) -> [Halves; 1] {
         // SAFETY: `Goldilocks` is `repr(transparent)` over a `u64`.
-        [u128::from(unsafe {
-            core::mem::transmute::<Self, u64>(self)
-        })]
+        [Halves::split(unsafe { transmute::<Self, u64>(self) })]
     }
 
     #[inline(always)]
-    fn bias<const WIDTH: usize>(round: usize) -> [u128; 1] {
-        let table = const {
-            let mut table = multiples::<11>(WIDTH, 1 << 96);
-            let mut j = 0;
-            while j < table.len() {
-                table[j] *= (1 << 64) - (1 << 32) + 1;
-                j += 1;
-            }
-            table
-        };
-        [table[round]]
+    fn div_2exp([x]: [Halves; 1], bits: u32) -> [Halves; 1] {
+        [x.div_2exp(bits)]
     }
 
-    /// Take away `low p`, where `low` is `x mod 2^bits`: `p` is 1 modulo `2^32`, so that the division is exact.
+    /// As for vectors, below.
     #[inline(always)]
-    fn div_2exp([x]: [u128; 1], bits: u32) -> [u128; 1] {
-        let low = (x as u64) & ((1 << bits) - 1);
-        [(x >> bits)
-            .wrapping_sub(u128::from(low << (64 - bits)))
-            .wrapping_add(u128::from(low << (32 - bits)))]
-    }
-
-    /// `2^64 = 2^32 - 1` and `2^96 = -1`, as in `reduce128`.
-    #[inline(always)]
-    fn reduce([x]: [u128; 1]) -> Self {
-        let (low, high) = (x as u64, (x >> 64) as u64);
-        // A borrow leaves at least 2^64 - 2^32 + 1, enough to take EPSILON away.
-        let (t, borrow) = low.overflowing_sub(high >> 32);
-        let t = t.wrapping_sub(EPSILON * u64::from(borrow));
-        // (2^32 - 1)^2 <= 2^64 - 2^33 + 1: a carry leaves at most 2^64 - 2^33.
-        let (t, carry) = t.overflowing_add((high & EPSILON) * EPSILON);
-        Self::new(t.wrapping_add(EPSILON * u64::from(carry)))
+    fn reduce([x]: [Halves; 1]) -> Self {
+        let [low, high] = x.words();
+        let (sum, carry) = (high << 32).overflowing_add(low + (high >> 32) * EPSILON);
+        Self::new(sum.wrapping_add(EPSILON * u64::from(carry)))
     }
 
     #[inline(always)]
     fn x7<const N: usize>(x: [Self; N]) -> [Self; N] {
-        x7_by_stages(x)
+        // Not by stages: the integer registers hold few chains, and the CPU finds the others itself.
+        x.map(|x| {
+            let x2 = x.square();
+            (x2 * x) * x2.square()
+        })
     }
 }
 
@@ -413,28 +393,16 @@ impl<A: VectorElement> BatchElement for A {
     type Word = A::Vector;
     type Unreduced = [A::Vector; 2];
     const PARTS: usize = 2;
-    const SEGMENT: usize = 6;
+
+    #[inline(always)]
+    fn from_halves(halves: [u64; 2]) -> [A::Vector; 2] {
+        halves.map(Vector::splat)
+    }
 
     #[inline(always)]
     fn widen(self) -> [A::Vector; 2] {
         let x = self.into_vector();
         [x.and(Vector::splat(EPSILON)), x.shr(32)]
-    }
-
-    #[inline(always)]
-    fn bias<const WIDTH: usize>(round: usize) -> [A::Vector; 2] {
-        let table = const {
-            let multiples = multiples::<6>(WIDTH, 1 << 62);
-            let mut table = [[0; 2]; 6];
-            let mut j = 0;
-            while j < table.len() {
-                let m = multiples[j] as u64;
-                table[j] = [m * ((1 << 32) + 1), m * ((1 << 32) - 2)];
-                j += 1;
-            }
-            table
-        };
-        table[round].map(Vector::splat)
     }
 
     /// The low bits `a + 2^32 b` of the two words make `2^(32 - bits) (a + 2^32 b) / 2^32`, and `1 / 2^32 = 1 - 2^32`, so

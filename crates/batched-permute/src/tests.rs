@@ -16,6 +16,7 @@ use p3_symmetric::Permutation;
 use proptest::prelude::*;
 
 use super::*;
+use crate::poseidon2_batch::{Word, biases};
 
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 type Packed = <Goldilocks as p3_field::Field>::Packing;
@@ -203,107 +204,93 @@ fn known_answers() {
 
 // ---- The primitives, on unreduced values that a permutation of random states does not reach ----
 
-/// `a` modulo the order, for integers below 2^127.
-fn modulo(a: u128) -> u64 {
-    (a % u128::from(P)) as u64
+/// The field element that two halves stand for.
+fn value([low, high]: [u64; 2]) -> u64 {
+    ((u128::from(low) + (u128::from(high) << 32)) % u128::from(P)) as u64
 }
 
+/// Halves whose reduction is within 2 of its carry, and arbitrary ones.
+fn halves() -> impl Strategy<Value = [u64; 2]> {
+    const LIMIT: u64 = 1 << 62;
+    let near_carry = (any::<u32>(), 0..1u64 << 30, -2i128..=2).prop_filter_map(
+        "low is in range",
+        |(low_of_high, top, offset)| {
+            // low + (2^32 - 1) top + 2^32 low_of_high = 2^64 + offset
+            let low = (1i128 << 64) + offset
+                - (i128::from(low_of_high) << 32)
+                - i128::from(top) * 0xffff_ffff;
+            let low = u64::try_from(low).ok().filter(|low| *low < LIMIT)?;
+            Some([low, top << 32 | u64::from(low_of_high)])
+        },
+    );
+    let edge = || prop::sample::select(EDGES.to_vec()).prop_map(|edge| edge % LIMIT);
+    prop_oneof![[0..LIMIT, 0..LIMIT], near_carry, [edge(), edge()]]
+}
+
+/// The value of an element all of whose lanes are alike.
+fn uniform<A: PackedValue<Value = Goldilocks>>(x: A) -> u64 {
+    let lanes: Vec<u64> = x.as_slice().iter().map(|x| x.as_canonical_u64()).collect();
+    assert!(lanes.iter().all(|lane| *lane == lanes[0]), "{lanes:x?}");
+    lanes[0]
+}
+
+macro_rules! primitives {
+    ($name:ident, $element:ty) => {
+        mod $name {
+            use super::*;
+
+            proptest! {
+                #![proptest_config(ProptestConfig::with_cases(4096))]
+
+                #[test]
+                fn reduce(halves in halves()) {
+                    let x = <$element>::from_halves(halves);
+                    prop_assert_eq!(uniform(<$element>::reduce(x)), value(halves));
+                }
+
+                #[test]
+                fn widen_then_reduce(x in representative()) {
+                    let reduced = <$element>::reduce(<$element>::from(Goldilocks::new(x)).widen());
+                    prop_assert_eq!(uniform(reduced), x % P);
+                }
+
+                #[test]
+                fn div_2exp(halves in halves(), bits in prop::sample::select(std::vec![1, 2, 3, 4, 5, 32])) {
+                    let mut x = <$element>::div_2exp(<$element>::from_halves(halves), bits);
+                    // The words may be negative: a bias, zero modulo the order, as in the rounds.
+                    let bias = <$element>::from_halves(biases(8)[1]);
+                    for part in 0..<$element>::PARTS {
+                        x[part] = x[part].wrapping_add(bias[part]);
+                    }
+                    let quotient = uniform(<$element>::reduce(x));
+                    let back = (0..bits).fold(quotient, |x, _| ((u128::from(x) * 2) % u128::from(P)) as u64);
+                    prop_assert_eq!(back, value(halves));
+                }
+            }
+        }
+    };
+}
+
+primitives!(scalar, Goldilocks);
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
-mod vectors {
+primitives!(packed, Packed);
+// The portable pair is what `Goldilocks` uses elsewhere; its operations equal those of the vector.
+#[cfg(target_arch = "x86_64")]
+mod portable_pair {
     use super::*;
-    use crate::poseidon2_batch::Vector;
-
-    type Word = <Packed as BatchElement>::Word;
-
-    /// Unreduced words whose reduction is within 2 of a carry, and arbitrary ones.
-    fn halves() -> impl Strategy<Value = (u64, u64)> {
-        const LIMIT: u64 = 1 << 62;
-        let near_carry = (any::<u32>(), 0..1u64 << 30, -2i128..=2).prop_filter_map(
-            "low is in range",
-            |(low_of_high, top, offset)| {
-                // low + (2^32 - 1) top + 2^32 low_of_high = 2^64 + offset
-                let low = (1i128 << 64) + offset
-                    - (i128::from(low_of_high) << 32)
-                    - i128::from(top) * 0xffff_ffff;
-                let low = u64::try_from(low).ok().filter(|low| *low < LIMIT)?;
-                Some((low, top << 32 | u64::from(low_of_high)))
-            },
-        );
-        prop_oneof![
-            (0..LIMIT, 0..LIMIT),
-            near_carry,
-            (
-                prop::sample::select(EDGES.to_vec()),
-                prop::sample::select(EDGES.to_vec())
-            )
-                .prop_map(|(low, high)| (low % LIMIT, high % LIMIT)),
-        ]
-    }
-
-    /// All lanes alike.
-    fn canonical(x: Packed) -> u64 {
-        let lanes: Vec<u64> = x.as_slice().iter().map(|x| x.as_canonical_u64()).collect();
-        assert!(lanes.iter().all(|lane| *lane == lanes[0]), "{lanes:x?}");
-        lanes[0]
-    }
-
-    fn value((low, high): (u64, u64)) -> u64 {
-        modulo(u128::from(low) + (u128::from(high) << 32))
-    }
+    use crate::poseidon2_batch::Pair;
+    use crate::poseidon2_batch_pair::Halves;
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(4096))]
-
         #[test]
-        fn reduce(words in halves()) {
-            let x = [Word::splat(words.0), Word::splat(words.1)];
-            prop_assert_eq!(canonical(<Packed as BatchElement>::reduce(x)), value(words));
+        fn equals_the_vector(x in halves(), y in halves(), bits in 1u32..=32) {
+            let (a, b) = (Halves::new(x), Halves::new(y));
+            prop_assert_eq!(a.wrapping_add(b).words(), x.wrapping_add(y));
+            prop_assert_eq!(a.wrapping_sub(b).words(), x.wrapping_sub(y));
+            prop_assert_eq!(a.shl(bits).words(), x.shl(bits));
+            prop_assert_eq!(a.div_2exp(bits).words(), x.div_2exp(bits));
+            prop_assert_eq!(Halves::split(x[0]).words(), <[u64; 2]>::split(x[0]));
         }
-
-        #[test]
-        fn widen_then_reduce(x in representative()) {
-            let reduced = <Packed as BatchElement>::reduce(Packed::from(Goldilocks::new(x)).widen());
-            prop_assert_eq!(canonical(reduced), x % P);
-        }
-
-        #[test]
-        fn div_2exp(words in halves(), bits in prop::sample::select(std::vec![1u32, 2, 3, 4, 5, 32])) {
-            let x = [Word::splat(words.0), Word::splat(words.1)];
-            let quotient = <Packed as BatchElement>::div_2exp(x, bits);
-            // The high word may be negative: a bias, zero modulo the order, as in the rounds.
-            let biased = core::array::from_fn(|i| {
-                use crate::poseidon2_batch::Word as _;
-                quotient[i].wrapping_add(<Packed as BatchElement>::bias::<8>(1)[i])
-            });
-            let back = u128::from(canonical(<Packed as BatchElement>::reduce(biased))) << bits;
-            prop_assert_eq!(modulo(back), value(words));
-        }
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4096))]
-
-    #[test]
-    fn whole_reduce(low in representative(), high in representative()) {
-        let x = u128::from(low) | u128::from(high) << 64;
-        let reduced = <Goldilocks as BatchElement>::reduce([x]);
-        prop_assert_eq!(reduced.as_canonical_u64(), modulo(x));
-    }
-
-    #[test]
-    fn whole_div_2exp(
-        low in representative(),
-        high in representative(),
-        bits in prop::sample::select(std::vec![1u32, 2, 3, 4, 5, 32]),
-    ) {
-        let x = (u128::from(low) | u128::from(high) << 64) >> 16;
-        let [quotient] = <Goldilocks as BatchElement>::div_2exp([x], bits);
-        // The stated range: above -2^64, and at most half of `x` plus 2^65.
-        let quotient = quotient as i128;
-        prop_assert!(quotient > -(1 << 64) && quotient <= (x / 2) as i128 + (1 << 65));
-        let biased = (quotient + (i128::from(P) << 1)) as u128;
-        prop_assert_eq!(modulo((biased % u128::from(P)) << bits), modulo(x));
     }
 }
 
@@ -313,7 +300,7 @@ mod bounds {
     use p3_patches_testing::interval::Interval;
 
     use super::*;
-    use crate::poseidon2_batch::{Vector, VectorElement, Word, external_rounds, internal_rounds};
+    use crate::poseidon2_batch::{Vector, VectorElement, external_rounds, internal_rounds};
 
     /// A word of 64 bits: signed between the steps of a round, unsigned where it is taken apart.
     #[derive(Clone, Copy, Debug)]
@@ -394,66 +381,6 @@ mod bounds {
         }
     }
 
-    /// [`Any`] in whole values, with the ranges that `Goldilocks` documents; `whole_div_2exp` tests those.
-    #[derive(Clone, Copy, Debug)]
-    struct AnyWhole;
-
-    /// Signed in 128 bits. `u128` allows twice as much.
-    #[derive(Clone, Copy, Debug)]
-    struct Whole(Interval);
-
-    impl Word for Whole {
-        fn wrapping_add(self, rhs: Self) -> Self {
-            Self(self.0.plus(rhs.0))
-        }
-
-        fn wrapping_sub(self, rhs: Self) -> Self {
-            Self(self.0.minus(rhs.0))
-        }
-
-        fn shl(self, bits: u32) -> Self {
-            assert!(self.0.high() < i128::MAX >> bits);
-            Self(self.0.times_power_of_2(bits))
-        }
-    }
-
-    impl From<Goldilocks> for AnyWhole {
-        fn from(_: Goldilocks) -> Self {
-            Self
-        }
-    }
-
-    impl BatchElement for AnyWhole {
-        type Word = Whole;
-        type Unreduced = [Whole; 1];
-        const PARTS: usize = 1;
-        const SEGMENT: usize = <Goldilocks as BatchElement>::SEGMENT;
-
-        fn widen(self) -> [Whole; 1] {
-            [Whole(Interval::new(0, u64::MAX.into()))]
-        }
-
-        fn bias<const WIDTH: usize>(round: usize) -> [Whole; 1] {
-            let [bias] = <Goldilocks as BatchElement>::bias::<WIDTH>(round);
-            assert_eq!(modulo(bias), 0);
-            [Whole(Interval::exactly(bias.try_into().unwrap()))]
-        }
-
-        fn div_2exp([x]: [Whole; 1], _: u32) -> [Whole; 1] {
-            assert!(x.0.low() >= 0, "a negative value is divided");
-            [Whole(Interval::new(-(1 << 64), x.0.high() / 2 + (1 << 65)))]
-        }
-
-        fn reduce([x]: [Whole; 1]) -> Self {
-            assert!(x.0.low() >= 0, "a negative value is reduced");
-            Self
-        }
-
-        fn x7<const N: usize>(x: [Self; N]) -> [Self; N] {
-            x
-        }
-    }
-
     fn run<A: BatchElement, const WIDTH: usize, const B: usize>(element: A) {
         let constants = [[Goldilocks::new(0); WIDTH]; 4];
         let mut states = [[element; WIDTH]; B];
@@ -472,49 +399,39 @@ mod bounds {
         run::<_, 16, 4>(Any);
     }
 
-    #[test]
-    fn no_whole_value_wraps() {
-        run::<_, 8, 2>(AnyWhole);
-        run::<_, 12, 2>(AnyWhole);
-        run::<_, 16, 2>(AnyWhole);
-    }
-
     /// What [`no_half_wraps`] sees when a bias is too small or a segment too long.
     mod broken {
         use super::*;
 
-        /// [`Any`] with `SHIFT` bits less of bias, and segments that are `LONGER`.
+        /// [`Any`] whose biases are smaller by `SHIFT` bits.
         #[derive(Clone, Copy, Debug)]
-        struct Broken<const SHIFT: u32, const LONGER: usize>;
+        struct Broken<const SHIFT: u32>;
 
-        impl<const SHIFT: u32, const LONGER: usize> From<Goldilocks> for Broken<SHIFT, LONGER> {
+        impl<const SHIFT: u32> From<Goldilocks> for Broken<SHIFT> {
             fn from(_: Goldilocks) -> Self {
                 Self
             }
         }
 
-        impl<const SHIFT: u32, const LONGER: usize> BatchElement for Broken<SHIFT, LONGER> {
+        impl<const SHIFT: u32> BatchElement for Broken<SHIFT> {
             type Word = Half;
             type Unreduced = [Half; 2];
             const PARTS: usize = 2;
-            const SEGMENT: usize = <Any as BatchElement>::SEGMENT + LONGER;
+
+            fn from_halves(halves: [u64; 2]) -> [Half; 2] {
+                Any::from_halves(halves.map(|word| word >> SHIFT))
+            }
 
             fn widen(self) -> [Half; 2] {
                 Any.widen()
             }
 
-            fn bias<const WIDTH: usize>(round: usize) -> [Half; 2] {
-                let last = <Any as BatchElement>::SEGMENT - 1;
-                <Any as BatchElement>::bias::<WIDTH>(round.min(last))
-                    .map(|word| Half(word.0.over_power_of_2(SHIFT)))
-            }
-
             fn div_2exp(x: [Half; 2], bits: u32) -> [Half; 2] {
-                <Any as BatchElement>::div_2exp(x, bits)
+                Any::div_2exp(x, bits)
             }
 
             fn reduce(x: [Half; 2]) -> Self {
-                <Any as BatchElement>::reduce(x);
+                Any::reduce(x);
                 Self
             }
 
@@ -525,19 +442,21 @@ mod bounds {
 
         #[test]
         fn intact() {
-            run::<_, 8, 1>(Broken::<0, 0>);
+            run::<_, 8, 1>(Broken::<0>);
         }
 
         #[test]
         #[should_panic(expected = "negative")]
         fn bias_too_small() {
-            run::<_, 8, 1>(Broken::<3, 0>);
+            run::<_, 8, 1>(Broken::<3>);
         }
 
+        /// Words that grow as in a segment without end.
         #[test]
-        #[should_panic]
-        fn segment_too_long() {
-            run::<_, 16, 1>(Broken::<0, 3>);
+        #[should_panic(expected = "wraps in 64 bits")]
+        fn word_too_large() {
+            let sixteen = |x: Half| (0..16).fold(x, |sum, _| sum.wrapping_add(x));
+            (0..8).fold(Half(Interval::new(0, 1 << 33)), |x, _| sixteen(x));
         }
     }
 }
