@@ -158,9 +158,11 @@ fn stages() -> Vec<Stage> {
     stages.extend(isas().map(|isa| stage(&format!("kernels/{isa}"), Work::Kernels(isa))));
     stages.extend(isas().map(|isa| stage(&format!("outputs/{isa}"), Work::Outputs(isa))));
     for isa in isas() {
-        for (suffix, parallel) in [("", false), ("/parallel", true)] {
-            let work = Work::Upstream { isa, parallel };
-            stages.push(stage(&format!("upstream/{isa}{suffix}"), work));
+        let work = |parallel| Work::Upstream { isa, parallel };
+        stages.push(stage(&format!("upstream/{isa}"), work(false)));
+        // What is emulated is one package, which does not come in two kinds.
+        if !emulated(isa) {
+            stages.push(stage(&format!("upstream/{isa}/parallel"), work(true)));
         }
     }
     stages
@@ -255,6 +257,8 @@ impl Stage {
             )?,
             Work::Kernels(isa) => {
                 let mut test = cargo_test(project, &project.root, isa);
+                // The optimizer inlines vectors into registers, with the checks for overflow still in.
+                test.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
                 test.args(["--package", "p3-patches-testing"]);
                 for name in Series::load(project)?.names() {
                     test.args(["--package", name]);
@@ -265,6 +269,8 @@ impl Stage {
                 let series = Series::load(project)?;
                 let names: Vec<String> = series.names().map(str::to_owned).collect();
                 let suites = Suites::lay_out(project, &series.base(None)?, &names)?;
+                // Unoptimized, these run for seconds; optimized, they compile for minutes. The outputs of optimized
+                // packages are compared by `outputs/`.
                 let mut test = cargo_test(project, &suites.root, isa);
                 if emulated(isa) {
                     // The rest is the same on every ISA, and an emulator takes its time.
@@ -278,7 +284,7 @@ impl Stage {
                 test
             }
         };
-        // Half of the suites' time goes into linking and writing what a debugger would read.
+        // Nobody runs a debugger on these, and its data takes time to write and to link.
         command.env("CARGO_PROFILE_DEV_DEBUG", "false");
         Ok(command)
     }
@@ -295,8 +301,7 @@ fn own(project: &Project, args: &[&str]) -> Result<Command> {
     Ok(in_folder(Command::new(tool), &project.root, args))
 }
 
-/// `cargo test` in `folder` for `isa`, with overflow checks and debug assertions, but optimized: unoptimized, the
-/// suites take several times as long as their compilation.
+/// `cargo test` in `folder` for `isa`.
 fn cargo_test(project: &Project, folder: &Path, isa: Isa) -> Command {
     let mut test = in_folder(
         cargo(),
@@ -310,7 +315,7 @@ fn cargo_test(project: &Project, folder: &Path, isa: Isa) -> Command {
             .join(isa.to_string())
             .join("test"),
     );
-    with_rustflags(&mut test, isa).env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
+    with_rustflags(&mut test, isa);
     if emulated(isa) {
         test.args(["--target", AARCH64])
             .env(

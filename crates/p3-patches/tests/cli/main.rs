@@ -7,4 +7,5 @@ mod fixture;
 mod interrupted;
 mod lifecycle;
 mod refused;
+mod stages;
 mod upstream;
