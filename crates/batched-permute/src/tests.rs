@@ -274,8 +274,7 @@ macro_rules! primitives {
 primitives!(scalar, Goldilocks);
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 primitives!(packed, Packed);
-// The portable pair is what `Goldilocks` uses elsewhere; its operations equal those of the vector.
-#[cfg(target_arch = "x86_64")]
+// The portable pair is what `Goldilocks` uses on other targets; its operations equal those of the vector.
 mod portable_pair {
     use super::*;
     use crate::poseidon2_batch::Pair;
