@@ -14,19 +14,14 @@ use p3_goldilocks::{
 use p3_patches_testing::goldilocks::{self as plain, EDGES, P, representative};
 use p3_symmetric::Permutation;
 use proptest::prelude::*;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 
 use super::*;
 use crate::poseidon2_batch::{Word, biases};
 
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 type Packed = <Goldilocks as p3_field::Field>::Packing;
-
-/// Where the text is not fixed by a seed, an arbitrary value.
-fn splitmix(seed: &mut u64) -> u64 {
-    *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (*seed ^ (*seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb)
-}
 
 /// Permutes a copy of `states` in groups of `B` and compares with the published permutation of each state.
 fn check_interleaved<A, Published, const WIDTH: usize, const B: usize>(
@@ -51,15 +46,15 @@ fn check_against_published<A, Published, const WIDTH: usize>(
     A: BatchElement + PackedValue<Value = Goldilocks> + PartialEq + Debug,
     Published: Permutation<[A; WIDTH]>,
 {
-    let mut seed = WIDTH as u64;
+    let mut rng = SmallRng::seed_from_u64(WIDTH as u64);
     let mut states: Vec<[A; WIDTH]> = Vec::new();
     for edge in EDGES {
         states.push([A::broadcast(Goldilocks::new(edge)); WIDTH]);
         for lane in 0..A::WIDTH {
-            let element = splitmix(&mut seed) as usize % WIDTH;
+            let element = rng.random_range(0..WIDTH);
             states.push(core::array::from_fn(|i| {
                 A::from_fn(|l| {
-                    let value = splitmix(&mut seed);
+                    let value = rng.random();
                     Goldilocks::new(if (i, l) == (element, lane) {
                         edge
                     } else {
@@ -71,10 +66,7 @@ fn check_against_published<A, Published, const WIDTH: usize>(
     }
     for _ in 0..64 {
         states.push(core::array::from_fn(|_| {
-            A::from_fn(|_| {
-                let choice = splitmix(&mut seed) as usize;
-                Goldilocks::new(EDGES[choice % EDGES.len()])
-            })
+            A::from_fn(|_| Goldilocks::new(EDGES[rng.random_range(0..EDGES.len())]))
         }));
     }
 
