@@ -1,41 +1,56 @@
 #!/usr/bin/env bash
-# A prover's side of it: a fresh crate on Plonky3 as published gets every patch, builds and runs on them, and gets its
-# manifest back byte for byte.
+# A prover's side of it, for each release that there are patches for: a fresh crate on Plonky3 as published gets every
+# patch, builds and runs on them, and gets its manifest back byte for byte.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/src"
-cat >"$dir/Cargo.toml" <<'TOML'
+cat >"$dir/src/main.rs" <<'RUST'
+use p3_field::extension::QuinticTrinomialExtensionField;
+use p3_field::{BasedVectorSpace, Field, PrimeCharacteristicRing};
+use p3_goldilocks::poseidon1::default_goldilocks_poseidon1_8;
+use p3_goldilocks::{Goldilocks, default_goldilocks_poseidon2_8};
+use p3_koala_bear::KoalaBear;
+use p3_symmetric::Permutation;
+
+fn main() {
+    let state = [<Goldilocks as Field>::Packing::from(Goldilocks::new(1)); 8];
+    println!("{:?}", default_goldilocks_poseidon2_8().permute(state));
+    println!("{:?}", default_goldilocks_poseidon1_8().permute(state));
+
+    let coefficient = |i| KoalaBear::from_usize(i + 1);
+    let element = QuinticTrinomialExtensionField::<KoalaBear>::from_basis_coefficients_fn(coefficient);
+    println!("{:?}", element.square() * element);
+}
+RUST
+prover() {
+  RUSTFLAGS="-C target-cpu=native" cargo run --quiet --manifest-path "$dir/Cargo.toml"
+}
+
+for patches in patches/*/; do
+  base=$(basename "$patches")
+  mapfile -t names < <(basename --suffix .patch "$patches"*.patch)
+  cat >"$dir/Cargo.toml" <<TOML
 [package]
 name = "prover"
 version = "0.0.0"
 edition = "2024"
 
 [dependencies]
-p3-goldilocks = "=0.8.0"
-p3-merkle-tree = "=0.8.0"
-p3-symmetric = "=0.8.0"
+p3-field = "=$base"
+p3-goldilocks = "=$base"
+p3-koala-bear = "=$base"
+p3-merkle-tree = "=$base"
+p3-symmetric = "=$base"
 TOML
-cat >"$dir/src/main.rs" <<'RUST'
-use p3_goldilocks::{Goldilocks, default_goldilocks_poseidon2_8};
-use p3_symmetric::Permutation;
-
-fn main() {
-    println!("{:?}", default_goldilocks_poseidon2_8().permute([Goldilocks::new(1); 8]));
-}
-RUST
-prover() {
-  cargo run --quiet --manifest-path "$dir/Cargo.toml"
-}
-
-published=$(prover)
-cp "$dir/Cargo.toml" "$dir/published.toml"
-mapfile -t names < <(sed 's/ .*//; /^#/d; /^$/d' patches/series)
-cargo p3 apply "${names[@]}" --manifest-path "$dir/Cargo.toml"
-cargo p3 status --manifest-path "$dir/Cargo.toml"
-[[ $(prover) == "$published" ]]
-cargo p3 remove --manifest-path "$dir/Cargo.toml"
-cmp "$dir/Cargo.toml" "$dir/published.toml"
-[[ $(prover) == "$published" ]]
+  published=$(prover)
+  cp "$dir/Cargo.toml" "$dir/published.toml"
+  cargo p3 apply "${names[@]}" --base "$base" --manifest-path "$dir/Cargo.toml"
+  cargo p3 status --manifest-path "$dir/Cargo.toml"
+  [[ $(prover) == "$published" ]]
+  cargo p3 remove --manifest-path "$dir/Cargo.toml"
+  cmp "$dir/Cargo.toml" "$dir/published.toml"
+  [[ $(prover) == "$published" ]]
+done

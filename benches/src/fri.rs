@@ -1,21 +1,27 @@
-//! The commit phase of FRI over Goldilocks and its quadratic extension.
+//! The commit phase of FRI.
 
 use std::marker::PhantomData;
 
-use p3_challenger::DuplexChallenger;
-use p3_commit::ExtensionMmcs;
+use p3_challenger::{CanObserve, DuplexChallenger, FieldChallenger, GrindingChallenger};
+use p3_commit::{ExtensionMmcs, Mmcs};
 use p3_dft::Radix2DitParallel;
-use p3_field::PrimeCharacteristicRing;
 use p3_field::extension::BinomialExtensionField;
+use p3_field::{ExtensionField, PrimeField64, TwoAdicField};
 use p3_fri::prover::prove_fri;
-use p3_fri::{FriParameters, TwoAdicFriFolding, TwoAdicFriFoldingForMmcs, TwoAdicFriPcs};
+use p3_fri::{
+    BatchMultiOpening, FriParameters, FriProof, TwoAdicFriFolding, TwoAdicFriFoldingForMmcs,
+    TwoAdicFriPcs,
+};
 use p3_goldilocks::{Goldilocks, Poseidon2Goldilocks, default_goldilocks_poseidon2_8};
 use p3_merkle_tree::MerkleTreeMmcs;
 use p3_symmetric::{PaddingFreeSponge, TruncatedPermutation};
+use rand::distr::{Distribution, StandardUniform};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
+use serde::Serialize;
 
-use crate::rows::{Packed, Prepared};
+use crate::koala_bear;
+use crate::row::{Packed, Prepared};
 use crate::timing::time;
 
 type Perm = Poseidon2Goldilocks<8>;
@@ -46,25 +52,53 @@ pub fn parameters() -> FriParameters<ChallengeMmcs> {
     FriParameters::new_benchmark(ChallengeMmcs::new(val_mmcs()))
 }
 
+/// Over Goldilocks and its quadratic extension.
+pub fn goldilocks(seed: u64, log_height: usize) -> Prepared {
+    let challenger = Challenger::new(default_goldilocks_poseidon2_8());
+    commit_phase::<_, Challenge, _, _>(seed, log_height, val_mmcs(), challenger)
+}
+
+/// Over KoalaBear and its extension of degree 5.
+pub fn quintic(seed: u64, log_height: usize) -> Prepared {
+    let (mmcs, challenger) = (koala_bear::mmcs(), koala_bear::challenger());
+    commit_phase::<_, koala_bear::Quintic, _, _>(seed, log_height, mmcs, challenger)
+}
+
 /// Folds a random codeword of 2^`log_height` down to a constant, committing to every layer.
 ///
 /// The public entry point runs the query phase too; one query without proof of work leaves it a few openings.
-pub fn commit_phase(seed: u64, log_height: usize) -> Prepared {
+fn commit_phase<Val, Challenge, M, Challenger>(
+    seed: u64,
+    log_height: usize,
+    mmcs: M,
+    challenger: Challenger,
+) -> Prepared
+where
+    Val: TwoAdicField + PrimeField64,
+    Challenge: ExtensionField<Val>,
+    StandardUniform: Distribution<Challenge>,
+    M: Mmcs<Val, MultiProof: Sync, Error: Sync> + Clone + 'static,
+    ExtensionMmcs<Val, Challenge, M>: Mmcs<Challenge>,
+    FriProof<Challenge, ExtensionMmcs<Val, Challenge, M>, Val, Vec<BatchMultiOpening<Val, M>>>:
+        Serialize,
+    Challenger: FieldChallenger<Val>
+        + GrindingChallenger<Witness = Val>
+        + CanObserve<<ExtensionMmcs<Val, Challenge, M> as Mmcs<Challenge>>::Commitment>
+        + Clone
+        + 'static,
+{
     let mut rng = SmallRng::seed_from_u64(seed);
     let codeword: Vec<Challenge> = (0..1 << log_height).map(|_| rng.random()).collect();
     let parameters = FriParameters {
         num_queries: 1,
         query_proof_of_work_bits: 0,
-        ..parameters()
+        ..FriParameters::new_benchmark(ExtensionMmcs::new(mmcs.clone()))
     };
-    let mmcs = val_mmcs();
-    let challenger = Challenger::new(default_goldilocks_poseidon2_8());
     Prepared::new(move || {
         let inputs = vec![codeword.clone()];
         let mut challenger = challenger.clone();
         let (timing, proof) = time(|| {
-            let folding: TwoAdicFriFoldingForMmcs<Goldilocks, ValMmcs> =
-                TwoAdicFriFolding(PhantomData);
+            let folding: TwoAdicFriFoldingForMmcs<Val, M> = TwoAdicFriFolding(PhantomData);
             prove_fri(
                 &folding,
                 &parameters,
@@ -73,7 +107,7 @@ pub fn commit_phase(seed: u64, log_height: usize) -> Prepared {
                 log_height,
                 &[],
                 &mmcs,
-                Goldilocks::ZERO,
+                Val::ZERO,
             )
         });
         let proof = proof.expect("the codeword is longer than the final polynomial");

@@ -2,13 +2,33 @@
 //!
 //! It is built twice from this source, on Plonky3 as published and on a patched tree, so it may only use what both have.
 
+#[cfg(feature = "count")]
+mod arena;
+#[cfg(feature = "newest")]
 mod fri;
+#[cfg(feature = "newest")]
+mod koala_bear;
 mod merkle;
 mod permute;
+#[cfg(feature = "newest")]
+mod phases;
 mod protocol;
+#[cfg(feature = "newest")]
+mod quintic;
+// An older release's rows need less of it.
+#[cfg_attr(not(feature = "newest"), allow(dead_code))]
+mod row;
+#[cfg_attr(not(feature = "newest"), path = "rows_older.rs")]
 mod rows;
+#[cfg(feature = "newest")]
 mod stark;
+#[cfg(feature = "newest")]
+mod sumcheck;
 mod timing;
+#[cfg(feature = "newest")]
+mod units;
+#[cfg(feature = "newest")]
+mod whir;
 
 use std::any::Any;
 use std::io::{self, BufRead, Write};
@@ -18,7 +38,8 @@ use std::{fs, process::ExitCode};
 use sha2::{Digest, Sha256};
 
 use crate::protocol::{Reply, Request, RowInfo, Sample};
-use crate::rows::{Prepared, ROWS};
+use crate::row::Prepared;
+use crate::rows::ROWS;
 
 fn main() -> ExitCode {
     let mut worker = Worker::default();
@@ -74,14 +95,10 @@ impl Worker {
             Request::Run => {
                 let (timing, outputs) = (self.prepared()?.run)();
                 self.outputs = outputs;
-                let digest = Sha256::digest(&self.outputs)
-                    .iter()
-                    .map(|byte| format!("{byte:02x}"))
-                    .collect();
                 Ok(Reply::Sample(Sample {
                     wall_ns: timing.wall_ns,
                     cpu_ns: timing.cpu_ns,
-                    digest,
+                    digest: digest(&self.outputs),
                 }))
             }
             Request::Save { path } => {
@@ -99,6 +116,25 @@ impl Worker {
                     fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
                 verify(&proof).map(|()| Reply::Accepted)
             }
+            #[cfg(feature = "newest")]
+            Request::Units => Ok(Reply::Units(
+                units::UNITS.iter().map(protocol::UnitInfo::from).collect(),
+            )),
+            #[cfg(feature = "newest")]
+            Request::Repeat { unit, times } => {
+                let unit = units::UNITS
+                    .iter()
+                    .find(|known| known.name == unit)
+                    .ok_or_else(|| format!("repeat: no unit named {unit}"))?;
+                timing::confine(1)?;
+                Ok(Reply::Repeated {
+                    digest: digest(&(unit.repeat)(times)),
+                })
+            }
+            #[cfg(not(feature = "newest"))]
+            Request::Units | Request::Repeat { .. } => {
+                Err("only the newest release's worker has units".into())
+            }
         }
     }
 
@@ -107,6 +143,11 @@ impl Worker {
             .as_mut()
             .ok_or_else(|| "no row is prepared".into())
     }
+}
+
+fn digest(outputs: &[u8]) -> String {
+    let digest = Sha256::digest(outputs);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn panic_message(panic: &(dyn Any + Send)) -> &str {

@@ -9,7 +9,7 @@ use p3_symmetric::{CryptographicPermutation, PaddingFreeSponge, TruncatedPermuta
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
-use crate::rows::{Packed, Prepared, encode};
+use crate::row::{Packed, Prepared, encode};
 use crate::timing::time;
 
 /// A permutation in the two forms that a Merkle tree needs.
@@ -34,7 +34,7 @@ type GoldilocksMmcs<P, const WIDTH: usize, const RATE: usize, const ARITY: usize
     4,
 >;
 
-fn mmcs<P: Permutation<WIDTH>, const WIDTH: usize, const RATE: usize, const ARITY: usize>(
+pub fn mmcs<P: Permutation<WIDTH>, const WIDTH: usize, const RATE: usize, const ARITY: usize>(
     permutation: P,
     cap_height: usize,
 ) -> GoldilocksMmcs<P, WIDTH, RATE, ARITY> {

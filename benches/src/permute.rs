@@ -1,15 +1,17 @@
 //! Bare permutations: dependent (`chain`), independent (`many`), and batches of every small size (`batches`).
 
 use p3_field::PackedValue;
-use p3_goldilocks::Goldilocks;
+use p3_goldilocks::poseidon1::{GOLDILOCKS_POSEIDON_HALF_FULL_ROUNDS, Poseidon1GoldilocksGeneric};
+use p3_goldilocks::{Goldilocks, MdsMatrixGoldilocks};
+#[cfg(feature = "newest")]
+use p3_symmetric::{CryptographicHasher, PaddingFreeSponge};
 use p3_symmetric::{
-    CryptographicHasher, CryptographicPermutation, PaddingFreeSponge, PseudoCompressionFunction,
-    TruncatedPermutation,
+    CryptographicPermutation, Permutation, PseudoCompressionFunction, TruncatedPermutation,
 };
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::rows::{Prepared, encode};
+use crate::row::{Prepared, encode};
 use crate::timing::time;
 
 /// Permutations per run: a few milliseconds, so that reading the clock does not show.
@@ -18,8 +20,20 @@ const PERMUTATIONS: usize = 1 << 12;
 /// States in flight for `many`: together with their outputs they stay in a core's second-level cache.
 const BATCH: usize = 1 << 9;
 
-fn random<P: PackedValue<Value = Goldilocks>>(rng: &mut SmallRng) -> P {
+pub fn random<P: PackedValue<Value = Goldilocks>>(rng: &mut SmallRng) -> P {
     P::from_fn(|_| rng.random())
+}
+
+/// Upstream has no default constants for this width.
+pub fn p1w16() -> Poseidon1GoldilocksGeneric<16> {
+    const PARTIAL_ROUNDS: usize = 22;
+    let mut rng = SmallRng::seed_from_u64(16);
+    Poseidon1GoldilocksGeneric::new_from_rng(
+        GOLDILOCKS_POSEIDON_HALF_FULL_ROUNDS,
+        PARTIAL_ROUNDS,
+        &MdsMatrixGoldilocks,
+        &mut rng,
+    )
 }
 
 /// Each permutation works on the result of the one before.
@@ -28,17 +42,28 @@ where
     P: PackedValue<Value = Goldilocks>,
     Perm: CryptographicPermutation<[P; WIDTH]> + 'static,
 {
+    repeat(seed, move |state| permutation.permute_mut(state))
+}
+
+/// As often as a permutation is run, `step` on the result of the step before.
+pub fn repeat<P, const WIDTH: usize>(
+    seed: u64,
+    step: impl Fn(&mut [P; WIDTH]) + 'static,
+) -> Prepared
+where
+    P: PackedValue<Value = Goldilocks>,
+{
     let mut rng = SmallRng::seed_from_u64(seed);
     let start: [P; WIDTH] = std::array::from_fn(|_| random(&mut rng));
     Prepared::new(move || {
         let mut state = start;
-        let (timing, ()) =
-            time(|| (0..PERMUTATIONS).for_each(|_| permutation.permute_mut(&mut state)));
+        let (timing, ()) = time(|| (0..PERMUTATIONS).for_each(|_| step(&mut state)));
         (timing, encode(&state))
     })
 }
 
-/// Independent states through the one batch interface that 0.8.0 has for permutations, the tree compression.
+/// Independent states through the one batch interface that 0.8.0 has for permutations, the tree compression. Releases
+/// before it have none, and no patch that could gain by one.
 pub fn many<P, Perm, const WIDTH: usize, const N: usize>(seed: u64, permutation: Perm) -> Prepared
 where
     P: PackedValue<Value = Goldilocks> + Default,
@@ -49,15 +74,45 @@ where
     let mut digests = vec![[P::default(); 4]; BATCH];
     Prepared::new(move || {
         let (timing, ()) = time(|| {
-            (0..PERMUTATIONS / BATCH)
-                .for_each(|_| compression.compress_many(&groups, &mut digests));
+            for _ in 0..PERMUTATIONS / BATCH {
+                #[cfg(feature = "newest")]
+                compression.compress_many(&groups, &mut digests);
+                #[cfg(not(feature = "newest"))]
+                for (group, digest) in groups.iter().zip(&mut digests) {
+                    *digest = compression.compress(*group);
+                }
+            }
         });
         (timing, encode(digests.as_flattened()))
     })
 }
 
+/// Independent states, each in place, for what is no hash: a matrix.
+pub fn each<P, Perm, const WIDTH: usize>(seed: u64, permutation: Perm) -> Prepared
+where
+    P: PackedValue<Value = Goldilocks>,
+    Perm: Permutation<[P; WIDTH]> + 'static,
+{
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let start: Vec<[P; WIDTH]> = (0..BATCH)
+        .map(|_| std::array::from_fn(|_| random(&mut rng)))
+        .collect();
+    Prepared::new(move || {
+        let mut states = start.clone();
+        let (timing, ()) = time(|| {
+            for _ in 0..PERMUTATIONS / BATCH {
+                states
+                    .iter_mut()
+                    .for_each(|state| permutation.permute_mut(state));
+            }
+        });
+        (timing, encode(states.as_flattened()))
+    })
+}
+
 /// Compressions and sponges in batches of 0 to 33, so that every remainder of an interleaved kernel's batch occurs;
 /// messages of 0 to 17 elements, so that empty, partial and full last blocks do.
+#[cfg(feature = "newest")]
 pub fn batches<P, Perm, const WIDTH: usize, const N: usize>(
     seed: u64,
     permutation: Perm,

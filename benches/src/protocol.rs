@@ -20,6 +20,10 @@ pub enum Request {
     Save { path: PathBuf },
     /// Runs the row's verifier on outputs that another worker saved.
     Verify { path: PathBuf },
+    /// Which units there are.
+    Units,
+    /// Repeats a unit so many times, without a look at a clock.
+    Repeat { unit: String, times: usize },
 }
 
 /// A line on the worker's standard output.
@@ -34,6 +38,10 @@ pub enum Reply {
     Sample(Sample),
     Saved,
     Accepted,
+    Units(Vec<UnitInfo>),
+    Repeated {
+        digest: String,
+    },
     Error(String),
 }
 
@@ -46,6 +54,15 @@ pub struct RowInfo {
     pub threads: usize,
     /// Part of the first look that `--quick` gives.
     pub quick: bool,
+}
+
+/// A unit of work whose instructions can be counted.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct UnitInfo {
+    /// `WORKLOAD/WHAT/SIZE`.
+    pub name: String,
+    /// Leaves of a tree, by which its counts are divided; 1 for everything else.
+    pub leaves: usize,
 }
 
 /// One run.

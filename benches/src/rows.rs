@@ -1,100 +1,21 @@
 //! The table of rows. A row is one line here; what it does is in the module of its workload.
 
-use p3_field::{Field, PackedValue, PrimeField64};
 use p3_goldilocks::poseidon1::{
-    GOLDILOCKS_POSEIDON_HALF_FULL_ROUNDS, Poseidon1GoldilocksGeneric,
     default_goldilocks_poseidon1_8 as p1w8, default_goldilocks_poseidon1_12 as p1w12,
 };
 use p3_goldilocks::{
     Goldilocks, MdsMatrixGoldilocks, default_goldilocks_poseidon2_8 as p2w8,
     default_goldilocks_poseidon2_12 as p2w12, default_goldilocks_poseidon2_16 as p2w16,
 };
-use rand::SeedableRng;
-use rand::rngs::SmallRng;
+use p3_sumcheck::strategy::VariableOrder::{Prefix, Suffix};
 
-use crate::protocol::RowInfo;
-use crate::timing::Timing;
-use crate::{fri, merkle, permute, stark};
+use crate::koala_bear::{PackedQuintic, Quintic};
+use crate::permute::p1w16;
+use crate::row::{Packed, PackedWide, Row, row};
+use crate::{fri, merkle, permute, phases, quintic, stark, sumcheck, whir};
 
-/// The vector type that provers on this target hash with.
-pub type Packed = <Goldilocks as Field>::Packing;
-
-/// A named unit of work.
-pub struct Row {
-    pub name: &'static str,
-    pub threads: usize,
-    quick: bool,
-    pub prepare: fn(u64) -> Prepared,
-}
-
-type Verify = dyn Fn(&[u8]) -> Result<(), String>;
-
-/// A row with its inputs made.
-pub struct Prepared {
-    /// Runs once; returns the outputs, encoded so that equal field elements are equal bytes.
-    pub run: Box<dyn FnMut() -> (Timing, Vec<u8>)>,
-    /// Checks outputs of another worker, where they are a proof.
-    pub verify: Option<Box<Verify>>,
-}
-
-impl Prepared {
-    pub fn new(run: impl FnMut() -> (Timing, Vec<u8>) + 'static) -> Self {
-        Self {
-            run: Box::new(run),
-            verify: None,
-        }
-    }
-
-    pub fn verified_by(mut self, verify: impl Fn(&[u8]) -> Result<(), String> + 'static) -> Self {
-        self.verify = Some(Box::new(verify));
-        self
-    }
-}
-
-impl From<&Row> for RowInfo {
-    fn from(row: &Row) -> Self {
-        Self {
-            name: row.name.into(),
-            threads: row.threads,
-            quick: row.quick,
-        }
-    }
-}
-
-const fn row(name: &'static str, prepare: fn(u64) -> Prepared) -> Row {
-    Row {
-        name,
-        threads: 1,
-        quick: false,
-        prepare,
-    }
-}
-
-impl Row {
-    const fn quick(mut self) -> Self {
-        self.quick = true;
-        self
-    }
-
-    const fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
-        self
-    }
-}
-
-/// Upstream has no default constants for this width.
-fn p1w16() -> Poseidon1GoldilocksGeneric<16> {
-    const PARTIAL_ROUNDS: usize = 22;
-    let mut rng = SmallRng::seed_from_u64(16);
-    Poseidon1GoldilocksGeneric::new_from_rng(
-        GOLDILOCKS_POSEIDON_HALF_FULL_ROUNDS,
-        PARTIAL_ROUNDS,
-        &MdsMatrixGoldilocks,
-        &mut rng,
-    )
-}
-
-/// Every row. Those under `equal/` are small and odd: they compare outputs and are measured only on request.
+/// Every row. Those under `equal/` are small and odd: they compare outputs and are measured only on request. Those under
+/// `phase/` are for `cargo p3 phases`.
 #[rustfmt::skip]
 pub const ROWS: &[Row] = &[
     row("permute-chain/poseidon2-w8", |seed| permute::chain::<Packed, _, 8>(seed, p2w8())).quick(),
@@ -105,7 +26,7 @@ pub const ROWS: &[Row] = &[
     row("permute-chain/poseidon2-w16/scalar", |seed| permute::chain::<Goldilocks, _, 16>(seed, p2w16())),
     row("permute-chain/poseidon1-w8", |seed| permute::chain::<Packed, _, 8>(seed, p1w8())),
     row("permute-chain/poseidon1-w12", |seed| permute::chain::<Packed, _, 12>(seed, p1w12())),
-    row("permute-chain/poseidon1-w16", |seed| permute::chain::<Packed, _, 16>(seed, p1w16())),
+    row("permute-chain/poseidon1-w16", |seed| permute::chain::<PackedWide, _, 16>(seed, p1w16())),
 
     row("permute-many/poseidon2-w8", |seed| permute::many::<Packed, _, 8, 2>(seed, p2w8())).quick(),
     row("permute-many/poseidon2-w12", |seed| permute::many::<Packed, _, 12, 3>(seed, p2w12())).quick(),
@@ -115,6 +36,8 @@ pub const ROWS: &[Row] = &[
     row("permute-many/poseidon2-w16/scalar", |seed| permute::many::<Goldilocks, _, 16, 4>(seed, p2w16())),
     row("permute-many/poseidon1-w8", |seed| permute::many::<Packed, _, 8, 2>(seed, p1w8())),
     row("permute-many/poseidon1-w12", |seed| permute::many::<Packed, _, 12, 3>(seed, p1w12())),
+    row("permute-many/poseidon1-w16", |seed| permute::many::<PackedWide, _, 16, 4>(seed, p1w16())),
+    row("permute-many/mds-w24", |seed| permute::each::<PackedWide, _, 24>(seed, MdsMatrixGoldilocks)),
 
     row("merkle-commit/poseidon2-w8/2^14x8", |seed| merkle::commit::<_, 8, 4>(seed, p2w8(), 1 << 14, 8)).quick(),
     row("merkle-commit/poseidon2-w8/2^16x8", |seed| merkle::commit::<_, 8, 4>(seed, p2w8(), 1 << 16, 8)),
@@ -125,17 +48,49 @@ pub const ROWS: &[Row] = &[
     row("merkle-commit/poseidon1-w8/2^16x64", |seed| merkle::commit::<_, 8, 4>(seed, p1w8(), 1 << 16, 64)),
     row("merkle-commit-2t/poseidon2-w8/2^16x64", |seed| merkle::commit::<_, 8, 4>(seed, p2w8(), 1 << 16, 64)).threads(2),
 
-    row("fri-commit/poseidon2-w8/2^18", |seed| fri::commit_phase(seed, 18)),
+    row("fri-commit/poseidon2-w8/2^18", |seed| fri::goldilocks(seed, 18)),
+    row("fri-commit/quintic", |seed| fri::quintic(seed, 18)),
 
     row("stark-prove/keccak-air", |seed| stark::keccak(seed, 1 << 12)),
     row("stark-prove/keccak-air/2^10", |seed| stark::keccak(seed, 1 << 10)).quick(),
+
+    row("quintic-mul-packed", quintic::mul::<PackedQuintic>),
+    row("quintic-mul-scalar", quintic::mul::<Quintic>),
+    row("quintic-mul-scalar/chain", quintic::mul_chain::<Quintic>),
+    row("quintic-mul-assign-packed", quintic::mul_assign_packed),
+    row("quintic-square-packed", quintic::square::<PackedQuintic>),
+    row("quintic-square-scalar", quintic::square::<Quintic>),
+    row("sumcheck-round/quintic", |seed| sumcheck::prefix_rounds(seed, 14)),
+    row("sumcheck-round/quintic-suffix", |seed| sumcheck::suffix_rounds(seed, 14)),
+    row("sumcheck-prove/quintic", |seed| sumcheck::prove(seed, 18, Prefix)).quick(),
+    row("sumcheck-prove/quintic-suffix", |seed| sumcheck::prove(seed, 18, Suffix)),
+    row("whir-prove/quintic", |seed| whir::prove(seed, 18)),
+
+    row("phase/poseidon2-w8/initial", phases::initial::<Packed, 8>),
+    row("phase/poseidon2-w8/internal", phases::internal::<Packed, 8>),
+    row("phase/poseidon2-w8/terminal", phases::terminal::<Packed, 8>),
+    row("phase/poseidon2-w8/scalar/initial", phases::initial::<Goldilocks, 8>),
+    row("phase/poseidon2-w8/scalar/internal", phases::internal::<Goldilocks, 8>),
+    row("phase/poseidon2-w8/scalar/terminal", phases::terminal::<Goldilocks, 8>),
+    row("phase/poseidon2-w12/initial", phases::initial::<Packed, 12>),
+    row("phase/poseidon2-w12/internal", phases::internal::<Packed, 12>),
+    row("phase/poseidon2-w12/terminal", phases::terminal::<Packed, 12>),
+    row("phase/poseidon2-w12/scalar/initial", phases::initial::<Goldilocks, 12>),
+    row("phase/poseidon2-w12/scalar/internal", phases::internal::<Goldilocks, 12>),
+    row("phase/poseidon2-w12/scalar/terminal", phases::terminal::<Goldilocks, 12>),
+    row("phase/poseidon2-w16/initial", phases::initial::<Packed, 16>),
+    row("phase/poseidon2-w16/internal", phases::internal::<Packed, 16>),
+    row("phase/poseidon2-w16/terminal", phases::terminal::<Packed, 16>),
+    row("phase/poseidon2-w16/scalar/initial", phases::initial::<Goldilocks, 16>),
+    row("phase/poseidon2-w16/scalar/internal", phases::internal::<Goldilocks, 16>),
+    row("phase/poseidon2-w16/scalar/terminal", phases::terminal::<Goldilocks, 16>),
 
     row("equal/permute-chain/poseidon2-w8", |seed| permute::chain::<Packed, _, 8>(seed, p2w8())),
     row("equal/permute-chain/poseidon2-w12", |seed| permute::chain::<Packed, _, 12>(seed, p2w12())),
     row("equal/permute-chain/poseidon2-w16", |seed| permute::chain::<Packed, _, 16>(seed, p2w16())),
     row("equal/permute-chain/poseidon1-w8", |seed| permute::chain::<Packed, _, 8>(seed, p1w8())),
     row("equal/permute-chain/poseidon1-w12", |seed| permute::chain::<Packed, _, 12>(seed, p1w12())),
-    row("equal/permute-chain/poseidon1-w16", |seed| permute::chain::<Packed, _, 16>(seed, p1w16())),
+    row("equal/permute-chain/poseidon1-w16", |seed| permute::chain::<PackedWide, _, 16>(seed, p1w16())),
     row("equal/batches/poseidon2-w8", |seed| permute::batches::<Packed, _, 8, 2>(seed, p2w8())),
     row("equal/batches/poseidon2-w12", |seed| permute::batches::<Packed, _, 12, 3>(seed, p2w12())),
     row("equal/batches/poseidon2-w16", |seed| permute::batches::<Packed, _, 16, 4>(seed, p2w16())),
@@ -143,20 +98,24 @@ pub const ROWS: &[Row] = &[
     row("equal/batches/poseidon2-w12/scalar", |seed| permute::batches::<Goldilocks, _, 12, 3>(seed, p2w12())),
     row("equal/batches/poseidon2-w16/scalar", |seed| permute::batches::<Goldilocks, _, 16, 4>(seed, p2w16())),
     row("equal/batches/poseidon1-w8", |seed| permute::batches::<Packed, _, 8, 2>(seed, p1w8())),
+    row("equal/batches/poseidon1-w12", |seed| permute::batches::<Packed, _, 12, 3>(seed, p1w12())),
+    row("equal/batches/poseidon1-w16", |seed| permute::batches::<PackedWide, _, 16, 4>(seed, p1w16())),
+    row("equal/mds-w8", |seed| permute::each::<Packed, _, 8>(seed, MdsMatrixGoldilocks)),
+    row("equal/mds-w12", |seed| permute::each::<Packed, _, 12>(seed, MdsMatrixGoldilocks)),
+    row("equal/mds-w16", |seed| permute::each::<PackedWide, _, 16>(seed, MdsMatrixGoldilocks)),
+    row("equal/mds-w24", |seed| permute::each::<PackedWide, _, 24>(seed, MdsMatrixGoldilocks)),
     row("equal/merkle/poseidon2-w8", |seed| merkle::odd_shapes::<_, 8, 4, 2>(seed, p2w8())),
     row("equal/merkle/poseidon2-w12", |seed| merkle::odd_shapes::<_, 12, 8, 2>(seed, p2w12())),
     row("equal/merkle/poseidon2-w16", |seed| merkle::odd_shapes::<_, 16, 12, 2>(seed, p2w16())),
     row("equal/merkle/poseidon2-w16-arity4", |seed| merkle::odd_shapes::<_, 16, 12, 4>(seed, p2w16())),
     row("equal/merkle/poseidon1-w8", |seed| merkle::odd_shapes::<_, 8, 4, 2>(seed, p1w8())),
     row("equal/merkle-2t/poseidon2-w8", |seed| merkle::odd_shapes::<_, 8, 4, 2>(seed, p2w8())).threads(2),
-    row("equal/fri-commit/poseidon2-w8", |seed| fri::commit_phase(seed, 9)),
+    row("equal/fri-commit/poseidon2-w8", |seed| fri::goldilocks(seed, 9)),
+    row("equal/fri-commit/quintic", |seed| fri::quintic(seed, 9)),
     row("equal/stark-prove/keccak-air", |seed| stark::keccak(seed, 1 << 5)),
+    row("equal/quintic-packed", quintic::operations::<PackedQuintic>),
+    row("equal/quintic-scalar", quintic::operations::<Quintic>),
+    row("equal/sumcheck-prove/quintic", |seed| sumcheck::prove(seed, 9, Prefix)),
+    row("equal/sumcheck-prove/quintic-suffix", |seed| sumcheck::prove(seed, 9, Suffix)),
+    row("equal/whir-prove/quintic", |seed| whir::prove(seed, 12)),
 ];
-
-/// Canonical little-endian words: two representations of one field element are one output.
-pub fn encode<P: PackedValue<Value = Goldilocks>>(values: &[P]) -> Vec<u8> {
-    let elements = values.iter().flat_map(|packed| packed.as_slice());
-    elements
-        .flat_map(|element| element.as_canonical_u64().to_le_bytes())
-        .collect()
-}

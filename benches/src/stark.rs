@@ -8,7 +8,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 use crate::fri::{Challenge, Challenger, Pcs, parameters, val_mmcs};
-use crate::rows::Prepared;
+use crate::row::Prepared;
 use crate::timing::time;
 
 type Config = StarkConfig<Pcs, Challenge, Challenger>;

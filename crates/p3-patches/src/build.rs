@@ -6,14 +6,16 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use cargo_metadata::{Message, Metadata, MetadataCommand};
-use toml_edit::{Array, DocumentMut};
+use toml_edit::{Array, DocumentMut, value};
 
+use crate::emulation;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::isa::Isa;
 use crate::manifest;
 use crate::pairs::Workers;
 use crate::project::Project;
+use crate::series::Series;
 use crate::source::{cargo, cargo_error, sha256};
 use crate::tree::{self, Folder, Tree};
 
@@ -23,6 +25,43 @@ pub enum Candidate {
     Patched,
     /// Patched and then reversed: what is left of the gain is an artefact of the measurement.
     Reverted,
+}
+
+/// What a worker is built for.
+pub struct Target {
+    /// The folder that it is built in, and what messages call it.
+    pub name: String,
+    pub rustflags: String,
+    /// To have its instructions counted under emulation.
+    counted: bool,
+}
+
+impl From<Isa> for Target {
+    fn from(isa: Isa) -> Self {
+        Self {
+            name: isa.to_string(),
+            rustflags: isa.rustflags().into(),
+            counted: false,
+        }
+    }
+}
+
+impl Target {
+    /// NEON as the compiler uses it for `cpu`, with the C library linked in: a count covers what that executes too, and
+    /// one executable has the text of every instruction.
+    pub fn counted(cpu: &str, cfgs: &[String]) -> Self {
+        let neon = Isa::Neon.rustflags();
+        let mut rustflags = format!("{neon} -C target-cpu={cpu} -C target-feature=+crt-static");
+        for cfg in cfgs {
+            rustflags += " --cfg ";
+            rustflags += cfg;
+        }
+        Self {
+            name: format!("{}-{cpu}", Isa::Neon),
+            rustflags,
+            counted: true,
+        }
+    }
 }
 
 /// Where workers are built: `target/p3`, locked against a second run.
@@ -61,15 +100,21 @@ impl<'a> Builder<'a> {
         Ok(builder)
     }
 
-    /// Builds both workers for `isa`.
-    pub fn build(&self, isa: Isa) -> Result<Workers> {
+    /// Builds the worker on Plonky3 as published.
+    pub fn baseline(&self, target: &Target) -> Result<PathBuf> {
+        self.worker(target, "base", &[])
+    }
+
+    /// Builds both workers for `target`.
+    pub fn build(&self, target: impl Into<Target>) -> Result<Workers> {
+        let target = target.into();
         // Names of equal length: the paths that end up in the executables move nothing in them.
-        let baseline = self.worker(isa, "base", &[])?;
+        let baseline = self.baseline(&target)?;
         let folder = match self.candidate {
             Candidate::Patched => "cand",
             Candidate::Reverted => "undo",
         };
-        let candidate = self.worker(isa, folder, &self.trees)?;
+        let candidate = self.worker(&target, folder, &self.trees)?;
         let hash = |path: &Path| -> Result<String> {
             let bytes =
                 fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -77,7 +122,8 @@ impl<'a> Builder<'a> {
         };
         if hash(&baseline)? == hash(&candidate)? {
             return Err(Failure::check(format!(
-                "{isa}: baseline and candidate are the same executable"
+                "{}: baseline and candidate are the same executable",
+                target.name
             ))
             .hint("does the patch touch code that a workload of benches/ runs on this ISA?")
             .into());
@@ -93,7 +139,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Writes `benches/` as a workspace of its own, without the micro-benches and what only they need, and with the
-    /// worker's Plonky3 pinned to `base`.
+    /// worker's Plonky3 pinned to `base`; for an older one without what needs the newest.
     fn copy_package(&self, base: &str) -> Result<()> {
         let package = self.package();
         let root = &self.project.root;
@@ -115,6 +161,9 @@ impl<'a> Builder<'a> {
         let mut manifest = read_manifest(&root.join("benches/Cargo.toml"))?;
         manifest.remove("dev-dependencies");
         manifest.remove("bench");
+        if base != Series::load(self.project)?.base(None)? {
+            without_newest(&mut manifest);
+        }
         write_changed(
             &package.join("benches/Cargo.toml"),
             manifest.to_string().as_bytes(),
@@ -133,7 +182,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Builds one worker with the `trees` in place of the registry's packages, and proves that it has them.
-    fn worker(&self, isa: Isa, folder: &str, trees: &[Tree]) -> Result<PathBuf> {
+    fn worker(&self, target: &Target, folder: &str, trees: &[Tree]) -> Result<PathBuf> {
         let package = self.package();
         // Each resolution starts from the repository's versions, not from what the last one has left.
         fs::copy(
@@ -157,10 +206,14 @@ impl<'a> Builder<'a> {
             // From here, so that no configuration of the folder the user is in applies.
             .current_dir(&package)
             .arg("--target-dir")
-            .arg(self.dir.join(isa.to_string()).join(folder))
+            .arg(self.dir.join(&target.name).join(folder))
             // Packages that no patch reaches are compiled once.
             .env("CARGO_BUILD_BUILD_DIR", self.dir.join("build"));
-        let built = interrupt::output(with_rustflags(&mut build, isa))?;
+        if target.counted {
+            build.args(["--features", "count"]);
+            emulation::cross(&mut build);
+        }
+        let built = interrupt::output(with_rustflags(&mut build, &target.rustflags))?;
         if !built.status.success() {
             let stderr = String::from_utf8_lossy(&built.stderr);
             eprint!("{stderr}");
@@ -170,12 +223,32 @@ impl<'a> Builder<'a> {
                 "candidate"
             };
             return Err(Failure::check(format!(
-                "{isa}: the {what} does not compile: {}",
+                "{}: the {what} does not compile: {}",
+                target.name,
                 cargo_error(&stderr)
             ))
             .into());
         }
         linked_executable(&built.stdout, trees)
+    }
+}
+
+/// The compiler that the workers are built with.
+pub struct Toolchain {
+    pub version: String,
+    pub host: String,
+}
+
+impl Toolchain {
+    pub fn query() -> Result<Self> {
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let output = interrupt::output(Command::new(rustc).arg("-vV"))?;
+        let text = String::from_utf8(output.stdout).context("rustc -vV printed no UTF-8")?;
+        let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+        Ok(Self {
+            version: text.lines().next().unwrap_or_default().to_owned(),
+            host: host.context("rustc -vV names no host")?.to_owned(),
+        })
     }
 }
 
@@ -229,12 +302,22 @@ fn linked_executable(messages: &[u8], trees: &[Tree]) -> Result<PathBuf> {
     Ok(executable.into_std_path_buf())
 }
 
-/// Makes `isa` the only thing that decides the compiler's flags: `RUSTFLAGS` outranks every configuration file, and
-/// its encoded twin would outrank it.
-pub fn with_rustflags(command: &mut Command, isa: Isa) -> &mut Command {
+/// Makes `flags` all that decides about the compiler's: `RUSTFLAGS` outranks every configuration file, and its encoded
+/// twin would outrank it.
+pub fn with_rustflags<'a>(command: &'a mut Command, flags: &str) -> &'a mut Command {
     command
-        .env("RUSTFLAGS", isa.rustflags())
+        .env("RUSTFLAGS", flags)
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
+}
+
+/// Switches the worker's default feature off and drops the packages that come with it: cargo would look up optional ones
+/// too, and an older release need not have them.
+fn without_newest(manifest: &mut DocumentMut) {
+    manifest["features"]["default"] = value(Array::new());
+    manifest["features"]["newest"] = value(Array::new());
+    if let Some(dependencies) = manifest["dependencies"].as_table_mut() {
+        dependencies.retain(|_, dependency| dependency.get("optional").is_none());
+    }
 }
 
 fn read_manifest(path: &Path) -> Result<DocumentMut> {
@@ -255,4 +338,43 @@ pub fn write_changed(path: &Path, contents: &[u8]) -> Result<()> {
             Failure::environment(format!("cannot write {}: {error}", path.display()))
         })?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_older_release_gets_no_package_that_it_may_lack() {
+        let mut manifest = "[features]\ndefault = [\"newest\"]\nnewest = [\"dep:p3-new\"]\n\n\
+             [dependencies]\np3-new = { workspace = true, optional = true }\np3-old.workspace = true\nrand = \"1\"\n"
+            .parse()
+            .unwrap();
+        without_newest(&mut manifest);
+        let manifest: toml::Table = toml::from_str(&manifest.to_string()).unwrap();
+        let expected = toml::toml! {
+            [features]
+            default = []
+            newest = []
+            [dependencies]
+            p3-old.workspace = true
+            rand = "1"
+        };
+        assert_eq!(manifest, expected);
+    }
+
+    /// What is dropped for older releases is what the feature names, so that a build with it lacks nothing.
+    #[test]
+    fn the_worker_has_the_feature() {
+        let benches = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/Cargo.toml");
+        let manifest = read_manifest(&benches).unwrap();
+        let named = manifest["features"]["newest"].as_array().unwrap();
+        let named: Vec<_> = named.iter().filter_map(|name| name.as_str()).collect();
+        let dependencies = manifest["dependencies"].as_table_like().unwrap();
+        let optional = dependencies
+            .iter()
+            .filter(|(_, dependency)| dependency.get("optional").is_some())
+            .map(|(name, _)| format!("dep:{name}"));
+        assert_eq!(named, optional.collect::<Vec<_>>());
+    }
 }

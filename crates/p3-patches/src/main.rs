@@ -3,19 +3,24 @@
 //!
 //! The modules are the stations of a pipeline, in order: `series` names the patches, `patch` reads one, `source`
 //! has the registry's tarballs, `tree` writes patched packages, `manifest` points a workspace at them; to measure,
-//! `build` makes two workers, `pairs` runs them, `stats` judges the samples and `report` shows them. `upstream` has
+//! `build` makes two workers, `pairs` runs them, `stats` judges the samples and `report` shows them, `breakdown` a
+//! permutation's phases; to count,
+//! `emulation` runs them, `trace` finds the instructions of one unit and `model` has llvm-mca time these. `upstream` has
 //! upstream's own suites. Each subcommand is a file in `commands/`.
 //!
 //! Data goes to stdout, progress and notes to stderr. Exit codes: 0 done, 1 a check failed, 2 usage, 3 input
 //! refused, 4 the surroundings do not allow it, 130 interrupted.
 
+mod breakdown;
 mod build;
 mod commands;
+mod emulation;
 mod error;
 mod git;
 mod interrupt;
 mod isa;
 mod manifest;
+mod model;
 mod pairs;
 mod patch;
 mod project;
@@ -23,6 +28,7 @@ mod report;
 mod series;
 mod source;
 mod stats;
+mod trace;
 mod tree;
 mod upstream;
 
@@ -32,7 +38,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use commands::{ab, apply, check, edit, export, list, refresh, remove, status, test};
+use commands::{
+    ab, apply, check, count, edit, export, list, phases, refresh, remove, status, test,
+};
 use error::{Failure, Kind};
 use interrupt::Interrupted;
 use project::Project;
@@ -44,6 +52,9 @@ struct Cli {
     /// The root of the checkout to work in.
     #[arg(long, global = true, hide = true, value_name = "DIR")]
     project: Option<PathBuf>,
+    /// Another folder with a series and its patches: variants of an optimization that are measured but not shipped.
+    #[arg(long, global = true, value_name = "DIR")]
+    patches: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
@@ -59,6 +70,8 @@ enum Command {
     Refresh(refresh::Args),
     Export(export::Args),
     Ab(ab::Args),
+    Phases(phases::Args),
+    Count(count::Args),
     Test(test::Args),
 }
 
@@ -72,7 +85,7 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<()> {
     interrupt::install()?;
-    let project = Project::locate(cli.project)?;
+    let project = Project::locate(cli.project, cli.patches)?;
     match cli.command {
         Command::List(args) => list::run(&args, &project),
         Command::Apply(args) => apply::run(&args, &project),
@@ -83,6 +96,8 @@ fn run(cli: Cli) -> Result<()> {
         Command::Refresh(args) => refresh::run(&args, &project),
         Command::Export(args) => export::run(&args, &project),
         Command::Ab(args) => ab::run(args, &project),
+        Command::Phases(args) => phases::run(&args, &project),
+        Command::Count(args) => count::run(args, &project),
         Command::Test(args) => test::run(&args, &project),
     }
 }

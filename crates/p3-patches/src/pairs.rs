@@ -1,7 +1,7 @@
 //! Runs workers in pairs. `benches/METHODOLOGY.md` says why it is done this way.
 
 #[path = "../../../benches/src/protocol.rs"]
-mod protocol;
+pub mod protocol;
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -86,16 +86,16 @@ const ORDERS: [[Side; 4]; 2] = [
     ],
 ];
 
-impl Workers {
-    /// The rows there are, which come from the one source of both executables.
-    pub fn rows(&self, timeout: Duration) -> Result<Vec<RowInfo>> {
-        let mut worker = Worker::start(&self.baseline, Side::Baseline, timeout)?;
-        match worker.ask(&Request::List)? {
-            Reply::Rows(rows) => Ok(rows),
-            other => Err(worker.confused(&other)),
-        }
+/// The rows there are, which come from the one source of both executables.
+pub fn rows(baseline: &Path, timeout: Duration) -> Result<Vec<RowInfo>> {
+    let mut worker = Worker::start(baseline, Side::Baseline, timeout)?;
+    match worker.ask(&Request::List)? {
+        Reply::Rows(rows) => Ok(rows),
+        other => Err(worker.confused(&other)),
     }
+}
 
+impl Workers {
     /// Measures one row. `progress` is called after each round.
     pub fn measure(
         &self,

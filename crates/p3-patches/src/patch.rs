@@ -4,6 +4,8 @@
 //! that text does not allow. diffy parses the hunks. Placing them is done here, because an offset has to be
 //! reported, an ambiguous one refused, and a mismatch shown line by line, none of which diffy's `apply` gives.
 
+use std::collections::BTreeMap;
+use std::env::consts::ARCH;
 use std::fs;
 use std::path::PathBuf;
 
@@ -45,6 +47,8 @@ pub struct Header {
     /// The Plonky3 releases that this text applies to.
     pub bases: Vec<String>,
     pub needs: Vec<String>,
+    /// The architectures, as rustc calls them, whose builds the patch changes; empty where it changes all.
+    pub architectures: Vec<String>,
     /// The upstream pull request, or `not yet`.
     pub forwarded: String,
     /// The release that contains the change, or `no`.
@@ -110,10 +114,7 @@ impl Patch {
 
     /// Where the patch `name` for `base` is kept.
     pub fn path(project: &Project, base: &str, name: &str) -> PathBuf {
-        project
-            .patches_dir()
-            .join(base)
-            .join(format!("{name}.patch"))
+        project.patches.join(base).join(format!("{name}.patch"))
     }
 
     /// Parses a patch file's text; `shown` is the path that errors name.
@@ -247,6 +248,15 @@ impl Patch {
     }
 }
 
+impl Header {
+    /// Why the patch changes no build for this machine's architecture; `None` where it may.
+    pub fn inert(&self) -> Option<String> {
+        let named = &self.architectures;
+        (!named.is_empty() && named.iter().all(|name| name != ARCH))
+            .then(|| format!("{} only, inert on {ARCH} builds", named.join(" and ")))
+    }
+}
+
 impl FilePatch {
     /// The file's text once the patch is applied, and the offset of each hunk that has one.
     fn place(
@@ -303,6 +313,17 @@ impl Misfit {
             }
         }
     }
+}
+
+/// Those of the patches `names` that change no build for this machine's architecture, each with the reason.
+pub fn inert(project: &Project, base: &str, names: &[String]) -> Result<BTreeMap<String, String>> {
+    let mut inert = BTreeMap::new();
+    for name in names {
+        if let Some(reason) = Patch::load(project, base, name)?.header.inert() {
+            inert.insert(name.clone(), reason);
+        }
+    }
+    Ok(inert)
 }
 
 /// Puts every hunk where its context stands: at the line it names shifted as the hunk before it was, else at the
@@ -404,6 +425,7 @@ fn parse_header(text: &str) -> Result<Header, (usize, String)> {
             "Packages" => header.packages = list(value),
             "Bases" => header.bases = list(value),
             "Needs" => header.needs = list(value),
+            "Architectures" => header.architectures = list(value),
             "Forwarded" => header.forwarded = value.to_owned(),
             "Applied-Upstream" => header.applied_upstream = value.to_owned(),
             _ => return Err((number, format!("unknown field `{field}:`"))),

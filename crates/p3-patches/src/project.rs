@@ -10,13 +10,15 @@ use crate::error::Failure;
 /// The root of a checkout of this repository.
 pub struct Project {
     pub root: PathBuf,
+    /// The series, and one folder per base.
+    pub patches: PathBuf,
 }
 
 impl Project {
     /// Finds the project: the folder asked for, else the nearest one above the current folder that holds
     /// `patches/series`, else the checkout that this tool was built from (so that an installed binary works
-    /// from inside a prover's own repository).
-    pub fn locate(explicit: Option<PathBuf>) -> Result<Self> {
+    /// from inside a prover's own repository). Its patches are those in `patches`, where that is given.
+    pub fn locate(explicit: Option<PathBuf>, patches: Option<PathBuf>) -> Result<Self> {
         let here = env::current_dir().context("cannot tell the current folder")?;
         let root = explicit
             .or_else(|| {
@@ -33,15 +35,15 @@ impl Project {
             .hint("run the tool inside a checkout of its repository")
             .into());
         }
-        let root = root
-            .canonicalize()
-            .with_context(|| format!("cannot resolve {}", root.display()))?;
-        Ok(Self { root })
-    }
-
-    /// `patches/`: the series, and one folder per base.
-    pub fn patches_dir(&self) -> PathBuf {
-        self.root.join("patches")
+        let resolve = |path: PathBuf| {
+            path.canonicalize()
+                .with_context(|| format!("cannot resolve {}", path.display()))
+        };
+        let patches = resolve(patches.unwrap_or_else(|| root.join("patches")))?;
+        Ok(Self {
+            root: resolve(root)?,
+            patches,
+        })
     }
 
     /// `crates/`: one folder per optimization, beside the tool's own.

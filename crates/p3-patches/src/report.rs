@@ -1,6 +1,6 @@
 //! Results: the rows of a comparison, as a table, JSON, CSV, a record in `benches/record` and the README's table.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use comfy_table::{CellAlignment, Table, presets};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::Failure;
 use crate::isa::Isa;
 use crate::pairs::{Run, Side};
+use crate::patch::Patch;
 use crate::project::Project;
-use crate::series::Series;
+use crate::series::{Entry, Series};
 use crate::stats::{Ratio, Verdict, median};
 
 /// What `--json` writes. Other programs read it: a change of meaning is a new `schema`.
@@ -68,21 +69,8 @@ impl Row {
     pub fn new(runs: &[Run]) -> Result<Self> {
         let first = runs.first().context("a row without samples")?;
         let rounds = calm_rounds(runs);
-        let mut pairs: BTreeMap<u64, Vec<Pair>> = BTreeMap::new();
-        for ((seed, round), runs) in &rounds {
-            let pair =
-                Pair::new(runs).with_context(|| format!("round {round} of {}", first.workload))?;
-            pairs.entry(*seed).or_default().push(pair);
-        }
-        let ratio = |log: fn(&Pair) -> f64| {
-            let blocks: Vec<Vec<f64>> = pairs
-                .values()
-                .map(|block| block.iter().map(log).collect())
-                .collect();
-            Ratio::from_logs(&blocks)
-        };
-        let candidate = ratio(|pair| pair.candidate);
-        let control = ratio(|pair| pair.control);
+        let candidate = Ratio::from_logs(&logs(runs, |pair| pair.candidate)?);
+        let control = Ratio::from_logs(&logs(runs, |pair| pair.control)?);
         let milliseconds = |of: fn(Side) -> bool| {
             let runs = rounds.values().flatten().filter(|run| of(run.side));
             median(&mut runs.map(|run| run.wall_ns as f64 / 1e6).collect::<Vec<_>>())
@@ -103,12 +91,45 @@ impl Row {
         })
     }
 
+    pub fn effect(&self) -> Ratio {
+        let [low, high] = self.ci95;
+        Ratio {
+            value: self.ratio,
+            low,
+            high,
+        }
+    }
+
+    pub fn control(&self) -> Ratio {
+        let [low, high] = self.aa_ci95;
+        Ratio {
+            value: self.aa_ratio,
+            low,
+            high,
+        }
+    }
+
     /// One row per workload and ISA, in the order of their first samples.
     pub fn all(runs: &[Run]) -> Result<Vec<Self>> {
         runs.chunk_by(|a, b| (&a.workload, &a.isa) == (&b.workload, &b.isa))
             .map(Self::new)
             .collect()
     }
+}
+
+/// A row's paired log-ratios of candidate and baseline, a block for each seed.
+pub fn candidate_logs(runs: &[Run]) -> Result<Vec<Vec<f64>>> {
+    logs(runs, |pair| pair.candidate)
+}
+
+fn logs(runs: &[Run], log: fn(&Pair) -> f64) -> Result<Vec<Vec<f64>>> {
+    let mut blocks: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for ((seed, round), runs) in &calm_rounds(runs) {
+        let workload = &runs[0].workload;
+        let pair = Pair::new(runs).with_context(|| format!("round {round} of {workload}"))?;
+        blocks.entry(*seed).or_default().push(log(&pair));
+    }
+    Ok(blocks.into_values().collect())
 }
 
 /// The rounds, by seed and number, less those in which a run was disturbed, unless more than half were. The gate goes by
@@ -147,7 +168,7 @@ impl Pair {
 }
 
 /// Enough for any ratio or time that can be measured, and short enough to read in the JSON.
-fn round4(value: f64) -> f64 {
+pub fn round4(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
 }
 
@@ -219,62 +240,160 @@ fn read_csv(path: &Path) -> Result<Vec<Run>> {
         .with_context(unreadable)
 }
 
-/// Files the samples of one ISA as `benches/record/TRIPLE-ISA/DATE/NAME.csv` with `machine.txt` beside.
-pub fn record(project: &Project, triple: &str, report: &Report, runs: &[Run]) -> Result<()> {
+/// Files the samples of each ISA as `benches/record/BASE/TRIPLE-ISA/DATE-CPU/NAME.csv` with `machine.txt` beside. A patch
+/// that stacks on others is measured with them and filed under its own name; several are joined by `+`.
+pub fn record(
+    project: &Project,
+    triple: &str,
+    asked: &[String],
+    report: &Report,
+    runs: &[Run],
+) -> Result<()> {
+    let Machine {
+        cpu, cores, rustc, ..
+    } = &report.machine;
     let date = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
     for runs in runs.chunk_by(|a, b| a.isa == b.isa) {
         let isa = &runs[0].isa;
         let dir = project
             .record_dir()
+            .join(&report.base)
             .join(format!("{triple}-{isa}"))
-            .join(&date[..10]);
+            .join(format!("{}-{}", &date[..10], file_name(cpu)));
         fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
-        write_csv(&dir.join(format!("{}.csv", report.patches.join("+"))), runs)?;
-        let Machine {
-            cpu, cores, rustc, ..
-        } = &report.machine;
+        write_csv(&dir.join(format!("{}.csv", asked.join("+"))), runs)?;
         let rustflags = Isa::from_str(isa, false).map_or("", Isa::rustflags);
-        let facts = format!(
-            "base: {}\ncpu: {cpu}\ncores: {cores}\nrustc: {rustc}\nrustflags: {rustflags}\n",
-            report.base
-        );
-        let path = dir.join("machine.txt");
+        let facts = format!("{CPU}{cpu}\ncores: {cores}\nrustc: {rustc}\nrustflags: {rustflags}\n");
+        let path = dir.join(MACHINE);
         fs::write(&path, facts).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
 }
 
-/// The newest recorded comparison of one patch on one kind of machine.
+const MACHINE: &str = "machine.txt";
+const CPU: &str = "cpu: ";
+
+/// A CPU's name as part of a file's: `AMD EPYC (family 25)` is `amd-epyc-family-25`.
+fn file_name(cpu: &str) -> String {
+    let plain = cpu.replace("(R)", "").replace("(TM)", "").to_lowercase();
+    let words = plain.split(|c: char| !c.is_ascii_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.join("-")
+}
+
+/// A recorded `count`, as far as it is shown.
+#[derive(Deserialize)]
+pub struct Counts {
+    emulated_cpu: String,
+    rustflags: String,
+    units: Vec<CountedUnit>,
+}
+
+#[derive(Deserialize)]
+struct CountedUnit {
+    unit: String,
+    baseline: Counted,
+    candidate: Counted,
+}
+
+#[derive(Deserialize)]
+struct Counted {
+    instructions: u64,
+    /// By core.
+    model_cycles: BTreeMap<String, u64>,
+}
+
+/// The newest counts of `name` on `base` for each TRIPLE-ISA, and the path of their file below the project's root.
+pub fn counts(project: &Project, base: &str, name: &str) -> Result<Vec<(String, Counts)>> {
+    let root = project.record_dir().join(base);
+    let mut counts = Vec::new();
+    for machine in folders(&root)? {
+        for run in folders(&root.join(&machine))?.into_iter().rev() {
+            let path = root.join(&machine).join(&run).join(format!("{name}.json"));
+            let Ok(json) = fs::read(&path) else { continue };
+            let read = serde_json::from_slice(&json);
+            let shown = format!("benches/record/{base}/{machine}/{run}/{name}.json");
+            counts.push((
+                shown,
+                read.with_context(|| format!("cannot read {}", path.display()))?,
+            ));
+            break;
+        }
+    }
+    Ok(counts)
+}
+
+impl Counts {
+    /// Ratios as Markdown: a line per unit, a column for instructions and for each core's model.
+    pub fn markdown(&self) -> String {
+        let ratio =
+            |candidate: u64, baseline: u64| format!("{:.3}", candidate as f64 / baseline as f64);
+        let cores: BTreeSet<&str> = (self.units.iter())
+            .flat_map(|unit| unit.baseline.model_cycles.keys().map(String::as_str))
+            .collect();
+        let mut table = Table::new();
+        table.load_style(presets::ASCII_MARKDOWN);
+        let models = cores.iter().map(|core| format!("cycles, {core} model"));
+        let head = ["with / without".to_owned(), "instructions".to_owned()];
+        table.set_header(head.into_iter().chain(models));
+        for unit in &self.units {
+            let (candidate, baseline) = (&unit.candidate, &unit.baseline);
+            let cycles = cores.iter().map(|core| {
+                let cycles = |counted: &Counted| counted.model_cycles.get(*core).copied();
+                let both = cycles(candidate).zip(cycles(baseline));
+                both.map_or_else(String::new, |(candidate, baseline)| {
+                    ratio(candidate, baseline)
+                })
+            });
+            let head = [
+                format!("`{}`", unit.unit),
+                ratio(candidate.instructions, baseline.instructions),
+            ];
+            table.add_row(head.into_iter().chain(cycles));
+        }
+        format!(
+            "Executed by an emulated {}, `{}`; cycles are llvm-mca's models, nothing was timed.\n\n{table}\n",
+            self.emulated_cpu, self.rustflags
+        )
+    }
+}
+
+/// The newest recorded comparison of one patch on one CPU with one ISA.
+#[derive(Serialize)]
 pub struct Record {
     /// Below the project's root, with `/` between the parts.
-    pub dir: String,
+    dir: String,
+    cpu: String,
     pub rows: Vec<Row>,
 }
 
-/// The newest record of `name` for each TRIPLE-ISA, evaluated anew from its raw samples.
-pub fn records(project: &Project, name: &str) -> Result<Vec<Record>> {
-    let root = project.record_dir();
-    let mut records = Vec::new();
+/// The newest record of `name` on `base` for each TRIPLE-ISA and CPU, evaluated anew from its raw samples.
+pub fn records(project: &Project, base: &str, name: &str) -> Result<Vec<Record>> {
+    let root = project.record_dir().join(base);
+    let mut records: Vec<Record> = Vec::new();
     for machine in folders(&root)? {
-        for date in folders(&root.join(&machine))?.into_iter().rev() {
-            let csv = root.join(&machine).join(&date).join(format!("{name}.csv"));
-            if csv.is_file() {
-                let rows = Row::all(&read_csv(&csv)?).with_context(|| csv.display().to_string())?;
+        let mut cpus = BTreeSet::new();
+        for run in folders(&root.join(&machine))?.into_iter().rev() {
+            let folder = root.join(&machine).join(&run);
+            let csv = folder.join(format!("{name}.csv"));
+            if !csv.is_file() {
+                continue;
+            }
+            let facts = folder.join(MACHINE);
+            let unreadable = || format!("cannot read {}", facts.display());
+            let facts = fs::read_to_string(&facts).with_context(unreadable)?;
+            let cpu = facts.lines().find_map(|line| line.strip_prefix(CPU));
+            let cpu = cpu.with_context(|| format!("{}: no `{CPU}`", folder.display()))?;
+            if cpus.insert(cpu.to_owned()) {
                 records.push(Record {
-                    dir: format!("benches/record/{machine}/{date}"),
-                    rows,
+                    dir: format!("benches/record/{base}/{machine}/{run}"),
+                    cpu: cpu.to_owned(),
+                    rows: Row::all(&read_csv(&csv)?).with_context(|| csv.display().to_string())?,
                 });
-                break;
             }
         }
     }
     Ok(records)
-}
-
-/// All rows of [`records`].
-pub fn recorded_effect(project: &Project, name: &str) -> Result<Vec<Row>> {
-    let records = records(project, name)?;
-    Ok(records.into_iter().flat_map(|record| record.rows).collect())
 }
 
 /// Names of the folders in `dir`, sorted; none where there is no such folder.
@@ -295,60 +414,73 @@ fn folders(dir: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The workloads that the README shows: what a prover does. Bare permutations are in the records.
-const SHOWN: [&str; 4] = [
+/// The workloads that the README shows: what a prover does. Bare permutations and products are in the records.
+const SHOWN: [&str; 6] = [
     "merkle-commit/",
     "merkle-commit-2t/",
     "fri-commit/",
+    "sumcheck-prove/",
+    "whir-prove/",
     "stark-prove/",
 ];
 
-impl Record {
-    /// A column's title for readers elsewhere.
-    pub fn isa(&self) -> String {
-        self.rows
-            .first()
-            .map_or_else(String::new, |row| row.isa.clone())
-    }
-
-    /// A column's title for readers of this repository: it leads to the samples.
-    pub fn link(&self) -> String {
-        format!("[{}]({})", self.isa(), self.dir)
-    }
+/// Who reads a table of effects.
+#[derive(Clone, Copy, Eq, PartialEq)]
+pub enum Reader {
+    /// Of this repository: each ratio leads to its samples.
+    Here,
+    Elsewhere,
 }
 
-/// The rows of one patch as Markdown: a line per workload, a column per kind of machine.
-pub fn markdown(records: &[Record], title: fn(&Record) -> String) -> String {
-    let mut workloads: Vec<&str> = Vec::new();
-    for row in records.iter().flat_map(|record| &record.rows) {
-        let shown = SHOWN
-            .iter()
-            .any(|workload| row.workload.starts_with(workload));
-        if shown && !workloads.contains(&row.workload.as_str()) {
-            workloads.push(&row.workload);
+/// The records of one patch as Markdown: a line per workload and CPU, a column per ISA.
+pub fn markdown(records: &[Record], reader: Reader) -> String {
+    let mut lines: Vec<(&str, &str)> = Vec::new();
+    let mut isas: Vec<&str> = Vec::new();
+    for record in records {
+        for Row { workload, isa, .. } in &record.rows {
+            if !isas.contains(&isa.as_str()) {
+                isas.push(isa);
+            }
+            let line = (workload.as_str(), record.cpu.as_str());
+            if SHOWN.iter().any(|shown| workload.starts_with(shown)) && !lines.contains(&line) {
+                lines.push(line);
+            }
         }
     }
+    // Lines of one workload side by side, workloads in the order of their first samples.
+    let workloads: Vec<&str> = lines.iter().map(|(workload, _)| *workload).collect();
+    lines.sort_by_key(|(workload, _)| workloads.iter().position(|known| known == workload));
+
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
-    let titles = records.iter().map(title);
-    table.set_header(std::iter::once("time with / without".into()).chain(titles));
-    for workload in workloads {
-        let cells = records.iter().map(|record| {
-            let row = record.rows.iter().find(|row| row.workload == workload);
-            row.map_or_else(String::new, markdown_cell)
-        });
-        table.add_row(std::iter::once(format!("`{workload}`")).chain(cells));
+    table.set_header(["time with / without", "CPU"].iter().chain(&isas));
+    for (workload, cpu) in lines {
+        let cell = |isa: &&str| {
+            let on_cpu = records.iter().filter(|record| record.cpu == cpu);
+            let mut cells = on_cpu.flat_map(|record| {
+                let rows = record.rows.iter();
+                let rows = rows.filter(|row| row.workload == workload && row.isa == *isa);
+                rows.map(|row| markdown_cell(row, &record.dir, reader))
+            });
+            cells.next().unwrap_or_default()
+        };
+        let head = [format!("`{workload}`"), cpu.to_owned()];
+        table.add_row(head.into_iter().chain(isas.iter().map(cell)));
     }
     table.to_string() + "\n"
 }
 
-fn markdown_cell(row: &Row) -> String {
+fn markdown_cell(row: &Row, dir: &str, reader: Reader) -> String {
     let [low, high] = row.ci95;
-    let ratio = format!("{:.3} ({low:.3} to {high:.3})", row.ratio);
+    let ratio = match reader {
+        Reader::Here => format!("[{:.3}]({dir})", row.ratio),
+        Reader::Elsewhere => format!("{:.3}", row.ratio),
+    };
+    let interval = format!("{low:.3} to {high:.3}");
     match row.verdict {
-        Verdict::Faster => format!("**{ratio}**"),
-        Verdict::Slower => format!("{ratio}, slower"),
-        Verdict::NoChange => format!("{ratio}, no change"),
+        Verdict::Faster => format!("**{ratio}** ({interval})"),
+        Verdict::Slower => format!("{ratio} ({interval}), slower"),
+        Verdict::NoChange => format!("{ratio} ({interval}), no change"),
     }
 }
 
@@ -374,13 +506,34 @@ impl Readme {
             .split_once(END)
             .ok_or_else(|| Failure::input(format!("{}: no line {END}", path.display())))?;
         let mut expected = format!("{before}{BEGIN}");
-        for name in Series::load(project)?.names() {
-            let records = records(project, name)?;
-            write!(expected, "\n### {name}\n\n")?;
-            if records.is_empty() {
-                expected.push_str("Not measured yet.\n");
+        let series = Series::load(project)?;
+        for Entry { name, needs } in &series.entries {
+            let with = if needs.is_empty() {
+                String::new()
             } else {
-                expected.push_str(&markdown(&records, Record::link));
+                format!(" with {}", needs.join(", "))
+            };
+            let bases = series.bases.iter().rev().map(ToString::to_string);
+            let ported = bases.filter(|base| Patch::path(project, base, name).is_file());
+            for (older, base) in ported.enumerate() {
+                let (records, counts) = (
+                    records(project, &base, name)?,
+                    counts(project, &base, name)?,
+                );
+                let nothing = records.is_empty() && counts.is_empty();
+                if older > 0 && nothing {
+                    continue;
+                }
+                write!(expected, "\n### {name}{with}, Plonky3 {base}\n")?;
+                if nothing {
+                    expected.push_str("\nNot measured yet.\n");
+                }
+                if !records.is_empty() {
+                    write!(expected, "\n{}", markdown(&records, Reader::Here))?;
+                }
+                for (file, counts) in counts {
+                    write!(expected, "\n[Counts]({file}). {}", counts.markdown())?;
+                }
             }
         }
         write!(expected, "\n{END}{after}")?;
@@ -480,6 +633,18 @@ mod tests {
     }
 
     #[test]
+    fn a_cpu_names_a_folder() {
+        assert_eq!(
+            file_name("AMD EPYC (family 25, model 17)"),
+            "amd-epyc-family-25-model-17"
+        );
+        assert_eq!(
+            file_name("Intel(R) Xeon(R) Processor @ 2.50GHz"),
+            "intel-xeon-processor-2-50ghz"
+        );
+    }
+
+    #[test]
     fn samples_survive_the_csv() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("samples.csv");
@@ -493,19 +658,46 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let project = Project {
             root: dir.path().to_owned(),
+            patches: dir.path().join("patches"),
         };
-        for (date, ratio) in [("2026-01-02", 0.5), ("2026-11-01", 0.75)] {
-            let folder = project.record_dir().join("triple-x86-64-v3").join(date);
+        let file = |run: &str, cpu: &str, ratio| {
+            let folder = project.record_dir().join("0.8.0/triple-x86-64-v3");
+            let folder = folder.join(run);
             fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join(MACHINE), format!("{CPU}{cpu}\ncores: 2\n")).unwrap();
             write_csv(&folder.join("quick-sponge.csv"), &runs(ratio)).unwrap();
-        }
-        let rows = recorded_effect(&project, "quick-sponge").unwrap();
-        assert_eq!(rows.len(), 1);
-        assert_eq!(rows[0].ratio, 0.75);
-        assert!(recorded_effect(&project, "other").unwrap().is_empty());
+        };
+        file("2026-01-02-narrow", "Narrow", 0.5);
+        file("2026-11-01-narrow", "Narrow", 0.75);
+        file("2026-10-01-wide", "Wide", 1.25);
+        let found = records(&project, "0.8.0", "quick-sponge").unwrap();
+        let found: Vec<_> = found
+            .iter()
+            .map(|record| (record.cpu.as_str(), record.rows.len(), record.rows[0].ratio))
+            .collect();
+        assert_eq!(found, [("Narrow", 1, 0.75), ("Wide", 1, 1.25)]);
+        assert!(records(&project, "0.8.0", "other").unwrap().is_empty());
+        assert!(
+            records(&project, "0.7.0", "quick-sponge")
+                .unwrap()
+                .is_empty()
+        );
 
-        fs::create_dir(dir.path().join("patches")).unwrap();
-        fs::write(dir.path().join("patches/series"), "quick-sponge\n").unwrap();
+        let counts = r#"{"schema": 1, "emulated_cpu": "cortex-a76", "rustflags": "-C opt", "units": [
+            {"unit": "permute/x", "leaves": 1,
+             "baseline": {"instructions": 1000, "model_cycles": {"neoverse-n1": 500}},
+             "candidate": {"instructions": 900, "model_cycles": {"neoverse-n1": 400}}}]}"#;
+        let folder = project
+            .record_dir()
+            .join("0.8.0/triple-neon/2026-11-01-qemu");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("quick-sponge.json"), counts).unwrap();
+
+        fs::create_dir_all(dir.path().join("patches/0.8.0")).unwrap();
+        fs::write(dir.path().join("patches/0.8.0/quick-sponge.patch"), "").unwrap();
+        fs::write(dir.path().join("patches/0.8.0/base-layer.patch"), "").unwrap();
+        let series = "base-layer\nquick-sponge needs: base-layer\n";
+        fs::write(dir.path().join("patches/series"), series).unwrap();
         let path = dir.path().join("README.md");
         fs::write(&path, format!("# Title\n\n{BEGIN}stale\n{END}\n\nRest.\n")).unwrap();
         assert!(Readme::load(&project).unwrap().check().is_err());

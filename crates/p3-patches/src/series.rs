@@ -26,7 +26,7 @@ pub struct Entry {
 
 impl Series {
     pub fn load(project: &Project) -> Result<Self> {
-        let dir = project.patches_dir();
+        let dir = &project.patches;
         let path = dir.join("series");
         let text =
             fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -35,7 +35,7 @@ impl Series {
         })?;
 
         let mut bases = Vec::new();
-        for entry in fs::read_dir(&dir).with_context(|| format!("cannot read {}", dir.display()))? {
+        for entry in fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))? {
             let name = entry
                 .with_context(|| format!("cannot read {}", dir.display()))?
                 .file_name();
@@ -62,6 +62,14 @@ impl Series {
                 .hint(format!("bases that exist: {}", known.join(", ")))
                 .into()),
         }
+    }
+
+    /// The patches that have been ported to `base`, in order.
+    pub fn ported(&self, project: &Project, base: &str) -> Vec<String> {
+        self.names()
+            .filter(|name| Patch::path(project, base, name).is_file())
+            .map(str::to_owned)
+            .collect()
     }
 
     /// The newest release that the patch `name` has been ported to.

@@ -26,10 +26,10 @@ pub struct Suites {
 }
 
 impl Suites {
-    /// Writes the packages that the patches `names` (in series order) touch to `target/p3/upstream`, and proves that
+    /// Writes the packages that the patches `names` (in series order) touch to `target/p3/upstream/BASE`, and proves that
     /// the suites' graph uses them. What is as it should be stays untouched: cargo goes by the time of the last change.
     pub fn lay_out(project: &Project, base: &str, names: &[String]) -> Result<Self> {
-        let root = project.root.join("target/p3/upstream");
+        let root = project.root.join("target/p3/upstream").join(base);
         let _lock = Folder::lock(&root)?;
         let patches = names
             .iter()

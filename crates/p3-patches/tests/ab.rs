@@ -49,6 +49,7 @@ impl Fixture {
             row("merkle-commit/small/2^4", true),
             row("merkle-commit/large/2^9", false),
             row("equal/odd", false),
+            row("phase/p/initial", false),
         ];
         let script = format!(
             r#"#!/bin/sh
@@ -117,7 +118,8 @@ fn a_gain_is_reported_with_its_control() {
             )
             .unwrap(),
         )
-        .stdout(contains("equal/odd").not());
+        .stdout(contains("equal/odd").not())
+        .stdout(contains("phase/p/initial").not());
     fixture.assert_no_worker_left();
 }
 

@@ -87,3 +87,44 @@ impl<const WIDTH: usize> Poseidon2<WIDTH> {
         })
     }
 }
+
+/// The round constants of Poseidon1 and the first row of its circulant matrix.
+#[derive(Clone, Debug)]
+pub struct Poseidon1<const WIDTH: usize> {
+    /// Constants of the first half of the full rounds.
+    pub initial: Vec<[u64; WIDTH]>,
+    /// Constants of the partial rounds.
+    pub partial: Vec<[u64; WIDTH]>,
+    /// Constants of the second half of the full rounds.
+    pub terminal: Vec<[u64; WIDTH]>,
+    /// The matrix is `row[(column - row) mod WIDTH]`.
+    pub row: [u64; WIDTH],
+}
+
+impl<const WIDTH: usize> Poseidon1<WIDTH> {
+    /// The permutation, round by round, as in section 2.3 of <https://eprint.iacr.org/2019/458>. The result is canonical.
+    #[must_use]
+    pub fn permute(&self, state: [u64; WIDTH]) -> [u64; WIDTH] {
+        let x7 = |x| mul(mul(mul(x, x), x), mul(mul(x, x), mul(x, x)));
+        let round = |state: [u64; WIDTH], constants: &[u64; WIDTH], boxes: usize| {
+            let state: [u64; WIDTH] = std::array::from_fn(|i| {
+                let x = add(state[i], constants[i]);
+                if i < boxes { x7(x) } else { x }
+            });
+            self.matrix(state)
+        };
+        let state = (self.initial.iter()).fold(state, |state, c| round(state, c, WIDTH));
+        let state = (self.partial.iter()).fold(state, |state, c| round(state, c, 1));
+        (self.terminal.iter()).fold(state, |state, c| round(state, c, WIDTH))
+    }
+
+    /// The circulant matrix, entry by entry.
+    #[must_use]
+    pub fn matrix(&self, state: [u64; WIDTH]) -> [u64; WIDTH] {
+        std::array::from_fn(|i| {
+            (0..WIDTH).fold(0, |sum, j| {
+                add(sum, mul(self.row[(WIDTH + j - i) % WIDTH], state[j]))
+            })
+        })
+    }
+}

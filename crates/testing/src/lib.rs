@@ -1,7 +1,9 @@
 //! What the optimizations' tests share.
 //!
-//! - [`goldilocks`]: values at which reductions go wrong, and Poseidon2 written from the paper on plain integers.
+//! - [`goldilocks`]: values at which reductions go wrong, Poseidon1 and Poseidon2 written from the papers on plain integers.
+//! - [`koala_bear`]: the same for KoalaBear, and products of its extension of degree 5 by the textbook.
 //! - [`interval`]: a word that knows the range of its values, to run a kernel on all inputs at once.
 
 pub mod goldilocks;
 pub mod interval;
+pub mod koala_bear;

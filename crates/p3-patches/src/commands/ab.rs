@@ -10,11 +10,12 @@ use globset::Glob;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::spinner;
-use crate::build::{Builder, Candidate};
+use crate::breakdown::PHASE;
+use crate::build::{Builder, Candidate, Toolchain};
 use crate::error::Failure;
-use crate::interrupt;
 use crate::isa::Isa;
-use crate::pairs::{Plan, RowInfo, Run, Workers};
+use crate::pairs::{self, Plan, RowInfo, Run, Workers};
+use crate::patch;
 use crate::project::Project;
 use crate::report::{self, Machine, Report, Row};
 use crate::series::Series;
@@ -35,7 +36,7 @@ const EQUAL: &str = "equal/";
   cargo p3 ab batched-permute --isa x86-64-v3 --isa x86-64-v4 --workload 'merkle-commit/*' --json ab.json
   cargo p3 ab batched-permute --revert --workload 'merkle-commit/poseidon2-w8/*'")]
 pub struct Args {
-    /// Patches to measure together; none means all of the series.
+    /// Patches to measure together; none means all that have been ported to the release.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// The Plonky3 release to measure on [default: the newest that has patches].
@@ -77,31 +78,29 @@ pub struct Args {
 }
 
 pub fn run(args: Args, project: &Project) -> Result<()> {
-    let mut isas: Vec<Isa> = Vec::new();
-    for &isa in &args.isa {
-        isa.check()?;
-        if !isas.contains(&isa) {
-            isas.push(isa);
-        }
-    }
+    let isas = runnable(&args.isa)?;
     let series = Series::load(project)?;
     let base = series.base(args.base.as_deref())?;
     let names = if args.names.is_empty() {
-        series.names().map(str::to_owned).collect()
+        series.ported(project, &base)
     } else {
         series.select(&args.names)?
     };
-    let toolchain = Toolchain::query()?;
-    let machine = Machine {
-        cpu: cpu(),
-        cores: thread::available_parallelism().map_or(1, usize::from),
-        rustc: toolchain.version,
-        rustflags: rustflags(&isas),
+    let asked = if args.names.is_empty() {
+        names.clone()
+    } else {
+        args.names.clone()
     };
+    refuse_inert(project, &base, &asked)?;
+    let toolchain = Toolchain::query()?;
+    let machine = machine(&toolchain, &isas);
 
-    let Executables { workers, _lock } = executables(&args, project, &base, &names, &isas)?;
+    let Executables {
+        workers,
+        lock: _lock,
+    } = executables(&args, project, &base, &names, &isas)?;
     let timeout = Duration::from_secs(args.timeout);
-    let rows = selected(&workers[0].1.rows(timeout)?, &args)?;
+    let rows = selected(&pairs::rows(&workers[0].1.baseline, timeout)?, &args)?;
 
     if args.outputs_only {
         for (isa, workers) in &workers {
@@ -152,7 +151,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         report::write_csv(&path.with_extension("csv"), &runs)?;
     }
     if args.record {
-        report::record(project, &toolchain.host, &report, &runs)?;
+        report::record(project, &toolchain.host, &asked, &report, &runs)?;
     }
     if args.revert {
         confirm_reverted(&report.rows)?;
@@ -160,10 +159,69 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     Ok(())
 }
 
+/// The instruction sets asked for, each once; refuses those that this CPU cannot run.
+pub fn runnable(asked: &[Isa]) -> Result<Vec<Isa>> {
+    let mut isas: Vec<Isa> = Vec::new();
+    for &isa in asked {
+        isa.check()?;
+        if !isas.contains(&isa) {
+            isas.push(isa);
+        }
+    }
+    Ok(isas)
+}
+
+/// Names the patches that change nothing on this machine; where no other was asked for, there is nothing to measure.
+pub fn refuse_inert(project: &Project, base: &str, asked: &[String]) -> Result<()> {
+    let inert = patch::inert(project, base, asked)?;
+    let reasons = inert
+        .iter()
+        .map(|(name, reason)| format!("{name}: {reason}"));
+    let reasons = reasons.collect::<Vec<_>>();
+    if !inert.is_empty() && asked.iter().all(|name| inert.contains_key(name)) {
+        return Err(Failure::input(reasons.join("; "))
+            .hint("run this on a machine of that architecture")
+            .into());
+    }
+    for reason in reasons {
+        eprintln!("note: {reason}");
+    }
+    Ok(())
+}
+
 /// What to run for each ISA, and the lock on the folder that it was built in.
-struct Executables<'a> {
-    workers: Vec<(Isa, Workers)>,
-    _lock: Option<Builder<'a>>,
+pub struct Executables<'a> {
+    pub workers: Vec<(Isa, Workers)>,
+    pub lock: Option<Builder<'a>>,
+}
+
+impl<'a> Executables<'a> {
+    /// A baseline and a candidate as they are.
+    pub fn given(executables: &[PathBuf], isas: &[Isa]) -> Self {
+        let given = Workers {
+            baseline: executables[0].clone(),
+            candidate: executables[1].clone(),
+        };
+        let given = isas.iter().map(|&isa| (isa, given.clone()));
+        Self {
+            workers: given.collect(),
+            lock: None,
+        }
+    }
+
+    pub fn build(builder: Builder<'a>, isas: &[Isa]) -> Result<Self> {
+        let bar = spinner("");
+        let build = |&isa: &Isa| {
+            bar.set_message(format!("building the workers for {isa}"));
+            Ok((isa, builder.build(isa)?))
+        };
+        let workers = isas.iter().map(build).collect::<Result<_>>()?;
+        bar.finish_and_clear();
+        Ok(Self {
+            workers,
+            lock: Some(builder),
+        })
+    }
 }
 
 /// The executables as given, or else built.
@@ -174,16 +232,8 @@ fn executables<'a>(
     names: &[String],
     isas: &[Isa],
 ) -> Result<Executables<'a>> {
-    if let Some([baseline, candidate]) = args.workers.as_deref() {
-        let given = Workers {
-            baseline: baseline.clone(),
-            candidate: candidate.clone(),
-        };
-        let given = isas.iter().map(|&isa| (isa, given.clone()));
-        return Ok(Executables {
-            workers: given.collect(),
-            _lock: None,
-        });
+    if let Some(given) = args.workers.as_deref() {
+        return Ok(Executables::given(given, isas));
     }
     let candidate = if args.revert {
         Candidate::Reverted
@@ -191,23 +241,25 @@ fn executables<'a>(
         Candidate::Patched
     };
     let builder = Builder::new(project, base, names, candidate)?;
-    let bar = spinner("");
-    let build = |&isa: &Isa| {
-        bar.set_message(format!("building the workers for {isa}"));
-        Ok((isa, builder.build(isa)?))
-    };
-    let workers = isas.iter().map(build).collect::<Result<_>>()?;
-    bar.finish_and_clear();
-    Ok(Executables {
-        workers,
-        _lock: Some(builder),
-    })
+    if !args.workload.is_empty() {
+        // The baseline is at hand, or is needed anyway; a mistyped row need not wait for the candidate.
+        let bar = spinner("listing the rows");
+        let baseline = builder.baseline(&isas[0].into())?;
+        selected(
+            &pairs::rows(&baseline, Duration::from_secs(args.timeout))?,
+            args,
+        )?;
+        bar.finish_and_clear();
+    }
+    Executables::build(builder, isas)
 }
 
 /// The rows to run: those that a pattern names, else those of the mode.
 fn selected(rows: &[RowInfo], args: &Args) -> Result<Vec<RowInfo>> {
     let of_mode = |row: &RowInfo| {
-        row.name.starts_with(EQUAL) == args.outputs_only && (row.quick || !args.quick)
+        row.name.starts_with(EQUAL) == args.outputs_only
+            && !row.name.starts_with(PHASE)
+            && (row.quick || !args.quick)
     };
     if args.workload.is_empty() {
         return Ok(rows.iter().filter(|row| of_mode(row)).cloned().collect());
@@ -219,8 +271,10 @@ fn selected(rows: &[RowInfo], args: &Args) -> Result<Vec<RowInfo>> {
             .compile_matcher();
         let mut found = false;
         for (row, wanted) in rows.iter().zip(&mut wanted) {
-            let shown =
-                args.outputs_only || !row.name.starts_with(EQUAL) || pattern.starts_with(EQUAL);
+            let shown = args.outputs_only
+                || [EQUAL, PHASE]
+                    .iter()
+                    .all(|kind| !row.name.starts_with(kind) || pattern.starts_with(kind));
             if shown && glob.is_match(&row.name) {
                 *wanted = true;
                 found = true;
@@ -243,7 +297,7 @@ fn unknown_workload(pattern: &str, rows: &[RowInfo]) -> Failure {
         .hint(format!("the nearest are {}", nearest.join(", ")))
 }
 
-fn measure(workers: &[(Isa, Workers)], rows: &[RowInfo], plan: &Plan) -> Result<Vec<Run>> {
+pub fn measure(workers: &[(Isa, Workers)], rows: &[RowInfo], plan: &Plan) -> Result<Vec<Run>> {
     let per_row = plan.seeds * plan.reps as u64;
     let bar = ProgressBar::new(per_row * (rows.len() * workers.len()) as u64).with_style(
         ProgressStyle::with_template("{wide_msg} {pos}/{len} pairs {elapsed}").expect("a constant"),
@@ -293,7 +347,7 @@ fn confirm_reverted(rows: &[Row]) -> Result<()> {
     .into())
 }
 
-fn header(machine: &Machine) -> String {
+pub fn header(machine: &Machine) -> String {
     let Machine {
         cpu,
         cores,
@@ -320,26 +374,16 @@ fn rustflags(isas: &[Isa]) -> String {
     }
 }
 
-/// The compiler that the workers are built with.
-struct Toolchain {
-    version: String,
-    host: String,
-}
-
-impl Toolchain {
-    fn query() -> Result<Self> {
-        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-        let output = interrupt::output(Command::new(rustc).arg("-vV"))?;
-        let text = String::from_utf8(output.stdout).context("rustc -vV printed no UTF-8")?;
-        let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-        Ok(Self {
-            version: text.lines().next().unwrap_or_default().to_owned(),
-            host: host.context("rustc -vV names no host")?.to_owned(),
-        })
+pub fn machine(toolchain: &Toolchain, isas: &[Isa]) -> Machine {
+    Machine {
+        cpu: cpu(),
+        cores: thread::available_parallelism().map_or(1, usize::from),
+        rustc: toolchain.version.clone(),
+        rustflags: rustflags(isas),
     }
 }
 
-/// The CPU's name as the system gives it.
+/// The CPU's name as the system gives it. On x86 also its family and model: many CPUs share a name in virtual machines.
 fn cpu() -> String {
     let named = if cfg!(target_os = "macos") {
         let output = Command::new("sysctl")
@@ -350,8 +394,16 @@ fn cpu() -> String {
             .and_then(|output| String::from_utf8(output.stdout).ok())
     } else {
         fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
-            let line = text.lines().find(|line| line.starts_with("model name"))?;
-            Some(line.split_once(':')?.1.to_owned())
+            let field = |name: &str| {
+                let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+                let (_, value) = lines.find(|(field, _)| field.trim_end() == name)?;
+                Some(value.trim())
+            };
+            let (name, family, model) = (field("model name")?, field("cpu family"), field("model"));
+            Some(match family.zip(model) {
+                Some((family, model)) => format!("{name} (family {family}, model {model})"),
+                None => name.to_owned(),
+            })
         })
     };
     // On aarch64 Linux the kernel gives numbers only.

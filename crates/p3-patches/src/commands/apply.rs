@@ -8,6 +8,7 @@ use indicatif::ProgressBar;
 use super::{Downstream, spinner};
 use crate::error::Failure;
 use crate::manifest::{self, Manifest, Restore, Stanza, TREES, Use};
+use crate::patch;
 use crate::project::Project;
 use crate::series::Series;
 use crate::tree::{self, Folder, Tree};
@@ -36,6 +37,8 @@ pub struct Args {
 /// What came of it.
 struct Applied {
     names: Vec<String>,
+    /// Those of them that change nothing on this machine, and why.
+    inert: BTreeMap<String, String>,
     trees: Vec<Tree>,
     /// Patched too, but not in the prover's graph.
     absent: Vec<Tree>,
@@ -69,12 +72,16 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let cleaned = folder.keep_only(&kept);
     let Applied {
         names,
+        inert,
         trees,
         absent,
     } = applied?;
     cleaned?;
     progress.finish_and_clear();
 
+    for (name, reason) in inert {
+        eprintln!("note: {name}: {reason}");
+    }
     for tree in absent {
         eprintln!(
             "note: {} is patched too, but nothing here depends on it",
@@ -164,6 +171,7 @@ fn apply(
     manifest::assert_overrides_used(&metadata, &trees)?;
     restore.keep();
     Ok(Applied {
+        inert: patch::inert(project, &base, &names)?,
         names,
         trees,
         absent,

@@ -16,6 +16,9 @@ use crate::report::Readme;
 use crate::series::{Entry, Series};
 use crate::tree;
 
+/// The architectures for which Plonky3 has code of its own, as rustc calls them.
+const ARCHITECTURES: [&str; 2] = ["aarch64", "x86_64"];
+
 /// The crates that are no optimization.
 const TOOLS: [&str; 2] = ["p3-patches", "testing"];
 
@@ -101,7 +104,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             record(format!("{name}: applies to {base}"), alone)?;
             record(
                 format!("{name}: kernel files for {base}"),
-                kernels(project, base, name),
+                kernels(project, &series, base, name),
             )?;
             record(
                 format!("{name}: export for {base} is reproducible"),
@@ -110,13 +113,9 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         }
     }
     for base in &bases {
-        let names = series
-            .names()
-            .filter(|name| Patch::path(project, base, name).exists());
-        let names = names.map(str::to_owned).collect::<Vec<_>>();
         record(
             format!("the series applies to {base}"),
-            applies(project, base, &names),
+            applies(project, base, &series.ported(project, base)),
         )?;
     }
     let readme = Readme::load(project).and_then(|readme| readme.check());
@@ -166,7 +165,7 @@ fn strays(project: &Project, series: &Series, bases: &[String]) -> Result<()> {
     look(&project.crates_dir(), None)?;
     look(&project.root.join("benches"), Some("rs"))?;
     for base in bases {
-        look(&project.patches_dir().join(base), Some("patch"))?;
+        look(&project.patches.join(base), Some("patch"))?;
     }
     strays.sort();
     ensure!(strays.is_empty(), "not listed: {}", strays.join(", "));
@@ -204,15 +203,19 @@ fn header(project: &Project, series: &Series, base: &str, entry: &Entry) -> Resu
         "`Title: {}` is not of the form `perf(goldilocks): ...`",
         header.title
     );
-    ensure!(
-        header.bases.iter().any(|named| named == base),
-        "`Bases:` does not name {base}"
-    );
     for named in &header.bases {
         let path = Patch::path(project, named, &entry.name);
         ensure!(
             path.is_file(),
             "`Bases:` names {named}, but there is no {}",
+            project.relative(&path)
+        );
+    }
+    for other in series.bases.iter().map(ToString::to_string) {
+        let path = Patch::path(project, &other, &entry.name);
+        ensure!(
+            header.bases.contains(&other) || !path.is_file(),
+            "`Bases:` does not name {other}, but there is {}",
             project.relative(&path)
         );
     }
@@ -234,6 +237,18 @@ fn header(project: &Project, series: &Series, base: &str, entry: &Entry) -> Resu
                 .is_ok(),
         "`Applied-Upstream:` is neither a release nor `no`"
     );
+    for named in &header.architectures {
+        ensure!(
+            ARCHITECTURES.contains(&named.as_str()),
+            "`Architectures:` names {named}; known are {}",
+            ARCHITECTURES.join(", ")
+        );
+        // In a path, or in a `cfg`.
+        ensure!(
+            patch.diff.contains(named),
+            "`Architectures:` names {named}, of which the diff says nothing"
+        );
+    }
     let names = series.select(std::slice::from_ref(&entry.name))?;
     let patches = names
         .iter()
@@ -263,8 +278,9 @@ fn applies(project: &Project, base: &str, names: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The crate's sources are the files that the patch adds, at the same paths, and the crate's own: `lib.rs` and tests.
-fn kernels(project: &Project, base: &str, name: &str) -> Result<()> {
+/// The crate's sources are the files that the patch for the newest release adds, at the same paths, and the crate's own:
+/// `lib.rs` and tests. A patch for an older release adds some of these, or none.
+fn kernels(project: &Project, series: &Series, base: &str, name: &str) -> Result<()> {
     let patch = Patch::load(project, base, name)?;
     let src = project.crates_dir().join(name).join("src");
     let mut known = BTreeSet::from(["lib.rs", "tests.rs", "tests"].map(|own| src.join(own)));
@@ -283,6 +299,9 @@ fn kernels(project: &Project, base: &str, name: &str) -> Result<()> {
             "{} adds two files that would be src/{file}",
             patch.shown
         );
+    }
+    if base != series.newest_base_of(project, name)? {
+        return Ok(());
     }
     let mut folders = vec![src];
     while let Some(folder) = folders.pop() {

@@ -10,7 +10,7 @@ use crate::error::Failure;
 use crate::interrupt;
 use crate::patch::{END, Patch};
 use crate::project::Project;
-use crate::report::{self, Record};
+use crate::report::{self, Counts, Reader, Record};
 use crate::series::Series;
 
 /// Write a patch for upstream: a mail for `git am`, and the text of the pull request.
@@ -72,10 +72,11 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
 /// What is exported for `name`, by `author`.
 pub fn texts(project: &Project, base: &str, name: &str, author: &str) -> Result<Texts> {
     let patch = Patch::load(project, base, name)?;
-    let records = report::records(project, name)?;
+    let records = report::records(project, base, name)?;
+    let counts = report::counts(project, base, name)?;
     Ok(Texts {
         mail: mail(&patch, author),
-        description: description(&patch, base, &records),
+        description: description(&patch, base, &records, &counts),
     })
 }
 
@@ -95,7 +96,12 @@ fn mail(patch: &Patch, author: &str) -> String {
 }
 
 /// The pull request's text: why, how much, and how to see it for oneself.
-fn description(patch: &Patch, base: &str, records: &[Record]) -> String {
+fn description(
+    patch: &Patch,
+    base: &str,
+    records: &[Record],
+    counts: &[(String, Counts)],
+) -> String {
     let name = &patch.name;
     let mut text = format!("# {}\n\n{}\n", patch.header.title, patch.header.body);
     if !patch.header.needs.is_empty() {
@@ -104,12 +110,15 @@ fn description(patch: &Patch, base: &str, records: &[Record]) -> String {
     if !records.is_empty() {
         text += &format!(
             "\n## Measured\n\n{}",
-            report::markdown(records, Record::isa)
+            report::markdown(records, Reader::Elsewhere)
         );
+    }
+    for (_, counts) in counts {
+        text += &format!("\n## Counted\n\n{}", counts.markdown());
     }
     text += &format!(
         "\n## Reproduce\n\nBaseline: Plonky3 {base} as published. In a checkout of the patches' repository:\n\n\
-         ```\ncargo p3 ab {name}\n```\n"
+         ```\ncargo p3 ab {name} --base {base}\n```\n"
     );
     text
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::patch::Patch;
 use crate::project::Project;
-use crate::report::{self, Readme, Row};
+use crate::report::{self, Readme, Record, Row};
 use crate::series::Series;
 
 /// List the patches: what they touch, what they need, how far they are upstream, what they were last measured to do.
@@ -30,10 +30,14 @@ struct Listed {
     packages: Vec<String>,
     bases: Vec<String>,
     needs: Vec<String>,
+    /// Empty where the patch changes builds for all.
+    architectures: Vec<String>,
+    /// Why the patch changes nothing on this machine; absent where it may.
+    inert: Option<String>,
     forwarded: String,
     applied_upstream: String,
-    /// Every row of the newest record of each ISA.
-    effect: Vec<Row>,
+    /// The newest record on the newest base for each ISA and CPU.
+    effect: Vec<Record>,
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
@@ -47,13 +51,15 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         let header = Patch::load(project, &base, &entry.name)?.header;
         listed.push(Listed {
             name: entry.name.clone(),
+            inert: header.inert(),
             title: header.title,
             packages: header.packages,
             bases: header.bases,
             needs: header.needs,
+            architectures: header.architectures,
             forwarded: header.forwarded,
             applied_upstream: header.applied_upstream,
-            effect: report::recorded_effect(project, &entry.name)?,
+            effect: report::records(project, &base, &entry.name)?,
         });
     }
     if args.json {
@@ -67,6 +73,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         "packages",
         "bases",
         "needs",
+        "architectures",
         "forwarded",
         "upstream",
         "effect",
@@ -78,6 +85,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             &patch.packages.join(" "),
             &patch.bases.join(" "),
             &patch.needs.join(" "),
+            &architectures(patch),
             &patch.forwarded,
             &patch.applied_upstream,
             &summary(&patch.effect),
@@ -87,9 +95,18 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     Ok(())
 }
 
+fn architectures(patch: &Listed) -> String {
+    match &patch.inert {
+        Some(inert) => inert.clone(),
+        None if patch.architectures.is_empty() => "all".to_owned(),
+        None => patch.architectures.join(" "),
+    }
+}
+
 /// One line per ISA: the smallest and the largest ratio.
-fn summary(rows: &[Row]) -> String {
-    let line = |rows: &[Row]| {
+fn summary(records: &[Record]) -> String {
+    let rows: Vec<&Row> = records.iter().flat_map(|record| &record.rows).collect();
+    let line = |rows: &[&Row]| {
         let ratios = rows.iter().map(|row| row.ratio);
         let (least, most) = ratios.fold(
             (f64::INFINITY, f64::NEG_INFINITY),

@@ -3,9 +3,11 @@
 pub mod ab;
 pub mod apply;
 pub mod check;
+pub mod count;
 pub mod edit;
 pub mod export;
 pub mod list;
+pub mod phases;
 pub mod refresh;
 pub mod remove;
 pub mod status;

@@ -16,6 +16,7 @@ use crate::tree::{self, Folder};
 /// Write a patch, and its crate's kernel files, from the repository that `edit` has opened.
 ///
 /// Everything that differs from the tag `base/RELEASE` becomes the patch, committed or not. The patch's header stays.
+/// The crate's kernel files are those of the newest release that the patch has been ported to.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cargo p3 refresh batched-permute")]
 pub struct Args {
@@ -69,6 +70,9 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let folder = Folder::lock(&project.root.join(TREES))?;
     folder.replace(&Patch::path(project, base, &args.name), text.as_bytes())?;
     println!("{}", new.shown);
+    if base != series.newest_base_of(project, &args.name)? {
+        return Ok(());
+    }
     let src = project.crates_dir().join(&args.name).join("src");
     for (file, contents) in new.kernels() {
         let path = src.join(file);

@@ -1,5 +1,7 @@
 //! `status`: whether what a manifest records is what a build uses.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 use comfy_table::{Table, presets};
 use serde::Serialize;
@@ -7,6 +9,7 @@ use serde::Serialize;
 use super::{Downstream, spinner};
 use crate::error::Failure;
 use crate::manifest::{self, Manifest, Use};
+use crate::patch;
 use crate::project::Project;
 use crate::series::Series;
 use crate::tree::{self, Tree};
@@ -30,6 +33,8 @@ struct Status {
     manifest: String,
     base: Option<String>,
     patches: Vec<String>,
+    /// Those of the patches that change no build for this machine's architecture, and why.
+    inert: BTreeMap<String, String>,
     trees: Vec<TreeStatus>,
 }
 
@@ -48,6 +53,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         manifest: manifest.path.display().to_string(),
         base: None,
         patches: Vec::new(),
+        inert: BTreeMap::new(),
         trees: Vec::new(),
     };
     let Some(stanza) = &manifest.stanza else {
@@ -89,6 +95,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     }
     status.base = Some(stanza.base.clone());
     status.patches.clone_from(&stanza.names);
+    status.inert = patch::inert(project, &stanza.base, &names)?;
     progress.finish_and_clear();
 
     if args.json {
@@ -100,6 +107,9 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             stanza.base,
             stanza.names.join(", ")
         );
+        for (name, reason) in &status.inert {
+            println!("{name}: {reason}");
+        }
         let mut table = Table::new();
         table
             .load_style(presets::NOTHING)

@@ -11,17 +11,15 @@ use globset::Glob;
 
 use super::spinner;
 use crate::build::with_rustflags;
+use crate::emulation;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::isa::Isa;
+use crate::patch::Patch;
 use crate::project::Project;
 use crate::series::Series;
 use crate::source::cargo;
 use crate::upstream::Suites;
-
-const AARCH64: &str = "aarch64-unknown-linux-gnu";
-const EMULATOR: &str = "qemu-aarch64-static";
-const CROSS_LINKER: &str = "aarch64-linux-gnu-gcc";
 
 /// Run every test there is.
 ///
@@ -54,10 +52,18 @@ enum Work {
     Check,
     /// The tests of the optimizations' crates.
     Kernels(Isa),
-    /// Upstream's suites on patched packages.
-    Upstream { isa: Isa, parallel: bool },
+    /// Upstream's suites on the packages of a release, patched.
+    Upstream {
+        isa: Isa,
+        base: String,
+        parallel: bool,
+    },
     /// Outputs of the patched worker against those of the published one.
-    Outputs(Isa),
+    Outputs { isa: Isa, base: String },
+    /// Tests that run what a cross compiler makes in the emulator.
+    Emulator,
+    /// `cargo p3 count`, which fails unless its counts are exact and outputs are equal.
+    Count,
     /// A program that a machine may lack, and its arguments.
     Lint(&'static str, &'static [&'static str]),
 }
@@ -69,7 +75,7 @@ enum Outcome {
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
-    let stages = selected(&args.only)?;
+    let stages = selected(stages(project)?, &args.only)?;
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     for stage in &stages {
         let started = Instant::now();
@@ -106,7 +112,25 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
 }
 
 /// All stages, what fails soonest first.
-fn stages() -> Vec<Stage> {
+///
+/// What is expensive runs where it can find something. The feature `parallel` switches code on that is the same for all
+/// instruction sets, so the suites run with it on one. They and the outputs run on AVX-512 with IFMA, which upstream does
+/// not use, where a patch does: else that is AVX-512 once more, and the kernels' tests are enough. Patches for older releases are few and change vectors of x86-64:
+/// AVX2 is compared with the release as published, AVX-512 by upstream's suites.
+fn stages(project: &Project) -> Result<Vec<Stage>> {
+    const WITH_PARALLEL: Isa = if cfg!(target_arch = "aarch64") {
+        Isa::Neon
+    } else {
+        Isa::V3
+    };
+    let series = Series::load(project)?;
+    let newest = series.base(None)?;
+    let mut ifma = false;
+    for name in series.ported(project, &newest) {
+        ifma |= Patch::load(project, &newest, &name)?
+            .diff
+            .contains("avx512ifma");
+    }
     let stage = |name: &str, work| Stage {
         name: name.to_owned(),
         work,
@@ -155,21 +179,44 @@ fn stages() -> Vec<Stage> {
             |isa| isa == Isa::Native || (cfg!(target_arch = "aarch64") && isa == Isa::Generic);
         isas.filter(move |isa| !repeats(*isa))
     };
+    stages.push(stage("emulator", Work::Emulator));
     stages.extend(isas().map(|isa| stage(&format!("kernels/{isa}"), Work::Kernels(isa))));
-    stages.extend(isas().map(|isa| stage(&format!("outputs/{isa}"), Work::Outputs(isa))));
-    for isa in isas() {
-        let work = |parallel| Work::Upstream { isa, parallel };
-        stages.push(stage(&format!("upstream/{isa}"), work(false)));
-        // What is emulated is one package, which does not come in two kinds.
-        if !emulated(isa) {
-            stages.push(stage(&format!("upstream/{isa}/parallel"), work(true)));
+    let outputs = |isa, base: &str| Work::Outputs {
+        isa,
+        base: base.to_owned(),
+    };
+    let upstream = |isa, base: &str, parallel| Work::Upstream {
+        isa,
+        base: base.to_owned(),
+        parallel,
+    };
+    let distinct = || isas().filter(|isa| *isa != Isa::V4Ifma || ifma);
+    for isa in distinct() {
+        stages.push(stage(&format!("outputs/{isa}"), outputs(isa, &newest)));
+    }
+    stages.push(stage("count/neon", Work::Count));
+    for isa in distinct() {
+        let name = format!("upstream/{isa}");
+        stages.push(stage(&name, upstream(isa, &newest, false)));
+        if isa == WITH_PARALLEL {
+            let name = format!("{name}/parallel");
+            stages.push(stage(&name, upstream(isa, &newest, true)));
         }
     }
-    stages
+    for base in series.bases.iter().map(ToString::to_string) {
+        if base != newest {
+            let name = |kind, isa| format!("{kind}/{isa}/{base}");
+            stages.push(stage(&name("outputs", Isa::V3), outputs(Isa::V3, &base)));
+            stages.push(stage(
+                &name("upstream", Isa::V4),
+                upstream(Isa::V4, &base, false),
+            ));
+        }
+    }
+    Ok(stages)
 }
 
-fn selected(patterns: &[String]) -> Result<Vec<Stage>> {
-    let mut stages = stages();
+fn selected(mut stages: Vec<Stage>, patterns: &[String]) -> Result<Vec<Stage>> {
     if patterns.is_empty() {
         return Ok(stages);
     }
@@ -193,8 +240,10 @@ fn selected(patterns: &[String]) -> Result<Vec<Stage>> {
 impl Stage {
     fn isa(&self) -> Option<Isa> {
         match self.work {
-            Work::Kernels(isa) | Work::Upstream { isa, .. } | Work::Outputs(isa) => Some(isa),
-            Work::Cargo(_) | Work::Check | Work::Lint(..) => None,
+            Work::Kernels(isa) | Work::Upstream { isa, .. } | Work::Outputs { isa, .. } => {
+                Some(isa)
+            }
+            Work::Cargo(_) | Work::Check | Work::Emulator | Work::Count | Work::Lint(..) => None,
         }
     }
 
@@ -236,27 +285,53 @@ impl Stage {
     fn missing(&self) -> Option<String> {
         match self.work {
             Work::Cargo(_) | Work::Check => None,
+            Work::Emulator | Work::Count => {
+                emulation::missing().map(|what| format!("{what} on this machine"))
+            }
             Work::Kernels(isa) | Work::Upstream { isa, .. } if emulated(isa) => None,
-            Work::Kernels(isa) | Work::Upstream { isa, .. } | Work::Outputs(isa) => {
+            Work::Kernels(isa) | Work::Upstream { isa, .. } | Work::Outputs { isa, .. } => {
                 isa.check().err().map(|refused| refused.message)
             }
             Work::Lint(program, _) => {
-                (!runs(program)).then(|| format!("no {program} on this machine"))
+                (!emulation::runs(program)).then(|| format!("no {program} on this machine"))
             }
         }
     }
 
     fn command(&self, project: &Project) -> Result<Command> {
-        let mut command = match self.work {
+        let mut command = match &self.work {
             Work::Cargo(args) => in_folder(cargo(), &project.root, args),
             Work::Lint(program, args) => in_folder(Command::new(program), &project.root, args),
             Work::Check => own(project, &["check"])?,
-            Work::Outputs(isa) => own(
+            Work::Count => own(project, &["count", "--isa", "neon"])?,
+            Work::Emulator => in_folder(
+                cargo(),
+                &project.root,
+                &[
+                    "test",
+                    "--quiet",
+                    "--locked",
+                    "--package",
+                    "p3-patches",
+                    "--test",
+                    "count",
+                    "--",
+                    "--ignored",
+                ],
+            ),
+            Work::Outputs { isa, base } => own(
                 project,
-                &["ab", "--outputs-only", "--isa", &isa.to_string()],
+                &[
+                    "ab",
+                    "--outputs-only",
+                    "--base",
+                    base,
+                    "--isa",
+                    &isa.to_string(),
+                ],
             )?,
             Work::Kernels(isa) => {
-                let mut test = cargo_test(project, &project.root, isa);
+                let mut test = cargo_test(project, &project.root, *isa);
                 // The optimizer inlines vectors into registers, with the checks for overflow still in.
                 test.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
                 test.args(["--package", "p3-patches-testing"]);
@@ -265,20 +340,24 @@ impl Stage {
                 }
                 test
             }
-            Work::Upstream { isa, parallel } => {
-                let series = Series::load(project)?;
-                let names: Vec<String> = series.names().map(str::to_owned).collect();
-                let suites = Suites::lay_out(project, &series.base(None)?, &names)?;
+            Work::Upstream {
+                isa,
+                base,
+                parallel,
+            } => {
+                let names = Series::load(project)?.ported(project, base);
+                let suites = Suites::lay_out(project, base, &names)?;
                 // Unoptimized, these run for seconds; optimized, they compile for minutes. The outputs of optimized
                 // packages are compared by `outputs/`.
-                let mut test = cargo_test(project, &suites.root, isa);
-                if emulated(isa) {
+                let mut test = cargo_test(project, &suites.root, *isa);
+                if emulated(*isa) {
                     // The rest is the same on every ISA, and an emulator takes its time.
-                    test.args(["--package", "p3-goldilocks", "--lib", "poseidon2"]);
+                    test.args(["--package", "p3-goldilocks", "--lib"]);
+                    test.args(["--", "aarch64_neon", "poseidon"]);
                 } else {
                     test.arg("--workspace");
                 }
-                if parallel {
+                if *parallel {
                     test.arg("--features").arg(suites.parallel.join(","));
                 }
                 test
@@ -315,39 +394,15 @@ fn cargo_test(project: &Project, folder: &Path, isa: Isa) -> Command {
             .join(isa.to_string())
             .join("test"),
     );
-    with_rustflags(&mut test, isa);
+    with_rustflags(&mut test, isa.rustflags());
     if emulated(isa) {
-        test.args(["--target", AARCH64])
-            .env(
-                "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER",
-                CROSS_LINKER,
-            )
-            .env(
-                "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
-                format!("{EMULATOR} -cpu cortex-a76 -L /usr/aarch64-linux-gnu"),
-            );
+        emulation::cross(&mut test);
+        emulation::run_under(&mut test);
     }
     test
 }
 
 /// Whether `isa` is another architecture's, for which this machine has a toolchain and an emulator.
 fn emulated(isa: Isa) -> bool {
-    let libraries = || {
-        let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-        let args = ["--print", "target-libdir", "--target", AARCH64];
-        let output = Command::new(rustc).args(args).output().ok()?;
-        let path = String::from_utf8(output.stdout).ok()?;
-        Path::new(path.trim_end()).is_dir().then_some(())
-    };
-    isa == Isa::Neon
-        && isa.check().is_err()
-        && runs(EMULATOR)
-        && runs(CROSS_LINKER)
-        && libraries().is_some()
-}
-
-/// Whether a program is there and can be started.
-fn runs(program: &str) -> bool {
-    let output = Command::new(program).arg("--version").output();
-    output.is_ok_and(|output| output.status.success())
+    isa == Isa::Neon && isa.check().is_err() && emulation::missing().is_none()
 }

@@ -10,6 +10,13 @@ use tempfile::TempDir;
 pub const DEMO: &str = include_str!("../fixtures/demo.patch");
 pub const STACKED: &str = include_str!("../fixtures/stacked.patch");
 
+/// An architecture that is not this machine's.
+pub const FOREIGN: &str = if cfg!(target_arch = "aarch64") {
+    "x86_64"
+} else {
+    "aarch64"
+};
+
 /// The prover's manifest; its comments and its order have to survive.
 pub const MANIFEST: &str = "\
 # A prover.
@@ -68,6 +75,37 @@ impl Fixture {
         let readme = "<!-- p3:effects:begin, written by `cargo p3 list --readme` -->\n<!-- p3:effects:end -->\n";
         write(&self.project().join("README.md"), readme);
         self.succeed(&["list", "--readme"]);
+        self
+    }
+
+    /// Ports the patch `demo` to 0.4.0, as another change but with the same kernel, and locks the prover to that release.
+    pub fn with_older_base(self) -> Self {
+        let two_bases = |patch: &str| patch.replace("Bases: 0.8.0", "Bases: 0.8.0, 0.4.0");
+        write(&self.patch("demo"), &two_bases(DEMO));
+        let older = two_bases(DEMO).replace("p3-goldilocks, p3-symmetric", "p3-util");
+        let (header, diff) = older.split_once("diff --git").unwrap();
+        let (kernel, _) = diff.split_once("diff --git").unwrap();
+        let kernel = kernel.replace("goldilocks/src", "util/src");
+        write(
+            &self.project().join("patches/0.4.0/demo.patch"),
+            &format!("{header}diff --git{kernel}-- \np3-patches\n"),
+        );
+        self.set_manifest(&MANIFEST.replace("p3-goldilocks = \"0.8\"", "p3-util = \"0.4\""));
+        write(&self.prover().join("src/lib.rs"), "");
+        self.cargo(&["update", "--precise", "0.4.0", "p3-util"]);
+        self.cargo(&["fetch"]);
+        self
+    }
+
+    /// Makes the patch `stacked` one for another architecture, which its diff names.
+    pub fn with_stacked_foreign(self) -> Self {
+        let field = format!("Needs: demo\nArchitectures: {FOREIGN}\n");
+        let comment = format!("/// Twice `x`, but on {FOREIGN}.");
+        let text = STACKED.replace("Needs: demo\n", &field).replace(
+            " /// Twice `x`.\n",
+            &format!("-/// Twice `x`.\n+{comment}\n"),
+        );
+        write(&self.patch("stacked"), &text);
         self
     }
 

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{DEMO, Fixture, MANIFEST, redact_hashes, write};
+use crate::fixture::{DEMO, FOREIGN, Fixture, MANIFEST, redact_hashes, write};
 
 #[test]
 fn apply_status_remove() {
@@ -110,6 +110,69 @@ fn a_patch_that_changed_since_is_noticed() {
     );
 }
 
+/// A patch for another architecture does nothing here, and every command says so.
+#[test]
+fn a_patch_for_another_architecture_is_inert() {
+    let fixture = Fixture::new().with_crates().with_stacked_foreign();
+    let reason = format!("{FOREIGN} only, inert on {} builds", std::env::consts::ARCH);
+    fixture.succeed(&["check"]);
+    assert!(fixture.succeed(&["list"]).contains(&reason));
+    let listed = fixture.succeed(&["list", "--json"]);
+    assert!(
+        listed.contains(&format!("\"inert\": \"{reason}\"")),
+        "{listed}"
+    );
+
+    let applied = fixture.succeed(&["apply", "stacked"]);
+    assert!(
+        applied.contains(&format!("note: stacked: {reason}\n")),
+        "{applied}"
+    );
+    let status = fixture.succeed(&["status"]);
+    assert!(
+        status.contains(&format!("\nstacked: {reason}\n")),
+        "{status}"
+    );
+    let status = fixture.succeed(&["status", "--json"]);
+    assert!(
+        status.contains(&format!("\"stacked\": \"{reason}\"")),
+        "{status}"
+    );
+
+    let refused = fixture.run(&["ab", "stacked"]);
+    assert!(
+        refused.starts_with(&format!(
+            "exit 3\n--- stdout\n--- stderr\nerror: stacked: {reason}\nhint: "
+        )),
+        "{refused}"
+    );
+    // With another patch there is something to measure; this run ends where the worker's sources are missing.
+    let noted = fixture.run(&["ab", "demo", "stacked"]);
+    assert!(
+        noted.contains(&format!(
+            "note: stacked: {reason}\nerror: cannot read [DIR]/project/Cargo.toml"
+        )),
+        "{noted}"
+    );
+}
+
+#[test]
+fn a_patch_for_this_architecture_is_not_inert() {
+    let fixture = Fixture::new();
+    let field = format!(
+        "Bases: 0.8.0\nArchitectures: {FOREIGN}, {}\n",
+        std::env::consts::ARCH
+    );
+    write(
+        &fixture.patch("demo"),
+        &DEMO.replace("Bases: 0.8.0\n", &field),
+    );
+    let applied = fixture.succeed(&["apply", "demo"]);
+    assert!(!applied.contains("inert"), "{applied}");
+    let status = fixture.succeed(&["status", "--json"]);
+    assert!(status.contains("\"inert\": {}"), "{status}");
+}
+
 #[test]
 fn the_stanza_goes_to_the_workspace_root() {
     let fixture = Fixture::new();
@@ -154,23 +217,10 @@ fn a_package_that_the_prover_lacks_is_left_out() {
 /// The prover is locked to 0.4.0 of a package of which 0.4.3 is cached too. Left to itself, cargo would lock that.
 #[test]
 fn remove_keeps_the_locked_release() {
-    let fixture = Fixture::new();
-    let header = DEMO.split_once("---\n").unwrap().0;
-    let header = header
-        .replace("p3-goldilocks, p3-symmetric", "p3-util")
-        .replace("0.8.0", "0.4.0");
-    let diff = "diff --git a/util/src/demo.rs b/util/src/demo.rs\nnew file mode 100644\n\
-                --- /dev/null\n+++ b/util/src/demo.rs\n@@ -0,0 +1 @@\n+//! Empty.\n";
-    write(
-        &fixture.project().join("patches/0.4.0/demo.patch"),
-        &format!("{header}---\n{diff}-- \np3-patches\n"),
-    );
-    fixture.set_manifest(&MANIFEST.replace("p3-goldilocks = \"0.8\"", "p3-util = \"0.4\""));
-    write(&fixture.prover().join("src/lib.rs"), "");
+    let fixture = Fixture::new().with_older_base();
     fixture.cargo(&["update", "--precise", "0.4.3", "p3-util"]);
     fixture.cargo(&["fetch"]);
     fixture.cargo(&["update", "--precise", "0.4.0", "p3-util"]);
-    fixture.cargo(&["fetch"]);
     let lock = fixture.lock();
     fixture.succeed(&["apply", "demo", "--base", "0.4.0"]);
     fixture.succeed(&["remove"]);
@@ -209,4 +259,23 @@ fn json_has_no_other_text_around_it() {
         serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap();
     }
     assert_snapshot!("list", fixture.run(&["list"]));
+}
+
+#[test]
+fn another_folder_of_patches_stands_in_for_the_series() {
+    let fixture = Fixture::new();
+    let ladder = fixture.project().join("crates/demo/ladder");
+    fs::create_dir_all(ladder.join("0.8.0")).unwrap();
+    fs::write(ladder.join("series"), "rung\n").unwrap();
+    let rung = fs::read_to_string(fixture.patch("demo")).unwrap();
+    fs::write(ladder.join("0.8.0/rung.patch"), rung).unwrap();
+
+    let listed = fixture.succeed(&["list", "--patches", ladder.to_str().unwrap()]);
+    assert!(
+        listed.contains("rung") && !listed.contains("demo"),
+        "{listed}"
+    );
+    assert!(!fixture.succeed(&["list"]).contains("rung"));
+    let nowhere = fixture.run(&["list", "--patches", "nowhere"]);
+    assert!(nowhere.contains("cannot resolve nowhere"), "{nowhere}");
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, write};
 
 /// An instruction set of another architecture's.
 const FOREIGN: &str = if cfg!(target_arch = "aarch64") {
@@ -43,4 +43,29 @@ fn a_stage_that_is_not_there() {
     let run = Fixture::new().run(&["test", "--only", "outputs/avx"]);
     assert!(run.starts_with("exit 3\n"), "{run}");
     assert!(run.contains("outputs/x86-64-v3"), "{run}");
+}
+
+/// An older release is compared with itself on AVX2, and its suites run on AVX-512; the newest's run on IFMA where a patch
+/// uses it.
+#[test]
+fn stages_follow_bases_and_patches() {
+    let stages = |fixture: &Fixture| fixture.run(&["test", "--only", "none"]);
+    let fixture = Fixture::new();
+    let one_base = stages(&fixture);
+    assert!(one_base.contains("upstream/x86-64-v4,"), "{one_base}");
+    assert!(!one_base.contains("upstream/x86-64-v4+ifma"), "{one_base}");
+    assert!(!one_base.contains("/0."), "{one_base}");
+
+    let patch = fs::read_to_string(fixture.patch("demo")).unwrap();
+    let doubled = "+/// Twice `x`, if need be with avx512ifma.";
+    write(
+        &fixture.patch("demo"),
+        &patch.replace("+/// Twice `x`.", doubled),
+    );
+    let with_ifma = stages(&fixture);
+    assert!(with_ifma.contains("upstream/x86-64-v4+ifma"), "{with_ifma}");
+
+    let two_bases = stages(&fixture.with_older_base());
+    let older = "outputs/x86-64-v3/0.4.0, upstream/x86-64-v4/0.4.0\n";
+    assert!(two_bases.contains(older), "{two_bases}");
 }

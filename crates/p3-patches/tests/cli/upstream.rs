@@ -38,8 +38,8 @@ fn check_passes() {
 fn check_fails() {
     let fixture = Fixture::new().with_crates();
     let project = fixture.project();
-    // One finding each: a stray patch, a crate under another name, a missing bench, a title, needs, a kernel that
-    // differs and one that no patch adds.
+    // Findings: a stray patch, a crate under another name, a missing bench, a title, needs (which the README's table shows
+    // too), a kernel that differs and one that no patch adds.
     write(&project.join("patches/0.8.0/stray.patch"), "");
     write(
         &project.join("crates/stacked/Cargo.toml"),
@@ -58,6 +58,107 @@ fn check_fails() {
         fixture
             .run(&["check", "--json"])
             .contains("\"problem\": null")
+    );
+}
+
+#[test]
+fn check_reads_architectures() {
+    let fixture = Fixture::new().with_crates();
+    let with_field = |value: &str| {
+        let field = format!("Bases: 0.8.0\nArchitectures: {value}\n");
+        write(
+            &fixture.patch("demo"),
+            &DEMO.replace("Bases: 0.8.0\n", &field),
+        );
+        fixture.run(&["check"])
+    };
+    let unknown = with_field("arm64");
+    assert!(
+        unknown.contains("FAIL  demo: header for 0.8.0: `Architectures:` names arm64; known are aarch64, x86_64\n"),
+        "{unknown}"
+    );
+    let untouched = with_field("aarch64");
+    assert!(
+        untouched.contains("`Architectures:` names aarch64, of which the diff says nothing\n"),
+        "{untouched}"
+    );
+}
+
+#[test]
+fn check_covers_every_base() {
+    let fixture = Fixture::new().with_crates().with_older_base();
+    let checked = fixture.succeed(&["check"]);
+    for check in [
+        "demo: kernel files for 0.4.0",
+        "the series applies to 0.4.0",
+    ] {
+        assert!(checked.contains(&format!("ok    {check}\n")), "{checked}");
+    }
+
+    // A kernel of the newest release only; files that an older one adds otherwise.
+    write(
+        &fixture.patch("demo"),
+        &fs::read_to_string(fixture.patch("demo"))
+            .unwrap()
+            .replace("demo.rs", "new.rs")
+            .replace("mod demo;", "mod new;"),
+    );
+    let kernel = fixture.project().join("crates/demo/src/demo.rs");
+    fs::rename(&kernel, kernel.with_file_name("new.rs")).unwrap();
+    let checked = fixture.run(&["check"]);
+    assert!(
+        checked.contains("ok    demo: kernel files for 0.8.0\n"),
+        "{checked}"
+    );
+    assert!(
+        checked.contains("FAIL  demo: kernel files for 0.4.0: cannot read crates/demo/src/demo.rs"),
+        "{checked}"
+    );
+
+    // A release that the other header does not name.
+    write(&fixture.patch("demo"), DEMO);
+    let checked = fixture.run(&["check"]);
+    assert!(
+        checked.contains("FAIL  demo: header for 0.8.0: `Bases:` does not name 0.4.0, but there is patches/0.4.0/demo.patch\n"),
+        "{checked}"
+    );
+}
+
+/// A crate's kernel is the newest release's; porting to an older one leaves it alone.
+#[test]
+fn refresh_for_an_older_base() {
+    let fixture = Fixture::new().with_crates().with_older_base();
+    let kernel = fixture.project().join("crates/demo/src/demo.rs");
+    let before = fs::read_to_string(&kernel).unwrap();
+    fixture.succeed(&["edit", "demo", "--base", "0.4.0"]);
+    let edited = fixture
+        .project()
+        .join(".p3-patches/edit/demo/util/src/demo.rs");
+    write(&edited, &before.replace("Twice", "Two times"));
+    fixture.succeed(&["refresh", "demo"]);
+    assert_eq!(fs::read_to_string(&kernel).unwrap(), before);
+    let patch = fs::read_to_string(fixture.project().join("patches/0.4.0/demo.patch")).unwrap();
+    assert!(patch.contains("+/// Two times `x`."), "{patch}");
+    assert!(fixture.run(&["check"]).contains(
+        "FAIL  demo: kernel files for 0.4.0: crates/demo/src/demo.rs is not what patches/0.4.0/demo.patch adds"
+    ));
+}
+
+/// Without names, `ab` takes what has been ported to the release. These runs end where the worker's sources are missing.
+#[test]
+fn ab_takes_the_patches_of_its_base() {
+    let fixture = Fixture::new().with_older_base();
+    let run = fixture.run(&["ab", "--base", "0.4.0"]);
+    assert!(
+        run.contains("error: cannot read [DIR]/project/Cargo.toml"),
+        "{run}"
+    );
+    let trees = fs::read_dir(fixture.project().join("target/p3/0.4.0")).unwrap();
+    assert_eq!(trees.count(), 1);
+    let run = fixture.run(&["ab", "stacked", "--base", "0.4.0"]);
+    assert!(
+        run.contains("error: patches/0.4.0/stacked.patch: no such patch\nhint: `stacked` has not been ported to Plonky3 0.4.0\n"),
+        "{run}"
     );
 }
 

@@ -1,0 +1,138 @@
+//! Arithmetic in the extension of degree 5 of KoalaBear, one element at a time (`Quintic`) or one per lane
+//! (`PackedQuintic`).
+//!
+//! The workloads share this module so that a product has several callers, as it has in a prover: the compiler inlines
+//! by itself what is called from one place only.
+
+use p3_field::{BasedVectorSpace, PackedField, PackedValue, PrimeCharacteristicRing, PrimeField32};
+use p3_koala_bear::KoalaBear;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+use crate::koala_bear::{Packed, PackedQuintic, Quintic};
+use crate::row::{Prepared, encode};
+use crate::timing::time;
+
+/// Operations per run: some milliseconds, so that reading the clock does not show.
+const OPERATIONS: usize = 1 << 19;
+
+/// Elements per pass: operands and results fill a part of the first-level cache.
+const ELEMENTS: usize = 1 << 4;
+
+/// An element of the extension, or one per lane.
+pub trait Element:
+    BasedVectorSpace<Self::Coefficient> + PrimeCharacteristicRing + Copy + 'static
+{
+    type Coefficient: PackedField<Scalar = KoalaBear>;
+}
+
+impl Element for Quintic {
+    type Coefficient = KoalaBear;
+}
+
+impl Element for PackedQuintic {
+    type Coefficient = Packed;
+}
+
+fn random<E: Element>(seed: u64, count: usize) -> Vec<E> {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let mut coefficient = || E::Coefficient::from_fn(|_| rng.random());
+    (0..count)
+        .map(|_| E::from_basis_coefficients_fn(|_| coefficient()))
+        .collect()
+}
+
+/// The coefficients as bytes.
+pub fn coefficients<E: Element>(elements: &[E]) -> Vec<u8> {
+    let coefficients = |element: &E| element.as_basis_coefficients_slice().to_vec();
+    encode(&elements.iter().flat_map(coefficients).collect::<Vec<_>>())
+}
+
+/// Independent products.
+pub fn mul<E: Element>(seed: u64) -> Prepared {
+    let factors = random::<E>(seed, 2 * ELEMENTS);
+    Prepared::new(move || {
+        let (factors, start) = factors.split_at(ELEMENTS);
+        let mut values = start.to_vec();
+        let mut products = values.clone();
+        let (timing, ()) = time(|| {
+            for _ in 0..OPERATIONS / ELEMENTS {
+                for ((product, &value), &factor) in products.iter_mut().zip(&values).zip(factors) {
+                    *product = value * factor;
+                }
+                std::mem::swap(&mut values, &mut products);
+            }
+        });
+        (timing, coefficients(&values))
+    })
+}
+
+/// Independent squares.
+pub fn square<E: Element>(seed: u64) -> Prepared {
+    let start = random::<E>(seed, ELEMENTS);
+    Prepared::new(move || {
+        let mut values = start.clone();
+        let mut squares = start.clone();
+        let (timing, ()) = time(|| {
+            for _ in 0..OPERATIONS / ELEMENTS {
+                for (square, value) in squares.iter_mut().zip(&values) {
+                    *square = value.square();
+                }
+                std::mem::swap(&mut values, &mut squares);
+            }
+        });
+        (timing, coefficients(&values))
+    })
+}
+
+/// Each product is a factor of the next one.
+pub fn mul_chain<E: Element>(seed: u64) -> Prepared {
+    let start = random::<E>(seed, 2);
+    Prepared::new(move || {
+        let mut value = start[0];
+        let (timing, ()) = time(|| (0..OPERATIONS).for_each(|_| value *= start[1]));
+        (timing, coefficients(&[value]))
+    })
+}
+
+/// Packed elements times one element: how a prover scales by a challenge.
+pub fn mul_assign_packed(seed: u64) -> Prepared {
+    let start = random::<PackedQuintic>(seed, ELEMENTS);
+    let challenges = random::<Quintic>(seed, ELEMENTS);
+    Prepared::new(move || {
+        let mut values = start.clone();
+        let (timing, ()) = time(|| {
+            for pass in 0..OPERATIONS / ELEMENTS {
+                let challenge = challenges[pass % ELEMENTS];
+                values.iter_mut().for_each(|value| *value *= challenge);
+            }
+        });
+        (timing, coefficients(&values))
+    })
+}
+
+/// Products of all pairs and squares, of elements with edges among their coefficients.
+pub fn operations<E: Element>(seed: u64) -> Prepared {
+    // Montgomery words: the ends of the range, and the middle, where doubling wraps.
+    const ORDER: u32 = KoalaBear::ORDER_U32;
+    const EDGES: [u32; 6] = [0, 1, ORDER / 2, ORDER / 2 + 1, ORDER - 2, ORDER - 1];
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let mut residue = || {
+        let edge = KoalaBear::new(EDGES[rng.random_range(0..EDGES.len())]).div_2exp_u64(32);
+        if rng.random() { edge } else { rng.random() }
+    };
+    let mut coefficient = || E::Coefficient::from_fn(|_| residue());
+    let elements: Vec<E> = (0..1 << 7)
+        .map(|_| E::from_basis_coefficients_fn(|_| coefficient()))
+        .collect();
+    Prepared::new(move || {
+        let (timing, results) = time(|| {
+            let squares = elements.iter().map(E::square);
+            let pairs = elements
+                .iter()
+                .flat_map(|&x| elements.iter().map(move |&y| x * y));
+            squares.chain(pairs).collect::<Vec<E>>()
+        });
+        (timing, coefficients(&results))
+    })
+}

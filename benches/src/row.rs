@@ -1,0 +1,88 @@
+//! What a row is, and what rows of all workloads share.
+
+use p3_field::{Field, PackedValue, PrimeField64};
+use p3_goldilocks::Goldilocks;
+
+use crate::protocol::RowInfo;
+use crate::timing::Timing;
+
+/// The vector type that provers on this target hash with.
+pub type Packed = <Goldilocks as Field>::Packing;
+
+/// The same for MDS matrices of Poseidon1 wider than 12, which NEON has for scalars only.
+#[cfg(not(target_arch = "aarch64"))]
+pub type PackedWide = Packed;
+#[cfg(target_arch = "aarch64")]
+pub type PackedWide = Goldilocks;
+
+/// A named unit of work.
+pub struct Row {
+    pub name: &'static str,
+    pub threads: usize,
+    quick: bool,
+    pub prepare: fn(u64) -> Prepared,
+}
+
+type Verify = dyn Fn(&[u8]) -> Result<(), String>;
+
+/// A row with its inputs made.
+pub struct Prepared {
+    /// Runs once; returns the outputs, encoded so that equal field elements are equal bytes.
+    pub run: Box<dyn FnMut() -> (Timing, Vec<u8>)>,
+    /// Checks outputs of another worker, where they are a proof.
+    pub verify: Option<Box<Verify>>,
+}
+
+impl Prepared {
+    pub fn new(run: impl FnMut() -> (Timing, Vec<u8>) + 'static) -> Self {
+        Self {
+            run: Box::new(run),
+            verify: None,
+        }
+    }
+
+    pub fn verified_by(mut self, verify: impl Fn(&[u8]) -> Result<(), String> + 'static) -> Self {
+        self.verify = Some(Box::new(verify));
+        self
+    }
+}
+
+impl From<&Row> for RowInfo {
+    fn from(row: &Row) -> Self {
+        Self {
+            name: row.name.into(),
+            threads: row.threads,
+            quick: row.quick,
+        }
+    }
+}
+
+/// A row on one thread.
+pub const fn row(name: &'static str, prepare: fn(u64) -> Prepared) -> Row {
+    Row {
+        name,
+        threads: 1,
+        quick: false,
+        prepare,
+    }
+}
+
+impl Row {
+    pub const fn quick(mut self) -> Self {
+        self.quick = true;
+        self
+    }
+
+    pub const fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+}
+
+/// Canonical little-endian words: two representations of one field element are one output.
+pub fn encode<P: PackedValue<Value: PrimeField64>>(values: &[P]) -> Vec<u8> {
+    let elements = values.iter().flat_map(|packed| packed.as_slice());
+    elements
+        .flat_map(|element| element.as_canonical_u64().to_le_bytes())
+        .collect()
+}

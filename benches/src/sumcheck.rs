@@ -1,0 +1,133 @@
+//! The quadratic sumcheck over KoalaBear's extension of degree 5.
+
+use p3_field::PackedValue;
+use p3_koala_bear::KoalaBear;
+use p3_multilinear_util::poly::Poly;
+use p3_sumcheck::SumcheckData;
+use p3_sumcheck::product_polynomial::ProductPolynomial;
+use p3_sumcheck::strategy::{
+    Basis, RoundMessage, SumcheckProver, VariableOrder, fold_and_round_coefficients_prefix,
+    fold_and_round_coefficients_suffix, sumcheck_coefficients_prefix, sumcheck_coefficients_suffix,
+};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+use crate::koala_bear::{Packed, Quintic, challenger};
+use crate::quintic::{Element, coefficients};
+use crate::row::Prepared;
+use crate::timing::time;
+
+type Proof = SumcheckData<KoalaBear, Quintic>;
+
+/// Rounds per run, of each kind.
+const ROUNDS: usize = 1 << 4;
+
+/// Rounds whose variable is the first one, over packed tables.
+pub fn prefix_rounds(seed: u64, num_variables: usize) -> Prepared {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let base = Poly::<KoalaBear>::rand(&mut rng, num_variables);
+    let mut table = || Poly::<Quintic>::rand(&mut rng, num_variables).pack::<KoalaBear, Quintic>();
+    let (evals, weights) = (table(), table());
+    rounds(
+        seed,
+        Packed::pack_slice(base.as_slice()).to_vec(),
+        (evals, weights),
+        sumcheck_coefficients_prefix,
+        fold_and_round_coefficients_prefix,
+    )
+}
+
+/// Rounds whose variable is the last one, over scalar tables.
+pub fn suffix_rounds(seed: u64, num_variables: usize) -> Prepared {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let base = Poly::<KoalaBear>::rand(&mut rng, num_variables);
+    let mut table = || Poly::<Quintic>::rand(&mut rng, num_variables);
+    let (evals, weights) = (table(), table());
+    rounds(
+        seed,
+        base.into_evals(),
+        (evals, weights),
+        sumcheck_coefficients_suffix,
+        fold_and_round_coefficients_suffix,
+    )
+}
+
+/// A first round, over values in the base field, and a round that binds the variable before it, some times each.
+fn rounds<A: Element>(
+    seed: u64,
+    base: Vec<A::Coefficient>,
+    tables: (Poly<A>, Poly<A>),
+    first_round: fn(&[A::Coefficient], &[A]) -> RoundMessage<A>,
+    bind_and_round: fn(&mut Poly<A>, &mut Poly<A>, Quintic) -> RoundMessage<A>,
+) -> Prepared {
+    let challenges: [Quintic; ROUNDS] = SmallRng::seed_from_u64(!seed).random();
+    Prepared::new(move || {
+        let mut copies = vec![tables.clone(); ROUNDS];
+        let (timing, messages) = time(|| {
+            let rounds = copies.iter_mut().zip(challenges);
+            let messages = rounds.flat_map(|((evals, weights), challenge)| {
+                [
+                    first_round(&base, weights.as_slice()),
+                    bind_and_round(evals, weights, challenge),
+                ]
+            });
+            messages
+                .flat_map(|message| [message.c_a, message.c_inf])
+                .collect::<Vec<A>>()
+        });
+        (timing, coefficients(&messages))
+    })
+}
+
+/// Proves what the product of two random polynomials sums to. The output is the proof.
+pub fn prove(seed: u64, num_variables: usize, order: VariableOrder) -> Prepared {
+    let polynomials = move || {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut polynomial = || Poly::<Quintic>::rand(&mut rng, num_variables);
+        (polynomial(), polynomial())
+    };
+    let product = move || {
+        let (evals, weights) = polynomials();
+        let pack = |polynomial: Poly<Quintic>| polynomial.pack::<KoalaBear, Quintic>();
+        ProductPolynomial::new_packed(order, pack(evals), pack(weights))
+    };
+    let prover = SumcheckProver::new(product(), product().dot_product());
+    let sum = prover.claimed_sum();
+    Prepared::new(move || {
+        let mut prover = prover.clone();
+        let mut challenger = challenger();
+        let (timing, proof) = time(|| {
+            let mut proof = Proof::default();
+            let rounds = num_variables;
+            drop(prover.compute_sumcheck_polynomials(&mut proof, &mut challenger, rounds, 0, None));
+            proof
+        });
+        (
+            timing,
+            postcard::to_allocvec(&proof).expect("proofs are plain data"),
+        )
+    })
+    .verified_by(move |bytes| {
+        let proof: Proof =
+            postcard::from_bytes(bytes).map_err(|error| format!("proof: {error}"))?;
+        let mut claim = sum;
+        let point = proof
+            .verify_rounds(
+                &mut challenger(),
+                &mut claim,
+                num_variables,
+                0,
+                Basis::Evaluation,
+            )
+            .map_err(|error| format!("proof: {error}"))?;
+        let (evals, weights) = polynomials();
+        let point = match order {
+            VariableOrder::Prefix => point,
+            VariableOrder::Suffix => point.reversed(),
+        };
+        let value = evals.eval_ext::<KoalaBear>(&point) * weights.eval_ext::<KoalaBear>(&point);
+        (claim == value)
+            .then_some(())
+            .ok_or_else(|| "proof: the last claim does not hold".into())
+    })
+}

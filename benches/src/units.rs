@@ -1,0 +1,86 @@
+//! Units of work that `cargo p3 count` counts the instructions of.
+//!
+//! A unit is repeated as often as asked; between two repetitions no clock is read and nothing is printed, so that the
+//! instructions of one more repetition are those of the unit.
+
+use std::hint::black_box;
+
+use p3_commit::Mmcs;
+use p3_field::PackedValue;
+use p3_goldilocks::{
+    Goldilocks, default_goldilocks_poseidon2_8 as p2w8, default_goldilocks_poseidon2_12 as p2w12,
+    default_goldilocks_poseidon2_16 as p2w16,
+};
+use p3_matrix::dense::RowMajorMatrix;
+use p3_symmetric::CryptographicPermutation;
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+
+use crate::protocol::UnitInfo;
+use crate::row::{Packed, encode};
+use crate::{merkle, permute};
+
+pub struct Unit {
+    pub name: &'static str,
+    leaves: usize,
+    /// Runs so many times; returns the outputs, encoded as a row's are.
+    pub repeat: fn(usize) -> Vec<u8>,
+}
+
+/// A tree whose trace a model can take in: 2^5 leaves of two blocks each.
+const LEAVES: usize = 1 << 5;
+const COLUMNS: usize = 8;
+
+#[rustfmt::skip]
+pub const UNITS: &[Unit] = &[
+    unit("permute/poseidon2-w8", |times| permutation::<Packed, _, 8>(times, p2w8())),
+    unit("permute/poseidon2-w12", |times| permutation::<Packed, _, 12>(times, p2w12())),
+    unit("permute/poseidon2-w16", |times| permutation::<Packed, _, 16>(times, p2w16())),
+    unit("permute/poseidon2-w8/scalar", |times| permutation::<Goldilocks, _, 8>(times, p2w8())),
+    Unit { leaves: LEAVES, ..unit("merkle-commit/poseidon2-w8/2^5x8", commit) },
+];
+
+const fn unit(name: &'static str, repeat: fn(usize) -> Vec<u8>) -> Unit {
+    Unit {
+        name,
+        leaves: 1,
+        repeat,
+    }
+}
+
+impl From<&Unit> for UnitInfo {
+    fn from(unit: &Unit) -> Self {
+        Self {
+            name: unit.name.into(),
+            leaves: unit.leaves,
+        }
+    }
+}
+
+fn permutation<P, Perm, const WIDTH: usize>(times: usize, permutation: Perm) -> Vec<u8>
+where
+    P: PackedValue<Value = Goldilocks>,
+    Perm: CryptographicPermutation<[P; WIDTH]>,
+{
+    let mut rng = SmallRng::seed_from_u64(1);
+    let start: [P; WIDTH] = std::array::from_fn(|_| permute::random(&mut rng));
+    let mut state = start;
+    for _ in 0..times {
+        state = start;
+        permutation.permute_mut(black_box(&mut state));
+    }
+    encode(&state)
+}
+
+/// A whole commitment, with the memory that it takes and gives back.
+fn commit(times: usize) -> Vec<u8> {
+    let mmcs = merkle::mmcs::<_, 8, 4, 2>(p2w8(), 0);
+    let mut rng = SmallRng::seed_from_u64(1);
+    let matrix = RowMajorMatrix::<Goldilocks>::rand(&mut rng, LEAVES, COLUMNS);
+    let mut outputs = Vec::new();
+    for _ in 0..times {
+        let (commitment, _) = mmcs.commit_matrix(black_box(&matrix).clone());
+        outputs = encode(commitment.roots().as_flattened());
+    }
+    outputs
+}

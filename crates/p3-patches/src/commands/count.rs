@@ -1,0 +1,376 @@
+//! `count`: the instructions that Plonky3 with patches and Plonky3 as published execute, under emulation.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::io::{IsTerminal, Write as _};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use anyhow::{Context, Result};
+use comfy_table::{CellAlignment, Table, presets};
+use serde::Serialize;
+use tempfile::TempDir;
+
+use super::spinner;
+use crate::build::{Builder, Candidate, Target, Toolchain};
+use crate::emulation::{self, CORTEX_A76, Emulator};
+use crate::error::Failure;
+use crate::isa::Isa;
+use crate::model::{CORES, Estimate, Models, OLDEST};
+use crate::pairs::Workers;
+use crate::pairs::protocol::{Reply, Request, UnitInfo};
+use crate::project::Project;
+use crate::series::Series;
+use crate::trace;
+
+/// Count the instructions of Plonky3 with patches and of Plonky3 as published.
+///
+/// Runs both workers in an emulator that lists each instruction. The counts are exact: a unit's are what a run that
+/// repeats it once more executes beyond one that does not, and the tool fails unless that is one repetition and nothing
+/// else. Cycles are what llvm-mca's models of some cores make of the listed instructions; nothing is timed. Outputs are
+/// compared first.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  cargo p3 count --isa neon
+  cargo p3 count batched-permute --isa neon --json count.json
+  cargo p3 count batched-permute --isa neon --target-cpu neoverse-v2
+  cargo p3 count neon-dispatch-fix --isa neon --cfg 'p3_goldilocks_packed_w8=\"fused\"'")]
+pub struct Args {
+    /// Patches to count together; none means all of the series.
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Instruction set to build for; only neon so far.
+    #[arg(long, value_enum, value_name = "ISA", default_value = "neon")]
+    isa: Isa,
+    /// The core to compile for, by rustc's name for it; `generic` is rustc's own default.
+    #[arg(long, value_name = "CPU", default_value = CORTEX_A76)]
+    target_cpu: String,
+    /// A cfg that a patch asks for, as rustc takes it; may be given several times.
+    #[arg(long, value_name = "SPEC")]
+    cfg: Vec<String>,
+    /// Write the counts to FILE.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Run these two executables as they are.
+    #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], hide = true)]
+    workers: Option<Vec<PathBuf>>,
+}
+
+/// What `--json` writes. Other programs read it: a change of meaning is a new `schema`.
+#[derive(Serialize)]
+struct Report {
+    schema: u32,
+    base: String,
+    patches: Vec<String>,
+    isa: String,
+    rustc: String,
+    rustflags: String,
+    emulator: String,
+    emulated_cpu: String,
+    /// The version whose models the cycles come from, if there are any.
+    llvm_mca: Option<String>,
+    units: Vec<Unit>,
+}
+
+#[derive(Serialize)]
+struct Unit {
+    unit: String,
+    /// What the table divides by.
+    leaves: usize,
+    baseline: Count,
+    candidate: Count,
+}
+
+/// One repetition of a unit.
+#[derive(Serialize)]
+struct Count {
+    instructions: usize,
+    /// By core.
+    model_cycles: BTreeMap<&'static str, u64>,
+}
+
+pub fn run(args: Args, project: &Project) -> Result<()> {
+    if args.isa != Isa::Neon {
+        return Err(Failure::input(format!(
+            "--isa {}: instructions are counted for neon only",
+            args.isa
+        ))
+        .hint("`cargo p3 ab` measures times on what this CPU runs")
+        .into());
+    }
+    let series = Series::load(project)?;
+    let base = series.base(None)?;
+    let patches = if args.names.is_empty() {
+        series.ported(project, &base)
+    } else {
+        series.select(&args.names)?
+    };
+    let emulator = Emulator::find(&args.target_cpu)?;
+    let models = Models::find();
+    let target = Target::counted(&args.target_cpu, &args.cfg);
+    let mut report = Report {
+        schema: 1,
+        base,
+        patches,
+        isa: args.isa.to_string(),
+        rustc: Toolchain::query()?.version,
+        rustflags: target.rustflags.clone(),
+        emulator: emulator.version.clone(),
+        emulated_cpu: emulator.cpu.clone(),
+        llvm_mca: models.as_ref().map(|models| models.version.clone()),
+        units: Vec::new(),
+    };
+
+    let (workers, _lock) = workers(&args, project, &report, target)?;
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "{}", header(&report))?;
+    report.units = Counter::new(emulator, models)?.all(&workers)?;
+    writeln!(stdout, "{}", table(&report.units, stdout.is_terminal()))?;
+    if let Some(path) = &args.json {
+        let json = serde_json::to_string_pretty(&report)?;
+        fs::write(path, json + "\n").with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// The executables as given, or else built, with the lock on the folder that they were built in.
+fn workers<'a>(
+    args: &Args,
+    project: &'a Project,
+    report: &Report,
+    target: Target,
+) -> Result<(Workers, Option<Builder<'a>>)> {
+    if let Some([baseline, candidate]) = args.workers.as_deref() {
+        let given = Workers {
+            baseline: baseline.clone(),
+            candidate: candidate.clone(),
+        };
+        return Ok((given, None));
+    }
+    emulation::require()?;
+    emulation::check_target_cpu(&args.target_cpu)?;
+    let bar = spinner(format!("building the workers for {}", target.name));
+    let builder = Builder::new(project, &report.base, &report.patches, Candidate::Patched)?;
+    let workers = builder.build(target)?;
+    bar.finish_and_clear();
+    Ok((workers, Some(builder)))
+}
+
+/// Counts, and asks the models.
+struct Counter {
+    emulator: Emulator,
+    models: Option<Models>,
+    scratch: TempDir,
+}
+
+/// One of the executables, with the text of its instructions where there are models to read it.
+struct Side<'a> {
+    name: &'static str,
+    executable: &'a Path,
+    texts: Option<HashMap<u64, String>>,
+}
+
+impl Counter {
+    fn new(emulator: Emulator, models: Option<Models>) -> Result<Self> {
+        Ok(Self {
+            emulator,
+            models,
+            scratch: tempfile::tempdir().context("cannot create a temporary folder")?,
+        })
+    }
+
+    /// Counts every unit that the workers have, on both sides.
+    fn all(&self, workers: &Workers) -> Result<Vec<Unit>> {
+        let baseline = self.side("baseline", &workers.baseline)?;
+        let candidate = self.side("candidate", &workers.candidate)?;
+        let bar = spinner("");
+        let mut units = Vec::new();
+        for UnitInfo { name, leaves } in self.listed(&baseline)? {
+            let mut digest = None;
+            let mut count = |side: &Side<'_>| {
+                bar.set_message(format!("{name}, {}", side.name));
+                self.count(&name, side, &mut digest)
+            };
+            let (baseline, candidate) = (count(&baseline)?, count(&candidate)?);
+            units.push(Unit {
+                unit: name,
+                leaves,
+                baseline,
+                candidate,
+            });
+        }
+        bar.finish_and_clear();
+        Ok(units)
+    }
+
+    fn side<'a>(&self, name: &'static str, executable: &'a Path) -> Result<Side<'a>> {
+        let texts = self
+            .models
+            .as_ref()
+            .map(|models| models.disassemble(executable));
+        Ok(Side {
+            name,
+            executable,
+            texts: texts.transpose()?,
+        })
+    }
+
+    fn listed(&self, side: &Side<'_>) -> Result<Vec<UnitInfo>> {
+        match self.emulator.trace(side.executable, &Request::Units)? {
+            (Reply::Units(units), _) => Ok(units),
+            (other, _) => Err(side.confused(&other)),
+        }
+    }
+
+    /// One unit on one side. All runs of a unit have to return the same `digest`.
+    fn count(&self, unit: &str, side: &Side<'_>, digest: &mut Option<String>) -> Result<Count> {
+        let mut run = |times| {
+            let request = Request::Repeat {
+                unit: unit.to_owned(),
+                times,
+            };
+            let (reply, executed) = self.emulator.trace(side.executable, &request)?;
+            let Reply::Repeated { digest: returned } = reply else {
+                return Err(side.confused(&reply));
+            };
+            let expected = digest.get_or_insert_with(|| returned.clone());
+            if *expected != returned {
+                return Err(Failure::check(format!(
+                    "{unit}: the {}'s outputs differ from the baseline's (digest {returned} for {expected})",
+                    side.name
+                ))
+                .hint("nothing is counted where outputs differ")
+                .into());
+            }
+            Ok(executed)
+        };
+        let (fewer, more) = (run(trace::FEWER)?, run(trace::FEWER + 1)?);
+        let sequence = trace::unit(&fewer, &more).ok_or_else(|| {
+            Failure::check(format!(
+                "{unit}: the {}'s runs of {} and {} repetitions differ by more than one repetition ({} and {} \
+                 instructions)",
+                side.name,
+                trace::FEWER,
+                trace::FEWER + 1,
+                fewer.len(),
+                more.len()
+            ))
+            .hint("a unit has to execute the same instructions whenever it is repeated")
+        })?;
+        Ok(Count {
+            instructions: sequence.len(),
+            model_cycles: self.model_cycles(unit, side, sequence)?,
+        })
+    }
+
+    fn model_cycles(
+        &self,
+        unit: &str,
+        side: &Side<'_>,
+        sequence: &[u64],
+    ) -> Result<BTreeMap<&'static str, u64>> {
+        let (Some(models), Some(texts)) = (&self.models, &side.texts) else {
+            return Ok(BTreeMap::new());
+        };
+        let path = self.scratch.path().join("unit.s");
+        models.write(&path, sequence, texts)?;
+        let estimates = thread::scope(|scope| {
+            let started = CORES.map(|core| scope.spawn(|| models.estimate(core, &path)));
+            started.map(|thread| thread.join().expect("estimating does not panic"))
+        });
+        let mut cycles = BTreeMap::new();
+        for (core, estimate) in CORES.into_iter().zip(estimates) {
+            let Estimate {
+                cycles: modelled,
+                instructions,
+            } = estimate?;
+            let left_out = sequence.len() - instructions;
+            if left_out > sequence.len() / 1000 {
+                let side = side.name;
+                eprintln!(
+                    "note: {unit}, {side}: {core}'s model knows nothing of {left_out} instructions"
+                );
+            }
+            cycles.insert(core, modelled);
+        }
+        Ok(cycles)
+    }
+}
+
+impl Side<'_> {
+    fn confused(&self, reply: &Reply) -> anyhow::Error {
+        Failure::check(format!(
+            "{} worker: gave an answer to another question: {reply:?}",
+            self.name
+        ))
+        .into()
+    }
+}
+
+fn header(report: &Report) -> String {
+    let cycles = report.llvm_mca.as_ref().map_or_else(
+        || format!("cycles: none, without an llvm-mca of LLVM {OLDEST} or later on this machine"),
+        |version| format!("cycles: llvm-mca {version}'s models of the cores, not measured"),
+    );
+    let Report {
+        base,
+        patches,
+        rustc,
+        rustflags,
+        emulator,
+        emulated_cpu,
+        ..
+    } = report;
+    let patches = patches.join(" ");
+    format!(
+        "{rustc}\nrustflags {rustflags}\nbase {base}, patches {patches}\n\
+         instructions: one permutation, or one leaf of a commitment and its share of the tree, executed under\n  \
+         {emulator}, as {emulated_cpu}\n{cycles}"
+    )
+}
+
+/// A line for the instructions of each unit, and one for each core's model.
+fn table(units: &[Unit], terminal: bool) -> String {
+    let mut table = Table::new();
+    table.load_style(if terminal {
+        presets::UTF8_HORIZONTAL_ONLY
+    } else {
+        presets::NOTHING
+    });
+    table.set_header(["unit", "figure", "baseline", "candidate", "ratio"]);
+    for unit in units {
+        let mut add = |figure: String, baseline: f64, candidate: f64| {
+            let leaves = unit.leaves as f64;
+            table.add_row([
+                unit.unit.clone(),
+                figure,
+                format!("{:.0}", baseline / leaves),
+                format!("{:.0}", candidate / leaves),
+                format!("{:.3}", candidate / baseline),
+            ]);
+        };
+        let Unit {
+            leaves,
+            baseline,
+            candidate,
+            ..
+        } = unit;
+        let per = if *leaves > 1 { " per leaf" } else { "" };
+        add(
+            format!("instructions{per}"),
+            baseline.instructions as f64,
+            candidate.instructions as f64,
+        );
+        for (core, cycles) in &baseline.model_cycles {
+            add(
+                format!("cycles{per}, {core} model"),
+                *cycles as f64,
+                candidate.model_cycles[core] as f64,
+            );
+        }
+    }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.trim_fmt()
+}

@@ -1,0 +1,122 @@
+//! `phases`: a permutation's phases alone, added up, and as a whole, with patches and without.
+
+use std::fs;
+use std::io::{IsTerminal, Write as _};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use super::ab::{self, Executables};
+use crate::breakdown::{Breakdown, Rows};
+use crate::build::{Builder, Candidate, Toolchain};
+use crate::isa::Isa;
+use crate::pairs::{self, Plan, RowInfo};
+use crate::project::Project;
+use crate::report::{self, Machine};
+use crate::series::Series;
+
+/// Measure the phases of Poseidon2, with patches and as published, against the whole permutation.
+///
+/// Times the initial external rounds, the internal rounds and the terminal external rounds each alone, and the
+/// permutation in a loop, in pairs as `ab` does. What the phases predict for the whole is printed beside what it takes,
+/// what a batch of states takes and what a commitment takes; where two of these disagree by more than their intervals,
+/// it is said why. Phases are those of one state: what a patch does for several states together shows in the batch.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  cargo p3 phases batched-permute
+  cargo p3 phases batched-permute --isa x86-64-v3 --isa x86-64-v4 --json phases.json")]
+pub struct Args {
+    /// Patches to measure together; none means all of the series.
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Instruction set to build for; may be given several times.
+    #[arg(long, value_enum, value_name = "ISA", default_value = "native")]
+    isa: Vec<Isa>,
+    /// Write the figures to FILE, and the raw samples beside it as CSV.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Inputs, each with processes of its own.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+    /// Pairs per input.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
+    reps: u64,
+    /// Run these two executables as they are.
+    #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], hide = true)]
+    workers: Option<Vec<PathBuf>>,
+}
+
+/// What `--json` writes. Other programs read it: a change of meaning is a new `schema`.
+#[derive(Serialize)]
+struct Report {
+    schema: u32,
+    base: String,
+    patches: Vec<String>,
+    machine: Machine,
+    permutations: Vec<Breakdown>,
+}
+
+pub fn run(args: &Args, project: &Project) -> Result<()> {
+    let isas = ab::runnable(&args.isa)?;
+    let series = Series::load(project)?;
+    let base = series.base(None)?;
+    let patches = if args.names.is_empty() {
+        series.ported(project, &base)
+    } else {
+        ab::refuse_inert(project, &base, &args.names)?;
+        series.select(&args.names)?
+    };
+    let machine = ab::machine(&Toolchain::query()?, &isas);
+    let Executables {
+        workers,
+        lock: _lock,
+    } = match args.workers.as_deref() {
+        Some(given) => Executables::given(given, &isas),
+        None => {
+            let builder = Builder::new(project, &base, &patches, Candidate::Patched)?;
+            Executables::build(builder, &isas)?
+        }
+    };
+    let plan = Plan {
+        seeds: args.seeds,
+        reps: args.reps as usize,
+        budget: None,
+        timeout: Duration::from_secs(300),
+    };
+    let permutations = Rows::all(&pairs::rows(&workers[0].1.baseline, plan.timeout)?)?;
+
+    let mut stdout = std::io::stdout().lock();
+    writeln!(
+        stdout,
+        "{}\nbase {base}, patches {}, {} seeds x {} pairs, quartets of runs in ABBA order",
+        ab::header(&machine),
+        patches.join(" "),
+        plan.seeds,
+        plan.reps,
+    )?;
+    let rows: Vec<RowInfo> = permutations.iter().flat_map(Rows::iter).cloned().collect();
+    let runs = ab::measure(&workers, &rows, &plan)?;
+    let mut report = Report {
+        schema: 1,
+        base,
+        patches,
+        machine,
+        permutations: Vec::new(),
+    };
+    for runs in runs.chunk_by(|a, b| a.isa == b.isa) {
+        for rows in &permutations {
+            let breakdown = Breakdown::new(rows, runs)?;
+            let table = breakdown.table(stdout.is_terminal());
+            writeln!(stdout, "\n{table}\n{}", breakdown.summary())?;
+            report.permutations.push(breakdown);
+        }
+    }
+    if let Some(path) = &args.json {
+        let json = serde_json::to_string_pretty(&report)?;
+        fs::write(path, json + "\n").with_context(|| format!("cannot write {}", path.display()))?;
+        report::write_csv(&path.with_extension("csv"), &runs)?;
+    }
+    Ok(())
+}
