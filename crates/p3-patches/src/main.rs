@@ -4,9 +4,8 @@
 //! The modules are the stations of a pipeline, in order: `series` names the patches, `patch` reads one, `source`
 //! has the registry's tarballs, `tree` writes patched packages, `manifest` points a workspace at them; to measure,
 //! `build` makes two workers, `pairs` runs them, `stats` judges the samples and `report` shows them, `breakdown` a
-//! permutation's phases; to count,
-//! `emulation` runs them, `trace` finds the instructions of one unit and `model` has llvm-mca time these. `upstream` has
-//! upstream's own suites. Each subcommand is a file in `commands/`.
+//! permutation's phases; to count, `emulation` runs them, `trace` finds the instructions of one unit and `model` has
+//! llvm-mca time these. `upstream` has upstream's own suites. Each subcommand is a file in `commands/`.
 //!
 //! Data goes to stdout, progress and notes to stderr. Exit codes: 0 done, 1 a check failed, 2 usage, 3 input
 //! refused, 4 the surroundings do not allow it, 130 interrupted.

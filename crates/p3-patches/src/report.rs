@@ -221,6 +221,12 @@ fn verdict_name(verdict: Verdict) -> &'static str {
     }
 }
 
+/// Writes what `--json` asks for.
+pub fn write_json(path: &Path, report: &impl Serialize) -> Result<()> {
+    let json = serde_json::to_string_pretty(report)?;
+    fs::write(path, json + "\n").with_context(|| format!("cannot write {}", path.display()))
+}
+
 /// Writes raw samples.
 pub fn write_csv(path: &Path, runs: &[Run]) -> Result<()> {
     let unwritable = || format!("cannot write {}", path.display());

@@ -98,6 +98,14 @@ impl Series {
             .collect())
     }
 
+    /// What to measure for `names`: these and what they need, or all that have been ported to `base` where there are none.
+    pub fn chosen(&self, project: &Project, base: &str, names: &[String]) -> Result<Vec<String>> {
+        if names.is_empty() {
+            return Ok(self.ported(project, base));
+        }
+        self.select(names)
+    }
+
     /// Every name, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|entry| entry.name.as_str())

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use globset::Glob;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -81,11 +81,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     let isas = runnable(&args.isa)?;
     let series = Series::load(project)?;
     let base = series.base(args.base.as_deref())?;
-    let names = if args.names.is_empty() {
-        series.ported(project, &base)
-    } else {
-        series.select(&args.names)?
-    };
+    let names = series.chosen(project, &base, &args.names)?;
     let asked = if args.names.is_empty() {
         names.clone()
     } else {
@@ -146,8 +142,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         );
     }
     if let Some(path) = &args.json {
-        let json = serde_json::to_string_pretty(&report)?;
-        fs::write(path, json + "\n").with_context(|| format!("cannot write {}", path.display()))?;
+        report::write_json(path, &report)?;
         report::write_csv(&path.with_extension("csv"), &runs)?;
     }
     if args.record {

@@ -1,7 +1,6 @@
 //! `count`: the instructions that Plonky3 with patches and Plonky3 as published execute, under emulation.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs;
 use std::io::{IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -20,6 +19,7 @@ use crate::model::{CORES, Estimate, Models, OLDEST};
 use crate::pairs::Workers;
 use crate::pairs::protocol::{Reply, Request, UnitInfo};
 use crate::project::Project;
+use crate::report;
 use crate::series::Series;
 use crate::trace;
 
@@ -100,11 +100,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     }
     let series = Series::load(project)?;
     let base = series.base(None)?;
-    let patches = if args.names.is_empty() {
-        series.ported(project, &base)
-    } else {
-        series.select(&args.names)?
-    };
+    let patches = series.chosen(project, &base, &args.names)?;
     let emulator = Emulator::find(&args.target_cpu)?;
     let models = Models::find();
     let target = Target::counted(&args.target_cpu, &args.cfg);
@@ -127,8 +123,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     report.units = Counter::new(emulator, models)?.all(&workers)?;
     writeln!(stdout, "{}", table(&report.units, stdout.is_terminal()))?;
     if let Some(path) = &args.json {
-        let json = serde_json::to_string_pretty(&report)?;
-        fs::write(path, json + "\n").with_context(|| format!("cannot write {}", path.display()))?;
+        report::write_json(path, &report)?;
     }
     Ok(())
 }

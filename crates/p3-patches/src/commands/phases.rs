@@ -1,11 +1,10 @@
 //! `phases`: a permutation's phases alone, added up, and as a whole, with patches and without.
 
-use std::fs;
 use std::io::{IsTerminal, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Serialize;
 
 use super::ab::{self, Executables};
@@ -62,12 +61,8 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let isas = ab::runnable(&args.isa)?;
     let series = Series::load(project)?;
     let base = series.base(None)?;
-    let patches = if args.names.is_empty() {
-        series.ported(project, &base)
-    } else {
-        ab::refuse_inert(project, &base, &args.names)?;
-        series.select(&args.names)?
-    };
+    ab::refuse_inert(project, &base, &args.names)?;
+    let patches = series.chosen(project, &base, &args.names)?;
     let machine = ab::machine(&Toolchain::query()?, &isas);
     let Executables {
         workers,
@@ -114,8 +109,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         }
     }
     if let Some(path) = &args.json {
-        let json = serde_json::to_string_pretty(&report)?;
-        fs::write(path, json + "\n").with_context(|| format!("cannot write {}", path.display()))?;
+        report::write_json(path, &report)?;
         report::write_csv(&path.with_extension("csv"), &runs)?;
     }
     Ok(())
