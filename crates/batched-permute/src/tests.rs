@@ -14,8 +14,6 @@ use p3_goldilocks::{
 use p3_patches_testing::goldilocks::{self as plain, EDGES, P, representative};
 use p3_symmetric::Permutation;
 use proptest::prelude::*;
-use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
 
 use super::*;
 use crate::poseidon2_batch::{Word, biases};
@@ -46,29 +44,7 @@ fn check_against_published<A, Published, const WIDTH: usize>(
     A: BatchElement + PackedValue<Value = Goldilocks> + PartialEq + Debug,
     Published: Permutation<[A; WIDTH]>,
 {
-    let mut rng = SmallRng::seed_from_u64(WIDTH as u64);
-    let mut states: Vec<[A; WIDTH]> = Vec::new();
-    for edge in EDGES {
-        states.push([A::broadcast(Goldilocks::new(edge)); WIDTH]);
-        for lane in 0..A::WIDTH {
-            let element = rng.random_range(0..WIDTH);
-            states.push(core::array::from_fn(|i| {
-                A::from_fn(|l| {
-                    let value = rng.random();
-                    Goldilocks::new(if (i, l) == (element, lane) {
-                        edge
-                    } else {
-                        value
-                    })
-                })
-            }));
-        }
-    }
-    for _ in 0..64 {
-        states.push(core::array::from_fn(|_| {
-            A::from_fn(|_| Goldilocks::new(EDGES[rng.random_range(0..EDGES.len())]))
-        }));
-    }
+    let states = plain::states(A::WIDTH, |lanes| A::from_fn(|l| Goldilocks::new(lanes[l])));
 
     // From none to more states than two full groups.
     for count in 0..10 {

@@ -26,32 +26,10 @@ use super::*;
 
 type Packing = <Goldilocks as Field>::Packing;
 
-/// Edges in every position, edges in one lane of one element, and edges mixed at random.
 fn states<const WIDTH: usize>() -> Vec<[Packing; WIDTH]> {
-    let mut rng = SmallRng::seed_from_u64(WIDTH as u64);
-    let mut states = Vec::new();
-    for edge in EDGES {
-        states.push([Packing::broadcast(Goldilocks::new(edge)); WIDTH]);
-        for lane in 0..Packing::WIDTH {
-            let element = rng.random_range(0..WIDTH);
-            states.push(core::array::from_fn(|i| {
-                Packing::from_fn(|l| {
-                    let value = rng.random();
-                    Goldilocks::new(if (i, l) == (element, lane) {
-                        edge
-                    } else {
-                        value
-                    })
-                })
-            }));
-        }
-    }
-    for _ in 0..64 {
-        states.push(core::array::from_fn(|_| {
-            Packing::from_fn(|_| Goldilocks::new(EDGES[rng.random_range(0..EDGES.len())]))
-        }));
-    }
-    states
+    plain::states(Packing::WIDTH, |lanes| {
+        Packing::from_fn(|l| Goldilocks::new(lanes[l]))
+    })
 }
 
 /// Packed states against the published permutation of the same packed states, and of each of their lanes.

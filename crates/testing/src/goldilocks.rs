@@ -1,6 +1,8 @@
 //! The Goldilocks field, `p = 2^64 - 2^32 + 1`, on plain integers.
 
 use proptest::prelude::*;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 
 /// The order of the field.
 pub const P: u64 = 0xffff_ffff_0000_0001;
@@ -30,6 +32,30 @@ pub fn representative() -> impl Strategy<Value = u64> {
         1 => (prop::sample::select(EDGES.to_vec()), -2i64..=2)
             .prop_map(|(edge, offset)| edge.wrapping_add_signed(offset)),
     ]
+}
+
+/// Seeded states of elements that `pack` makes of so many lanes: an edge in every position, an edge in one lane of one
+/// element, edges mixed at random.
+pub fn states<A: Copy, const WIDTH: usize>(
+    lanes: usize,
+    pack: impl Fn(&[u64]) -> A,
+) -> Vec<[A; WIDTH]> {
+    let mut rng = SmallRng::seed_from_u64(WIDTH as u64);
+    let mut states = Vec::new();
+    for edge in EDGES {
+        states.push([pack(&vec![edge; lanes]); WIDTH]);
+        for lane in 0..lanes {
+            let mut state = [(); WIDTH].map(|()| vec![0; lanes]);
+            state.iter_mut().for_each(|x| rng.fill(&mut x[..]));
+            state[rng.random_range(0..WIDTH)][lane] = edge;
+            states.push(state.map(|x| pack(&x)));
+        }
+    }
+    for _ in 0..64 {
+        let mut edges = |_| EDGES[rng.random_range(0..EDGES.len())];
+        states.push([(); WIDTH].map(|()| pack(&(0..lanes).map(&mut edges).collect::<Vec<_>>())));
+    }
+    states
 }
 
 fn add(x: u64, y: u64) -> u64 {
