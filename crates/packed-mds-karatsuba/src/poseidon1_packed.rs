@@ -579,6 +579,8 @@ pub fn full_rounds<W: Words, const WIDTH: usize, const GROUP: usize>(
 }
 
 /// `K` partial rounds, as in the documentation of the module. Element 0 is shifted before and after.
+// `i` is the second index of `x`, the first is the half.
+#[allow(clippy::needless_range_loop)]
 #[inline(always)]
 fn segment<W: Words, const WIDTH: usize, const K: usize>(
     x: &mut State<W, WIDTH>,
@@ -645,6 +647,8 @@ where
 }
 
 /// The partial rounds of one state, `K` to a segment: constant and S-box on element 0, matrix; at last the residual.
+// As above.
+#[allow(clippy::needless_range_loop)]
 #[inline(always)]
 pub fn partial_rounds<W: Words, const WIDTH: usize, const K: usize>(
     state: &mut [W; WIDTH],

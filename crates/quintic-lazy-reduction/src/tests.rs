@@ -13,7 +13,7 @@ use crate::quintic_mul;
 /// Equal elements have equal Montgomery forms, so this compares bits.
 fn check(a: Quintic, b: Quintic) {
     let [x, y] = [a, b].map(KoalaBear::new_array);
-    let [p, q] = [x, y].map(|x| QuinticTrinomialExtensionField::<KoalaBear>::new(x));
+    let [p, q] = [x, y].map(QuinticTrinomialExtensionField::<KoalaBear>::new);
     let result = quintic_mul(&x, &y);
     let published = p * q;
     let published: &[KoalaBear] = published.as_basis_coefficients_slice();

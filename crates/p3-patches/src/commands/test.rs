@@ -50,6 +50,8 @@ enum Work {
     Cargo(&'static [&'static str]),
     /// `cargo p3 check`.
     Check,
+    /// Lints of the optimizations' crates: what is compiled for an instruction set, the workspace's lints do not see.
+    Clippy(Isa),
     /// The tests of the optimizations' crates.
     Kernels(Isa),
     /// Upstream's suites on the packages of a release, patched.
@@ -180,6 +182,8 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
         isas.filter(move |isa| !repeats(*isa))
     };
     stages.push(stage("emulator", Work::Emulator));
+    let vectors = isas().filter(|isa| *isa != Isa::Generic);
+    stages.extend(vectors.map(|isa| stage(&format!("clippy/{isa}"), Work::Clippy(isa))));
     stages.extend(isas().map(|isa| stage(&format!("kernels/{isa}"), Work::Kernels(isa))));
     let outputs = |isa, base: &str| Work::Outputs {
         isa,
@@ -240,16 +244,18 @@ fn selected(mut stages: Vec<Stage>, patterns: &[String]) -> Result<Vec<Stage>> {
 impl Stage {
     fn isa(&self) -> Option<Isa> {
         match self.work {
-            Work::Kernels(isa) | Work::Upstream { isa, .. } | Work::Outputs { isa, .. } => {
-                Some(isa)
-            }
+            Work::Clippy(isa)
+            | Work::Kernels(isa)
+            | Work::Upstream { isa, .. }
+            | Work::Outputs { isa, .. } => Some(isa),
             Work::Cargo(_) | Work::Check | Work::Emulator | Work::Count | Work::Lint(..) => None,
         }
     }
 
     /// What a reader has to know to take the result for no more than it is.
     fn label(&self) -> &'static str {
-        if self.isa().is_some_and(emulated) {
+        let linted = matches!(self.work, Work::Clippy(_));
+        if !linted && self.isa().is_some_and(emulated) {
             ", under emulation"
         } else {
             ""
@@ -288,10 +294,15 @@ impl Stage {
             Work::Emulator | Work::Count => {
                 emulation::missing().map(|what| format!("{what} on this machine"))
             }
-            Work::Kernels(isa) | Work::Upstream { isa, .. } if emulated(isa) => None,
-            Work::Kernels(isa) | Work::Upstream { isa, .. } | Work::Outputs { isa, .. } => {
-                isa.check().err().map(|refused| refused.message)
+            Work::Clippy(isa) | Work::Kernels(isa) | Work::Upstream { isa, .. }
+                if emulated(isa) =>
+            {
+                None
             }
+            Work::Clippy(isa)
+            | Work::Kernels(isa)
+            | Work::Upstream { isa, .. }
+            | Work::Outputs { isa, .. } => isa.check().err().map(|refused| refused.message),
             Work::Lint(program, _) => {
                 (!emulation::runs(program)).then(|| format!("no {program} on this machine"))
             }
@@ -330,14 +341,17 @@ impl Stage {
                     &isa.to_string(),
                 ],
             )?,
+            Work::Clippy(isa) => {
+                let mut clippy = cargo_for(*isa, "clippy", project, &project.root);
+                add_kernels(&mut clippy, project)?;
+                clippy.args(["--all-targets", "--", "-D", "warnings"]);
+                clippy
+            }
             Work::Kernels(isa) => {
-                let mut test = cargo_test(project, &project.root, *isa);
+                let mut test = cargo_for(*isa, "test", project, &project.root);
                 // The optimizer inlines vectors into registers, with the checks for overflow still in.
                 test.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
-                test.args(["--package", "p3-patches-testing"]);
-                for name in Series::load(project)?.names() {
-                    test.args(["--package", name]);
-                }
+                add_kernels(&mut test, project)?;
                 test
             }
             Work::Upstream {
@@ -349,7 +363,7 @@ impl Stage {
                 let suites = Suites::lay_out(project, base, &names)?;
                 // Unoptimized, these run for seconds; optimized, they compile for minutes. The outputs of optimized
                 // packages are compared by `outputs/`.
-                let mut test = cargo_test(project, &suites.root, *isa);
+                let mut test = cargo_for(*isa, "test", project, &suites.root);
                 if emulated(*isa) {
                     // The rest is the same on every ISA, and an emulator takes its time.
                     test.args(["--package", "p3-goldilocks", "--lib"]);
@@ -380,26 +394,30 @@ fn own(project: &Project, args: &[&str]) -> Result<Command> {
     Ok(in_folder(Command::new(tool), &project.root, args))
 }
 
-/// `cargo test` in `folder` for `isa`.
-fn cargo_test(project: &Project, folder: &Path, isa: Isa) -> Command {
-    let mut test = in_folder(
+/// Names the optimizations' crates, and what their tests share.
+fn add_kernels(command: &mut Command, project: &Project) -> Result<()> {
+    command.args(["--package", "p3-patches-testing"]);
+    for name in Series::load(project)?.names() {
+        command.args(["--package", name]);
+    }
+    Ok(())
+}
+
+/// `cargo`'s `subcommand` in `folder` for `isa`, with its builds beside those of the other instruction sets.
+fn cargo_for(isa: Isa, subcommand: &str, project: &Project, folder: &Path) -> Command {
+    let target = project.root.join("target/p3").join(isa.to_string());
+    let mut command = in_folder(
         cargo(),
         folder,
-        &["test", "--quiet", "--locked", "--target-dir"],
+        &[subcommand, "--quiet", "--locked", "--target-dir"],
     );
-    test.arg(
-        project
-            .root
-            .join("target/p3")
-            .join(isa.to_string())
-            .join("test"),
-    );
-    with_rustflags(&mut test, isa.rustflags());
+    command.arg(target.join("test"));
+    with_rustflags(&mut command, isa.rustflags());
     if emulated(isa) {
-        emulation::cross(&mut test);
-        emulation::run_under(&mut test);
+        emulation::cross(&mut command);
+        emulation::run_under(&mut command);
     }
-    test
+    command
 }
 
 /// Whether `isa` is another architecture's, for which this machine has a toolchain and an emulator.
