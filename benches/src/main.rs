@@ -98,6 +98,7 @@ impl Worker {
                 Ok(Reply::Sample(Sample {
                     wall_ns: timing.wall_ns,
                     cpu_ns: timing.cpu_ns,
+                    peak_kib: timing::peak_kib(),
                     digest: digest(&self.outputs),
                 }))
             }

@@ -71,6 +71,9 @@ pub struct Sample {
     pub wall_ns: u64,
     /// CPU time of the whole process, all threads.
     pub cpu_ns: u64,
+    /// The most memory that the process has had resident so far, in KiB, where the system tells.
+    #[serde(default)]
+    pub peak_kib: Option<u64>,
     /// SHA-256 of all outputs, in hexadecimal.
     pub digest: String,
 }

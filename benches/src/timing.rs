@@ -31,6 +31,22 @@ fn cpu_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
+/// The most memory that the process has had resident, in KiB: inputs, outputs and what was freed again.
+#[cfg(target_os = "linux")]
+pub fn peak_kib() -> Option<u64> {
+    // Not `ru_maxrss`, which still has the size of the process that started this one.
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    peak.trim().strip_suffix(" kB")?.parse().ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn peak_kib() -> Option<u64> {
+    None
+}
+
 /// Confines the process to `threads` cores and gives rayon as many threads, this one among them: on one core nothing
 /// is ever handed to another thread.
 pub fn confine(threads: usize) -> Result<(), String> {

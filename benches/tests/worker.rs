@@ -93,6 +93,16 @@ fn outputs_depend_on_the_seed_and_on_nothing_else() {
     assert_ne!(Worker::prepared(row, 2).digest(), digest, "a second seed");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_sample_has_the_peak_of_memory() {
+    // 1 MiB of rows, 1 MiB of digests.
+    let mut worker = Worker::prepared("merkle-commit/poseidon2-w8/2^14x8", 1);
+    let run = worker.ask(&json!("run"));
+    let peak = run["sample"]["peak_kib"].as_u64().unwrap();
+    assert!((2 << 10..1 << 20).contains(&peak), "{peak} KiB");
+}
+
 #[test]
 fn proofs_are_handed_over_and_damaged_ones_rejected() {
     let row = "equal/stark-prove/keccak-air";

@@ -315,6 +315,7 @@ mod tests {
                     side,
                     wall_ns: ns,
                     cpu_ns: ns,
+                    peak_kib: None,
                 });
             }
         }

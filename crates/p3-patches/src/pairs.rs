@@ -59,6 +59,9 @@ pub struct Run {
     pub side: Side,
     pub wall_ns: u64,
     pub cpu_ns: u64,
+    /// Older records have none.
+    #[serde(default)]
+    pub peak_kib: Option<u64>,
 }
 
 impl Run {
@@ -117,7 +120,10 @@ impl Workers {
                 }
                 for side in ORDERS[round % ORDERS.len()] {
                     let Sample {
-                        wall_ns, cpu_ns, ..
+                        wall_ns,
+                        cpu_ns,
+                        peak_kib,
+                        ..
                     } = trio.run(side)?;
                     runs.push(Run {
                         workload: row.name.clone(),
@@ -128,6 +134,7 @@ impl Workers {
                         side,
                         wall_ns,
                         cpu_ns,
+                        peak_kib,
                     });
                 }
                 round += 1;

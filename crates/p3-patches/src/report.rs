@@ -53,6 +53,8 @@ pub struct Row {
     pub aa_ratio: f64,
     pub aa_ci95: [f64; 2],
     pub pairs: usize,
+    /// Candidate to baseline: the most memory that any of their processes had resident, where the system tells.
+    pub memory_ratio: Option<f64>,
     /// Always true: a row whose outputs differ has no times and is never made.
     pub outputs_equal: bool,
     pub verdict: Verdict,
@@ -75,6 +77,15 @@ impl Row {
             let runs = rounds.values().flatten().filter(|run| of(run.side));
             median(&mut runs.map(|run| run.wall_ns as f64 / 1e6).collect::<Vec<_>>())
         };
+        let peak = |of: fn(Side) -> bool| {
+            let runs = runs.iter().filter(|run| of(run.side));
+            runs.filter_map(|run| run.peak_kib)
+                .max()
+                .map(|kib| kib as f64)
+        };
+        let memory_ratio = peak(|side| side == Side::Candidate)
+            .zip(peak(|side| side != Side::Candidate))
+            .map(|(candidate, baseline)| round4(candidate / baseline));
         Ok(Self {
             workload: first.workload.clone(),
             isa: first.isa.clone(),
@@ -86,6 +97,7 @@ impl Row {
             aa_ratio: round4(control.value),
             aa_ci95: [round4(control.low), round4(control.high)],
             pairs: rounds.len(),
+            memory_ratio,
             outputs_equal: true,
             verdict: candidate.verdict(&control),
         })
@@ -190,6 +202,7 @@ pub fn table(rows: &[Row], terminal: bool) -> String {
         "A/A",
         "A/A 95 %",
         "pairs",
+        "memory",
         "verdict",
     ]);
     let interval = |[low, high]: [f64; 2]| format!("{low:.3} {high:.3}");
@@ -204,10 +217,12 @@ pub fn table(rows: &[Row], terminal: bool) -> String {
             format!("{:.3}", row.aa_ratio),
             interval(row.aa_ci95),
             row.pairs.to_string(),
+            row.memory_ratio
+                .map_or_else(|| "-".into(), |ratio| format!("{ratio:.3}")),
             verdict_name(row.verdict).into(),
         ]);
     }
-    for column in table.column_iter_mut().skip(2).take(7) {
+    for column in table.column_iter_mut().skip(2).take(8) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table.trim_fmt()
@@ -600,6 +615,7 @@ mod tests {
                     side,
                     wall_ns: wall as u64,
                     cpu_ns: wall as u64,
+                    peak_kib: None,
                 });
             }
         }
@@ -612,6 +628,19 @@ mod tests {
         assert_eq!((row.ratio, row.ci95, row.pairs), (0.8, [0.8, 0.8], 10));
         assert_eq!(row.aa_ratio, 1.0303);
         assert_eq!(row.verdict, Verdict::Faster);
+    }
+
+    #[test]
+    fn the_largest_process_of_each_side_is_its_memory() {
+        let mut runs = runs(0.8);
+        assert_eq!(Row::new(&runs).unwrap().memory_ratio, None);
+        for (run, kib) in runs.iter_mut().zip(1000..) {
+            let candidate = u64::from(run.side == Side::Candidate);
+            run.peak_kib = Some(kib + 500 * candidate);
+        }
+        // The last candidate is the 39th run.
+        let memory = Row::new(&runs).unwrap().memory_ratio;
+        assert_eq!(memory, Some(round4(1538.0 / 1039.0)));
     }
 
     #[test]

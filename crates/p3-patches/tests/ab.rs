@@ -18,10 +18,12 @@ use tempfile::TempDir;
 const READY: &str = r#"echo '{"ready":{"proof":false}}'"#;
 const PROVES: &str = r#"echo '{"ready":{"proof":true}}'"#;
 
-/// A reply to `run`.
+/// A reply to `run`, of a worker that needs a KiB for each millisecond.
 fn sample(milliseconds: u64, digest: &str) -> String {
     let ns = milliseconds * 1_000_000;
-    format!(r#"echo '{{"sample":{{"wall_ns":{ns},"cpu_ns":{ns},"digest":"{digest}"}}}}'"#)
+    format!(
+        r#"echo '{{"sample":{{"wall_ns":{ns},"cpu_ns":{ns},"peak_kib":{milliseconds},"digest":"{digest}"}}}}'"#
+    )
 }
 
 /// A project without patches, and a folder for workers.
@@ -114,7 +116,7 @@ fn a_gain_is_reported_with_its_control() {
         .stdout(contains("base 0.8.0"))
         .stdout(
             predicate::str::is_match(
-                r"merkle-commit/small/2\^4 +native +10\.000 +8\.000 +0\.800 +0\.800 0\.800 +1\.000 +1\.000 1\.000 +25 +faster\n",
+                r"merkle-commit/small/2\^4 +native +10\.000 +8\.000 +0\.800 +0\.800 0\.800 +1\.000 +1\.000 1\.000 +25 +0\.800 +faster\n",
             )
             .unwrap(),
         )
@@ -148,7 +150,7 @@ fn json_has_the_documented_schema_and_raw_samples_beside_it() {
     let mut lines = csv.lines();
     assert_eq!(
         lines.next().unwrap(),
-        "workload,isa,threads,seed,round,side,wall_ns,cpu_ns"
+        "workload,isa,threads,seed,round,side,wall_ns,cpu_ns,peak_kib"
     );
     let sides: Vec<&str> = lines.map(|line| line.split(',').nth(5).unwrap()).collect();
     let rounds: Vec<String> = sides.chunks(4).map(|round| round.join(" ")).collect();
