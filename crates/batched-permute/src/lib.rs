@@ -22,8 +22,7 @@
 
 extern crate alloc;
 
-use alloc::vec::Vec;
-
+use p3_goldilocks::Goldilocks;
 #[cfg(all(
     target_arch = "x86_64",
     target_feature = "avx2",
@@ -32,20 +31,18 @@ use alloc::vec::Vec;
 use p3_goldilocks::PackedGoldilocksAVX2;
 #[cfg(all(target_arch = "x86_64", target_feature = "avx512f"))]
 use p3_goldilocks::PackedGoldilocksAVX512;
-use p3_goldilocks::{
-    GOLDILOCKS_POSEIDON2_RC_8_EXTERNAL_FINAL, GOLDILOCKS_POSEIDON2_RC_8_EXTERNAL_INITIAL,
-    GOLDILOCKS_POSEIDON2_RC_8_INTERNAL, GOLDILOCKS_POSEIDON2_RC_12_EXTERNAL_FINAL,
-    GOLDILOCKS_POSEIDON2_RC_12_EXTERNAL_INITIAL, GOLDILOCKS_POSEIDON2_RC_12_INTERNAL,
-    GOLDILOCKS_POSEIDON2_RC_16_EXTERNAL_FINAL, GOLDILOCKS_POSEIDON2_RC_16_EXTERNAL_INITIAL,
-    GOLDILOCKS_POSEIDON2_RC_16_INTERNAL, Goldilocks,
-};
-use p3_poseidon2::ExternalLayerConstants;
 
+#[path = "../permutation.rs"]
+mod permutation;
 // Documented in upstream's manner: the modules are private there.
 #[allow(missing_docs)]
 mod poseidon2_batch;
 #[allow(missing_docs)]
 mod poseidon2_batch_pair;
+// The tests run it on intervals, whatever the target.
+#[cfg(any(test, all(target_arch = "x86_64", target_feature = "avx2")))]
+#[allow(missing_docs)]
+mod poseidon2_batch_vector;
 
 #[cfg(all(
     target_arch = "x86_64",
@@ -64,89 +61,5 @@ mod x86_64_avx512 {
 #[cfg(test)]
 mod tests;
 
+pub use permutation::BatchedPoseidon2;
 pub use poseidon2_batch::BatchElement;
-use poseidon2_batch::{BATCH, external_rounds_many, internal_rounds_many, is_batched};
-
-/// The Poseidon2 permutation over Goldilocks for batches of states of width 8, 12 or 16.
-///
-/// States are arrays of `Goldilocks` or of its packing on AVX2 and AVX-512. The results are those of
-/// `p3_goldilocks::Poseidon2Goldilocks` with the same constants.
-#[derive(Clone, Debug)]
-pub struct BatchedPoseidon2<const WIDTH: usize> {
-    initial: Vec<[Goldilocks; WIDTH]>,
-    internal: Vec<Goldilocks>,
-    terminal: Vec<[Goldilocks; WIDTH]>,
-}
-
-impl<const WIDTH: usize> BatchedPoseidon2<WIDTH> {
-    /// A permutation with the given round constants.
-    pub fn new(
-        external_constants: &ExternalLayerConstants<Goldilocks, WIDTH>,
-        internal_constants: &[Goldilocks],
-    ) -> Self {
-        const {
-            assert!(is_batched(WIDTH), "WIDTH must be 8, 12 or 16");
-        }
-        Self {
-            initial: external_constants.get_initial_constants().to_vec(),
-            internal: internal_constants.to_vec(),
-            terminal: external_constants.get_terminal_constants().to_vec(),
-        }
-    }
-
-    /// Permutes each of the states, as many interleaved as is fastest.
-    pub fn permute_many<A: BatchElement>(&self, states: &mut [[A; WIDTH]]) {
-        self.permute_interleaved::<A, BATCH>(states);
-    }
-
-    /// Permutes each of the states, the internal rounds of `B` at a time interleaved.
-    pub fn permute_interleaved<A: BatchElement, const B: usize>(&self, states: &mut [[A; WIDTH]]) {
-        for states in states.chunks_mut(B) {
-            external_rounds_many::<A, WIDTH, true>(states, &self.initial);
-            internal_rounds_many::<A, WIDTH, B>(states, &self.internal);
-            external_rounds_many::<A, WIDTH, false>(states, &self.terminal);
-        }
-    }
-}
-
-impl BatchedPoseidon2<8> {
-    /// The batched form of `p3_goldilocks::default_goldilocks_poseidon2_8`.
-    #[must_use]
-    pub fn default_8() -> Self {
-        Self::new(
-            &ExternalLayerConstants::new(
-                GOLDILOCKS_POSEIDON2_RC_8_EXTERNAL_INITIAL.to_vec(),
-                GOLDILOCKS_POSEIDON2_RC_8_EXTERNAL_FINAL.to_vec(),
-            ),
-            &GOLDILOCKS_POSEIDON2_RC_8_INTERNAL,
-        )
-    }
-}
-
-impl BatchedPoseidon2<12> {
-    /// The batched form of `p3_goldilocks::default_goldilocks_poseidon2_12`.
-    #[must_use]
-    pub fn default_12() -> Self {
-        Self::new(
-            &ExternalLayerConstants::new(
-                GOLDILOCKS_POSEIDON2_RC_12_EXTERNAL_INITIAL.to_vec(),
-                GOLDILOCKS_POSEIDON2_RC_12_EXTERNAL_FINAL.to_vec(),
-            ),
-            &GOLDILOCKS_POSEIDON2_RC_12_INTERNAL,
-        )
-    }
-}
-
-impl BatchedPoseidon2<16> {
-    /// The batched form of `p3_goldilocks::default_goldilocks_poseidon2_16`.
-    #[must_use]
-    pub fn default_16() -> Self {
-        Self::new(
-            &ExternalLayerConstants::new(
-                GOLDILOCKS_POSEIDON2_RC_16_EXTERNAL_INITIAL.to_vec(),
-                GOLDILOCKS_POSEIDON2_RC_16_EXTERNAL_FINAL.to_vec(),
-            ),
-            &GOLDILOCKS_POSEIDON2_RC_16_INTERNAL,
-        )
-    }
-}

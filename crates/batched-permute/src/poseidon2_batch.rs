@@ -1,55 +1,45 @@
 //! Batches of Poseidon2 permutations: several states in one scope, linear layers without modular additions.
 //!
 //! One text serves every width, every element type and every batch size. It departs from the layers that permute
-//! one state in two ways.
+//! one state in three ways.
 //!
 //! - **Interleaving.** The internal rounds of one state are a single dependency chain: S-box, sum, S-box. Here they
 //!   run over `B` independent states, so one state's chain hides behind the others' work. The external rounds have
 //!   `WIDTH` independent S-boxes each, which is enough; they run state by state, and spill less for it.
 //! - **Delayed reduction.** A modular addition costs 4 to 9 instructions, an addition of unreduced words 2. The linear
 //!   layers have only small coefficients, so they work on unreduced words, and each element is reduced once, before
-//!   the next S-box. In the internal rounds, only element 0 meets an S-box: the others stay unreduced for [`SEGMENT`]
-//!   rounds.
+//!   the next S-box. In the internal rounds, only element 0 meets an S-box: the others stay unreduced for a segment of
+//!   several rounds.
+//! - **Pairs.** The diagonal of the internal layer has entries in pairs `v, -v`. Where elements `s` and `t` form one, the
+//!   internal rounds carry `a = (s + t) / 2` and `b = v (s - t) / 2` in their places: the state's sum takes `2 a`, and
+//!   a round is `a' = sum + b`, `b' = v^2 a`. For `v = 1 / 2^k` that is one division where `s` and `t` would need two.
+//!   For an integer `v`, whose square may have to be undone, `b` is `(s - t) / 2`: `a' = sum + v b`, `b' = v a`.
 //!
-//! # Unreduced values
+//! What an unreduced value is, and how it is reduced, is up to the element: see [`BatchElement`]. The elements here and in
+//! the files of the instruction sets have it in halves.
 //!
-//! An unreduced value is in *halves*: two 64-bit words `[l, h]` that stand for `l + 2^32 h`. Vectors of elements keep the
-//! halves in two vectors; a single element keeps them side by side in one, where an addition is one instruction and no
-//! carry links the words. Modulo `p = 2^64 - 2^32 + 1`, `2^64 = 2^32 - 1`.
+//! # Halves
 //!
-//! Reduced values enter a segment with words in `[0, 2^32)`. In round `j` of a segment, words are in `[0, X_j)`, where
+//! Two 64-bit words `[l, h]`, signed, stand for `l + 2^32 h`. Vectors of elements keep the halves in two vectors; a single
+//! element keeps them side by side in one, where an addition is one instruction and no carry links the words. Modulo
+//! `p = 2^64 - 2^32 + 1`, `2^64 = 2^32 - 1`, and `[m (2^32 + 1), m (2^32 - 2)]` is `m p`, which is zero.
 //!
-//! ```text
-//!     X_0 = 2^32,    X_{j+1} = (WIDTH + 3) X_j + 2^32 + m_j (2^32 + 1),    m_j = the least power of 2 with
-//!                                                                         m_j (2^32 - 2) >= 4 X_j.
-//! ```
+//! A segment starts with words of magnitude at most `2^33`, and an S-box returns such words. What is divided in a round must
+//! not be negative, and a quotient's words are above `-2^32`: the sum that such elements get in the round before is lifted
+//! by a zero `m p`, with the least `m` for which `m (2^32 - 2)` is at least the sum's magnitude and `2^32`. [`lifts`] follows
+//! the magnitudes through a segment, and shows at compile time that they
+//! stay below `2^61`.
 //!
-//! - The sum over the state is below `(WIDTH - 1) X_j + 2^32`, and the diagonal adds less than `4 X_j`.
-//! - The diagonal takes away less than `4 X_j` (`-4 x`; the words of a quotient `x / 2^k` are above `-2^32`, see
-//!   [`BatchElement::div_2exp`]). The bias `[m_j (2^32 + 1), m_j (2^32 - 2)]` is `m_j p`, zero modulo `p`, and makes up for
-//!   it.
-//!
-//! Words are reduced and divided in `[0, 2^62)`; `X_6 + 2^32 < 2^62` for every width, which [`biases`] checks when it is
-//! computed, at compile time. The external layers multiply by at most `7 (WIDTH / 4 + 1) <= 35`.
+//! The external layers multiply by at most `7 (WIDTH / 4 + 1) <= 35`. A reduction adds [`REDUCTION_BIAS`], a zero as well, to
+//! magnitudes of at most `2^62 - 2^34`, and so has words in `[0, 2^63 - 2^33)`.
 
 use core::array;
-use core::mem::transmute;
 use core::ops::IndexMut;
 
-use p3_field::PrimeCharacteristicRing;
-
 use crate::Goldilocks;
-use crate::poseidon2_batch_pair::Halves;
-
-/// Number of states to interleave. One, two and three are slower for some width or instruction set, six and eight leave
-/// the first-level cache.
-pub const BATCH: usize = 4;
-
-/// The number of internal rounds for which an element may stay unreduced.
-const SEGMENT: usize = 6;
 
 /// `2^64` modulo the field's order.
-const EPSILON: u64 = 0xffff_ffff;
+pub const EPSILON: u64 = 0xffff_ffff;
 
 /// A word of an unreduced value. All operations wrap; that no value does is for the caller to show.
 pub trait Word: Copy {
@@ -58,50 +48,85 @@ pub trait Word: Copy {
     fn shl(self, bits: u32) -> Self;
 }
 
-/// A field element, or a vector of them, that the batched permutation works on.
-pub trait BatchElement: Copy + From<Goldilocks> {
+/// A field element, or a vector of them, that the batched permutation works on: how its unreduced values are made, reduced
+/// and multiplied.
+pub trait BatchElement: Copy {
     type Word: Word;
 
-    /// An unreduced value: an array of `PARTS` words. Linear maps with integer coefficients act on each part alone.
+    /// An unreduced value: an array of `PARTS` words, all signed. Linear maps with integer coefficients act on each part
+    /// alone.
     type Unreduced: Copy + IndexMut<usize, Output = Self::Word>;
 
     const PARTS: usize;
 
-    /// The unreduced value with these halves, in every lane.
-    fn from_halves(halves: [u64; 2]) -> Self::Unreduced;
+    /// A round constant, as the rounds add it.
+    type Constant: Copy;
 
-    /// Any representative, as an unreduced value with words in `[0, 2^32)`.
+    /// What the S-box multiplies.
+    type Operand: Copy;
+
+    /// Number of states to interleave in the internal rounds: 1 to 4.
+    const BATCH: usize;
+
+    fn constant(constant: Goldilocks) -> Self::Constant;
+
+    /// The number of internal rounds for which an element may stay unreduced.
+    fn segment(width: usize) -> usize;
+
+    /// Any representative, as an unreduced value with small words that are not negative.
     fn widen(self) -> Self::Unreduced;
 
-    /// `x / 2^bits` modulo the order, `1 <= bits <= 32`, for words in `[0, 2^62)`. The words of the result are above `-2^32`
-    /// and below half the larger word plus `2^33`.
-    fn div_2exp(x: Self::Unreduced, bits: u32) -> Self::Unreduced;
-
-    /// A representative of `x` in `[0, 2^64)`, for words in `[0, 2^62)`.
+    /// Any representative of `x`, whose words are those of an element after a segment or an external layer.
     fn reduce(x: Self::Unreduced) -> Self;
 
-    /// The S-box, `x^7`, on each of `N` independent elements.
-    fn x7<const N: usize>(x: [Self; N]) -> [Self; N];
+    /// `x + constant` for the S-box, `x` as in [`Self::reduce`].
+    fn operand(x: Self::Unreduced, constant: Self::Constant) -> Self::Operand;
+
+    /// The S-box, `x^7`, on each of `N` independent operands.
+    fn x7<const N: usize>(x: [Self::Operand; N]) -> [Self::Unreduced; N];
+
+    /// A part of the sum in round `round` of a segment, plus that part of a zero that makes elements which get it fit for
+    /// [`Self::div_2exp`] in the next round.
+    fn lift<const WIDTH: usize>(sum: Self::Word, part: usize, round: usize) -> Self::Word;
+
+    /// `x / 2^bits` modulo the order, for lifted `x` and `bits <= 10`, or any `x` and `bits = 32`.
+    fn div_2exp(x: Self::Unreduced, bits: u32) -> Self::Unreduced;
+
+    /// The S-box on a whole state, whose elements get the constants first.
+    #[inline(always)]
+    fn sbox_layer<const WIDTH: usize>(
+        state: &mut [Self::Unreduced; WIDTH],
+        constants: &[Self::Constant; WIDTH],
+    ) {
+        sbox_in_groups::<Self, WIDTH, WIDTH>(state, constants);
+    }
 }
 
-/// The S-box of `N` elements, stage by stage: `N` independent multiplications are in flight at each.
-#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+/// [`BatchElement::sbox_layer`] on `G` elements at a time, in a loop: as many independent chains.
 #[inline(always)]
-pub fn x7_by_stages<A: PrimeCharacteristicRing + Copy, const N: usize>(x: [A; N]) -> [A; N] {
-    let x2: [A; N] = array::from_fn(|i| x[i].square());
-    let mut x3 = x2;
-    let mut x4 = x2;
-    for i in 0..N {
-        x3[i] *= x[i];
-        x4[i] = x4[i].square();
+pub fn sbox_in_groups<A: BatchElement, const WIDTH: usize, const G: usize>(
+    state: &mut [A::Unreduced; WIDTH],
+    constants: &[A::Constant; WIDTH],
+) {
+    const { assert!(WIDTH.is_multiple_of(G)) }
+    let (groups, constants) = (state.as_chunks_mut::<G>().0, constants.as_chunks::<G>().0);
+    for (x, constants) in groups.iter_mut().zip(constants) {
+        *x = A::x7::<G>(array::from_fn(|i| A::operand(x[i], constants[i])));
     }
-    array::from_fn(|i| x3[i] * x4[i])
 }
 
 #[inline(always)]
 fn add<A: BatchElement>(mut a: A::Unreduced, b: A::Unreduced) -> A::Unreduced {
     for part in 0..A::PARTS {
         a[part] = a[part].wrapping_add(b[part]);
+    }
+    a
+}
+
+#[inline(always)]
+fn sub<A: BatchElement>(mut a: A::Unreduced, b: A::Unreduced) -> A::Unreduced {
+    for part in 0..A::PARTS {
+        a[part] = a[part].wrapping_sub(b[part]);
     }
     a
 }
@@ -152,7 +177,7 @@ fn external_layer<T: Word, const WIDTH: usize>(mut x: [T; WIDTH]) -> [T; WIDTH] 
 #[inline(always)]
 pub fn external_rounds<A: BatchElement, const WIDTH: usize, const INITIAL: bool>(
     state: &mut [A; WIDTH],
-    constants: &[[Goldilocks; WIDTH]],
+    constants: &[[A::Constant; WIDTH]],
 ) {
     let mut wide = state.map(A::widen);
     if INITIAL {
@@ -160,73 +185,133 @@ pub fn external_rounds<A: BatchElement, const WIDTH: usize, const INITIAL: bool>
     }
     // Each round begins with unreduced values, so that its constants join them before the reduction.
     for constants in constants {
-        let x = array::from_fn(|i| A::reduce(add::<A>(wide[i], A::from(constants[i]).widen())));
-        wide = A::x7::<WIDTH>(x).map(A::widen);
+        A::sbox_layer::<WIDTH>(&mut wide, constants);
         by_parts::<A, WIDTH>(&mut wide, |_, x| external_layer(x));
     }
     *state = wide.map(A::reduce);
 }
 
-/// Divides the elements that the diagonal of the internal layer divides, by their powers of 2.
+/// Calls `f` with the places of each pair of the internal diagonal: `1/2^k, -1/2^k` with that `k`, integers with 0.
 #[inline(always)]
-fn take_quotients<A: BatchElement, const WIDTH: usize>(x: &mut [A::Unreduced; WIDTH]) {
-    let mut divide = |i: usize, bits| x[i] = A::div_2exp(x[i], bits);
-    divide(3, 1);
+fn for_each_pair<const WIDTH: usize>(mut f: impl FnMut(usize, usize, u32)) {
     match WIDTH {
-        8 => divide(5, 1),
+        8 => {
+            f(3, 5, 1);
+            f(4, 6, 0); // 3
+        }
         12 => {
-            divide(6, 1);
-            divide(9, 2);
-            divide(10, 2);
-            divide(11, 3);
+            f(3, 6, 1);
+            f(4, 7, 0); // 3
+            f(5, 8, 0); // 4
+            f(9, 10, 2);
         }
         16 => {
-            divide(6, 1);
-            divide(9, 3);
-            divide(10, 4);
-            divide(11, 5);
-            divide(12, 3);
-            divide(13, 4);
-            divide(14, 5);
-            divide(15, 32);
+            f(3, 6, 1);
+            f(4, 7, 0); // 3
+            f(5, 8, 0); // 4
+            f(9, 12, 3);
+            f(10, 13, 4);
+            f(11, 14, 5);
         }
         _ => panic!("the diagonal consists of powers of 2 for widths 8, 12 and 16 only"),
     }
 }
 
-/// The internal linear layer, `1 + diag(V)`, on one part: `V` is that of `MATRIX_DIAG_{8,12,16}_GOLDILOCKS`. `tail` is the
-/// sum of elements 1 and up, as they were before [`take_quotients`], plus the bias.
+/// Puts `a` and `b` of the module's documentation in the places of each pair, whose words are not negative.
 #[inline(always)]
-fn internal_layer<T: Word, const WIDTH: usize>(mut x: [T; WIDTH], tail: T) -> [T; WIDTH] {
+fn enter_pairs<A: BatchElement, const WIDTH: usize>(x: &mut [A::Unreduced; WIDTH]) {
+    for_each_pair::<WIDTH>(|i, j, k| {
+        let (s, t) = (x[i], x[j]);
+        x[i] = A::div_2exp(add::<A>(s, t), 1);
+        if k == 0 {
+            x[j] = sub::<A>(x[i], t);
+        } else {
+            x[j] = sub::<A>(A::div_2exp(s, k + 1), A::div_2exp(t, k + 1));
+            // The first round divides this, and a quotient's words may be negative.
+            x[i] = A::reduce(x[i]).widen();
+        }
+    });
+}
+
+/// Undoes [`enter_pairs`].
+#[inline(always)]
+fn leave_pairs<A: BatchElement, const WIDTH: usize>(x: &mut [A::Unreduced; WIDTH]) {
+    for_each_pair::<WIDTH>(|i, j, k| {
+        let a = x[i];
+        let mut b = x[j];
+        for part in 0..A::PARTS {
+            b[part] = b[part].shl(k);
+        }
+        x[i] = add::<A>(a, b);
+        x[j] = sub::<A>(a, b);
+    });
+}
+
+/// The sum of elements 1 and up of the state that `x` carries, one part.
+#[inline(always)]
+fn tail<T: Word, const WIDTH: usize>(x: [T; WIDTH]) -> T {
+    let add = T::wrapping_add;
+    let halves = match WIDTH {
+        8 => add(x[3], x[4]),
+        12 => add(add(x[3], x[4]), add(x[5], x[9])),
+        _ => add(add(add(x[3], x[4]), add(x[5], x[9])), add(x[10], x[11])),
+    };
+    let single = match WIDTH {
+        8 => x[7],
+        12 => x[11],
+        _ => x[15],
+    };
+    add(add(x[1], x[2]), add(single, add(halves, halves)))
+}
+
+/// The divisions of an internal round. Of the pairs that are divided, `b` moves to the place of `a`, whose quotient is the
+/// next `b`.
+#[inline(always)]
+fn take_quotients<A: BatchElement, const WIDTH: usize>(x: &mut [A::Unreduced; WIDTH]) {
+    for_each_pair::<WIDTH>(|i, j, k| {
+        if k != 0 {
+            let a = x[i];
+            x[i] = x[j];
+            x[j] = A::div_2exp(a, 2 * k);
+        }
+    });
+    match WIDTH {
+        12 => x[11] = A::div_2exp(x[11], 3),
+        16 => x[15] = A::div_2exp(x[15], 32),
+        _ => {}
+    }
+}
+
+/// The internal linear layer, `1 + diag(V)`, on one part: `V` is that of `MATRIX_DIAG_{8,12,16}_GOLDILOCKS`. `tail` is the
+/// sum of elements 1 and up, as they were before [`take_quotients`]; `lift` is [`BatchElement::lift`].
+#[inline(always)]
+fn internal_layer<T: Word, const WIDTH: usize>(
+    mut x: [T; WIDTH],
+    tail: T,
+    lift: impl Fn(T) -> T,
+) -> [T; WIDTH] {
     let (add, sub) = (T::wrapping_add, T::wrapping_sub);
     let triple = |x: T| add(x, add(x, x));
     let sum = add(tail, x[0]);
+    let lifted = lift(sum);
     x[0] = sub(tail, x[0]); // -2
     x[1] = add(sum, x[1]); // 1
     x[2] = add(sum, add(x[2], x[2])); // 2
-    x[3] = add(sum, x[3]); // 1/2
-    x[4] = add(sum, triple(x[4])); // 3
+    x[3] = add(lifted, x[3]); // 1/2 and -1/2
     if WIDTH == 8 {
-        x[5] = sub(sum, x[5]); // -1/2
-        x[6] = sub(sum, triple(x[6])); // -3
+        (x[4], x[6]) = (add(sum, triple(x[6])), triple(x[4])); // 3 and -3
         x[7] = sub(sum, x[7].shl(2)); // -4
         return x;
     }
-    x[5] = add(sum, x[5].shl(2)); // 4
-    x[6] = sub(sum, x[6]); // -1/2
-    x[7] = sub(sum, triple(x[7])); // -3
-    x[8] = sub(sum, x[8].shl(2)); // -4
-    x[9] = add(sum, x[9]); // 1/4, or 1/8 for width 16
+    (x[4], x[7]) = (add(sum, triple(x[7])), triple(x[4])); // 3 and -3
+    (x[5], x[8]) = (add(sum, x[8].shl(2)), x[5].shl(2)); // 4 and -4
+    x[9] = add(lifted, x[9]); // 1/4 and -1/4, or 1/8 and -1/8 for width 16
     if WIDTH == 12 {
-        x[10] = sub(sum, x[10]); // -1/4
-        x[11] = add(sum, x[11]); // 1/8
+        x[11] = add(lifted, x[11]); // 1/8
         return x;
     }
-    x[10] = add(sum, x[10]); // 1/16
-    x[11] = add(sum, x[11]); // 1/32
-    x[12] = sub(sum, x[12]); // -1/8
-    x[13] = sub(sum, x[13]); // -1/16
-    x[14] = sub(sum, x[14]); // -1/32
+    x[10] = add(lifted, x[10]); // 1/16 and -1/16
+    x[11] = add(lifted, x[11]); // 1/32 and -1/32
     x[15] = add(sum, x[15]); // 1/2^32
     x
 }
@@ -236,31 +321,41 @@ fn internal_layer<T: Word, const WIDTH: usize>(mut x: [T; WIDTH], tail: T) -> [T
 #[inline(always)]
 pub fn internal_rounds<A: BatchElement, const WIDTH: usize, const B: usize>(
     states: &mut [[A; WIDTH]; B],
-    constants: &[Goldilocks],
+    constants: &[A::Constant],
 ) {
-    // A rolled loop: unrolled rounds leave the instruction cache.
-    for constants in constants.chunks(SEGMENT) {
-        let mut wide: [[A::Unreduced; WIDTH]; B] = array::from_fn(|b| states[b].map(A::widen));
-        for (round, &constant) in constants.iter().enumerate() {
-            let constant = A::from(constant).widen();
-            let bias = A::from_halves(const { biases(WIDTH) }[round]);
-            let x0 = A::x7::<B>(array::from_fn(|b| {
-                A::reduce(add::<A>(wide[b][0], constant))
-            }));
+    let mut wide: [[A::Unreduced; WIDTH]; B] = array::from_fn(|b| {
+        let mut x = states[b].map(A::widen);
+        enter_pairs::<A, WIDTH>(&mut x);
+        x
+    });
+    for (segment, constants) in constants.chunks(A::segment(WIDTH)).enumerate() {
+        if segment > 0 {
             for b in 0..B {
-                let x = &mut wide[b];
-                let mut tail = add::<A>(x[1], bias);
-                for i in 2..WIDTH {
-                    tail = add::<A>(tail, x[i]);
+                for i in 1..WIDTH {
+                    wide[b][i] = A::reduce(wide[b][i]).widen();
                 }
-                x[0] = x0[b].widen();
-                take_quotients::<A, WIDTH>(x);
-                by_parts::<A, WIDTH>(x, |part, x| internal_layer(x, tail[part]));
             }
         }
-        for b in 0..B {
-            states[b] = wide[b].map(A::reduce);
+        // A rolled loop: unrolled rounds leave the instruction cache.
+        for (round, &constant) in constants.iter().enumerate() {
+            let x0 = A::x7::<B>(array::from_fn(|b| A::operand(wide[b][0], constant)));
+            for b in 0..B {
+                let x = &mut wide[b];
+                let mut tails = x[1];
+                for part in 0..A::PARTS {
+                    tails[part] = tail(array::from_fn::<_, WIDTH, _>(|i| x[i][part]));
+                }
+                x[0] = x0[b];
+                take_quotients::<A, WIDTH>(x);
+                by_parts::<A, WIDTH>(x, |part, x| {
+                    internal_layer(x, tails[part], |sum| A::lift::<WIDTH>(sum, part, round))
+                });
+            }
         }
+    }
+    for b in 0..B {
+        leave_pairs::<A, WIDTH>(&mut wide[b]);
+        states[b] = wide[b].map(A::reduce);
     }
 }
 
@@ -272,17 +367,32 @@ pub const fn is_batched(width: usize) -> bool {
 /// [`external_rounds`] on each of `states`.
 pub fn external_rounds_many<A: BatchElement, const WIDTH: usize, const INITIAL: bool>(
     states: &mut [[A; WIDTH]],
-    constants: &[[Goldilocks; WIDTH]],
+    constants: &[[A::Constant; WIDTH]],
 ) {
     for state in states {
         external_rounds::<A, WIDTH, INITIAL>(state, constants);
     }
 }
 
-/// [`internal_rounds`] on groups of `B` states, and on the states that are left one by one.
-pub fn internal_rounds_many<A: BatchElement, const WIDTH: usize, const B: usize>(
+/// [`internal_rounds`] on groups of [`BatchElement::BATCH`] states, and on the states that are left one by one.
+pub fn internal_rounds_many<A: BatchElement, const WIDTH: usize>(
     states: &mut [[A; WIDTH]],
-    constants: &[Goldilocks],
+    constants: &[A::Constant],
+) {
+    match A::BATCH {
+        1 => internal_rounds_interleaved::<A, WIDTH, 1>(states, constants),
+        2 => internal_rounds_interleaved::<A, WIDTH, 2>(states, constants),
+        3 => internal_rounds_interleaved::<A, WIDTH, 3>(states, constants),
+        4 => internal_rounds_interleaved::<A, WIDTH, 4>(states, constants),
+        _ => unreachable!("see BatchElement::BATCH"),
+    }
+}
+
+/// [`internal_rounds`] on groups of `B` states, and on the states that are left one by one.
+#[inline(always)]
+pub fn internal_rounds_interleaved<A: BatchElement, const WIDTH: usize, const B: usize>(
+    states: &mut [[A; WIDTH]],
+    constants: &[A::Constant],
 ) {
     let (groups, rest) = states.as_chunks_mut::<B>();
     for group in groups {
@@ -293,139 +403,70 @@ pub fn internal_rounds_many<A: BatchElement, const WIDTH: usize, const B: usize>
     }
 }
 
-/// The biases of the module's documentation for the rounds of a segment, in halves.
-pub const fn biases(width: usize) -> [[u64; 2]; SEGMENT] {
-    let mut biases = [[0; 2]; SEGMENT];
-    let mut bound: u64 = 1 << 32;
-    let mut j = 0;
-    while j < SEGMENT {
-        let mut m = 1;
-        while m * ((1 << 32) - 2) < 4 * bound {
-            m *= 2;
+/// The longest segment of halves.
+const SEGMENT: usize = 8;
+
+/// The number of internal rounds for which halves stay within their bound: 22 rounds are three segments, or four.
+pub const fn segment_of_halves(width: usize) -> usize {
+    if width == 8 { SEGMENT } else { 6 }
+}
+
+/// The bias of the module's documentation for reductions, in halves.
+pub const REDUCTION_BIAS: [u64; 2] = zero(1 << 30);
+
+/// `m` times the order, in halves.
+const fn zero(m: u64) -> [u64; 2] {
+    [m * ((1 << 32) + 1), m * ((1 << 32) - 2)]
+}
+
+/// The lifts of the module's documentation for the rounds of a segment, in halves.
+pub const fn lifts(width: usize) -> [[u64; 2]; SEGMENT] {
+    // Those of `for_each_pair`, with their entry, or 0 where it is a fraction.
+    let pairs: &[(usize, usize, u64)] = match width {
+        8 => &[(3, 5, 0), (4, 6, 3)],
+        12 => &[(3, 6, 0), (4, 7, 3), (5, 8, 4), (9, 10, 0)],
+        _ => &[
+            (3, 6, 0),
+            (4, 7, 3),
+            (5, 8, 4),
+            (9, 12, 0),
+            (10, 13, 0),
+            (11, 14, 0),
+        ],
+    };
+    let mut lifts = [[0; 2]; SEGMENT];
+    let mut x = [1u64 << 33; 16];
+    let mut round = 0;
+    while round < segment_of_halves(width) {
+        let mut sum = (1 << 33) + x[1] + x[2] + x[width - 1];
+        let mut pair = 0;
+        while pair < pairs.len() {
+            sum += 2 * x[pairs[pair].0];
+            pair += 1;
         }
-        biases[j] = [m * ((1 << 32) + 1), m * ((1 << 32) - 2)];
-        bound = (width as u64 + 3) * bound + (1 << 32) + biases[j][0];
-        j += 1;
+        lifts[round] = zero((sum + (1 << 32)).div_ceil((1 << 32) - 2));
+        let lifted = sum + lifts[round][0];
+
+        let mut pair = 0;
+        while pair < pairs.len() {
+            let (i, j, v) = pairs[pair];
+            (x[i], x[j]) = match v {
+                0 => (lifted + x[j], x[i] / 4 + (1 << 33)),
+                _ => (sum + v * x[j], v * x[i]),
+            };
+            // Leaving a pair takes b to at most a previous a / 2.
+            assert!(x[i] <= 1 << 61 && x[j] <= 1 << 61);
+            pair += 1;
+        }
+        x[1] += sum;
+        x[2] = sum + 2 * x[2];
+        x[width - 1] = match width {
+            8 => sum + 4 * x[7],
+            12 => lifted + x[11] / 8 + (1 << 33),
+            _ => sum + 2 * x[15],
+        };
+        assert!(x[1] <= 1 << 61 && x[2] <= 1 << 61 && x[width - 1] <= 1 << 61);
+        round += 1;
     }
-    // The next constant is added before the reduction.
-    assert!(bound + (1 << 32) < 1 << 62);
-    biases
-}
-
-/// The two halves of one element side by side: a vector of two 64-bit words.
-pub trait Pair: Word {
-    fn new(words: [u64; 2]) -> Self;
-
-    /// The lower and the upper 32 bits of `x`.
-    fn split(x: u64) -> Self;
-
-    fn words(self) -> [u64; 2];
-
-    /// [`BatchElement::div_2exp`], on both words.
-    fn div_2exp(self, bits: u32) -> Self;
-}
-
-impl BatchElement for Goldilocks {
-    type Word = Halves;
-    type Unreduced = [Halves; 1];
-    const PARTS: usize = 1;
-
-    #[inline(always)]
-    fn from_halves(halves: [u64; 2]) -> [Halves; 1] {
-        [Halves::new(halves)]
-    }
-
-    #[inline(always)]
-    fn widen(self) -> [Halves; 1] {
-        // SAFETY: `Goldilocks` is `repr(transparent)` over a `u64`.
-        [Halves::split(unsafe { transmute::<Self, u64>(self) })]
-    }
-
-    #[inline(always)]
-    fn div_2exp([x]: [Halves; 1], bits: u32) -> [Halves; 1] {
-        [x.div_2exp(bits)]
-    }
-
-    /// As for vectors, below.
-    #[inline(always)]
-    fn reduce([x]: [Halves; 1]) -> Self {
-        let [low, high] = x.words();
-        let (sum, carry) = (high << 32).overflowing_add(low + (high >> 32) * EPSILON);
-        Self::new(sum.wrapping_add(EPSILON * u64::from(carry)))
-    }
-
-    #[inline(always)]
-    fn x7<const N: usize>(x: [Self; N]) -> [Self; N] {
-        // Not by stages: the integer registers hold few chains, and the CPU finds the others itself.
-        x.map(|x| {
-            let x2 = x.square();
-            (x2 * x) * x2.square()
-        })
-    }
-}
-
-/// A vector of 64-bit words.
-pub trait Vector: Word {
-    fn splat(x: u64) -> Self;
-    fn and(self, rhs: Self) -> Self;
-    fn shr(self, bits: u32) -> Self;
-
-    /// `(2^32 - 1) self`, for values below `2^32`.
-    #[inline(always)]
-    fn times_epsilon(self) -> Self {
-        self.shl(32).wrapping_sub(self)
-    }
-
-    /// `x + y` modulo the order, in `[0, 2^64)`, for `x` a multiple of `2^32` and `y` in `[0, 2^64 - 2^33]`: if that carries,
-    /// it leaves at most `2^64 - 2^33 - 2^32`, and adding `EPSILON` once is all that is left to do.
-    fn add_modulo(x: Self, y: Self) -> Self;
-}
-
-/// A vector of field elements whose unreduced values are in halves.
-pub trait VectorElement: Copy + From<Goldilocks> {
-    type Vector: Vector;
-    fn into_vector(self) -> Self::Vector;
-    fn from_vector(vector: Self::Vector) -> Self;
-    fn x7<const N: usize>(x: [Self; N]) -> [Self; N];
-}
-
-impl<A: VectorElement> BatchElement for A {
-    type Word = A::Vector;
-    type Unreduced = [A::Vector; 2];
-    const PARTS: usize = 2;
-
-    #[inline(always)]
-    fn from_halves(halves: [u64; 2]) -> [A::Vector; 2] {
-        halves.map(Vector::splat)
-    }
-
-    #[inline(always)]
-    fn widen(self) -> [A::Vector; 2] {
-        let x = self.into_vector();
-        [x.and(Vector::splat(EPSILON)), x.shr(32)]
-    }
-
-    /// The low bits `a + 2^32 b` of the two words make `2^(32 - bits) (a + 2^32 b) / 2^32`, and `1 / 2^32 = 1 - 2^32`, so
-    /// that `(a + 2^32 b) / 2^32 = (a + b) - 2^32 a`.
-    #[inline(always)]
-    fn div_2exp([low, high]: [A::Vector; 2], bits: u32) -> [A::Vector; 2] {
-        let mask = A::Vector::splat((1 << bits) - 1);
-        let (a, b) = (low.and(mask), high.and(mask));
-        [
-            low.shr(bits).wrapping_add(a.wrapping_add(b).shl(32 - bits)),
-            high.shr(bits).wrapping_sub(a.shl(32 - bits)),
-        ]
-    }
-
-    /// `high = 2^32 c + d` counts `2^64 c + 2^32 d = (2^32 - 1) c + 2^32 d`. With `c < 2^30`, `low + (2^32 - 1) c < 2^63`.
-    #[inline(always)]
-    fn reduce([low, high]: [A::Vector; 2]) -> Self {
-        let y = low.wrapping_add(high.shr(32).times_epsilon());
-        A::from_vector(Vector::add_modulo(high.shl(32), y))
-    }
-
-    #[inline(always)]
-    fn x7<const N: usize>(x: [Self; N]) -> [Self; N] {
-        <A as VectorElement>::x7(x)
-    }
+    lifts
 }

@@ -1,18 +1,105 @@
-//! The halves of one unreduced element for the batched Poseidon2 permutation: [`Pair`] as a vector register where the
+//! A single element for the batched Poseidon2 permutation: its halves side by side, [`Pair`], as a vector register where the
 //! target always has one, as an array elsewhere. (LLVM makes vectors of the array too, and then moves the words in and out.)
+
+use core::mem::transmute;
 
 #[cfg(all(target_arch = "aarch64", target_feature = "neon"))]
 pub use neon::Halves;
+use p3_field::PrimeCharacteristicRing;
 #[cfg(target_arch = "x86_64")]
 pub use sse2::Halves;
 
-use crate::poseidon2_batch::{Pair, Word};
+use crate::Goldilocks;
+use crate::poseidon2_batch::{
+    BatchElement, EPSILON, REDUCTION_BIAS, Word, lifts, segment_of_halves,
+};
 
 #[cfg(not(any(
     target_arch = "x86_64",
     all(target_arch = "aarch64", target_feature = "neon")
 )))]
 pub type Halves = [u64; 2];
+
+/// The two halves of one element side by side: a vector of two 64-bit words.
+pub trait Pair: Word {
+    fn new(words: [u64; 2]) -> Self;
+
+    /// The lower and the upper 32 bits of `x`.
+    fn split(x: u64) -> Self;
+
+    fn words(self) -> [u64; 2];
+
+    /// `(low + 2^32 high) / 2^32 = (low + high) - 2^32 low`.
+    fn over_2exp_32(self) -> Self;
+
+    /// [`BatchElement::div_2exp`] for less than 32 bits.
+    fn div_2exp(self, bits: u32) -> Self;
+}
+
+impl BatchElement for Goldilocks {
+    type Word = Halves;
+    type Unreduced = [Halves; 1];
+    const PARTS: usize = 1;
+    type Constant = Self;
+    type Operand = Self;
+
+    /// As for vectors.
+    const BATCH: usize = 4;
+
+    #[inline(always)]
+    fn constant(constant: Self) -> Self {
+        constant
+    }
+
+    #[inline(always)]
+    fn segment(width: usize) -> usize {
+        segment_of_halves(width)
+    }
+
+    #[inline(always)]
+    fn widen(self) -> [Halves; 1] {
+        // SAFETY: `Goldilocks` is `repr(transparent)` over a `u64`.
+        [Halves::split(unsafe { transmute::<Self, u64>(self) })]
+    }
+
+    /// `high = 2^32 c + d` counts `2^64 c + 2^32 d = (2^32 - 1) c + 2^32 d`. With `low < 2^63 - 2^33` and `c < 2^31`,
+    /// `low + (2^32 - 1) c < 2^64 - 2^33`: if the sum carries, adding `EPSILON` once is all that is left to do.
+    #[inline(always)]
+    fn reduce([x]: [Halves; 1]) -> Self {
+        let [low, high] = x.wrapping_add(Halves::new(REDUCTION_BIAS)).words();
+        let (sum, carry) = (high << 32).overflowing_add(low + (high >> 32) * EPSILON);
+        Self::new(sum.wrapping_add(EPSILON * u64::from(carry)))
+    }
+
+    #[inline(always)]
+    fn operand([x]: [Halves; 1], constant: Self) -> Self {
+        let [constant] = constant.widen();
+        Self::reduce([x.wrapping_add(constant)])
+    }
+
+    #[inline(always)]
+    fn x7<const N: usize>(x: [Self; N]) -> [[Halves; 1]; N] {
+        // Not by stages: the integer registers hold few chains, and the CPU finds the others itself.
+        x.map(|x| {
+            let x2 = x.square();
+            ((x2 * x) * x2.square()).widen()
+        })
+    }
+
+    #[inline(always)]
+    fn lift<const WIDTH: usize>(sum: Halves, _part: usize, round: usize) -> Halves {
+        sum.wrapping_add(Halves::new(const { lifts(WIDTH) }[round]))
+    }
+
+    #[inline(always)]
+    fn div_2exp([x]: [Halves; 1], bits: u32) -> [Halves; 1] {
+        [if bits == 32 {
+            x.over_2exp_32()
+        } else {
+            x.div_2exp(bits)
+        }]
+    }
+}
 
 impl Word for [u64; 2] {
     #[inline(always)]
@@ -45,6 +132,12 @@ impl Pair for [u64; 2] {
     #[inline(always)]
     fn words(self) -> [u64; 2] {
         self
+    }
+
+    #[inline(always)]
+    fn over_2exp_32(self) -> Self {
+        let [low, high] = self;
+        [low.wrapping_add(high), low.wrapping_neg()]
     }
 
     #[inline(always)]
@@ -111,13 +204,19 @@ mod sse2 {
         }
 
         #[inline(always)]
+        fn over_2exp_32(self) -> Self {
+            // SAFETY: SSE2, as above.
+            unsafe {
+                let sum = _mm_add_epi64(_mm_move_epi64(self), _mm_srli_si128::<8>(self));
+                _mm_sub_epi64(sum, _mm_slli_si128::<8>(self))
+            }
+        }
+
+        #[inline(always)]
         fn div_2exp(self, bits: u32) -> Self {
             // SAFETY: SSE2, as above.
             unsafe {
-                // [a, b], then [a, 0] + [b, 0] - [0, a].
-                let low = _mm_and_si128(self, _mm_set1_epi64x((1 << bits) - 1));
-                let sum = _mm_add_epi64(_mm_move_epi64(low), _mm_srli_si128::<8>(low));
-                let low = _mm_sub_epi64(sum, _mm_slli_si128::<8>(low));
+                let low = _mm_and_si128(self, _mm_set1_epi64x((1 << bits) - 1)).over_2exp_32();
                 let high = _mm_srl_epi64(self, _mm_cvtsi32_si128(bits as i32));
                 _mm_add_epi64(high, low.shl(32 - bits))
             }
@@ -177,15 +276,22 @@ mod neon {
         }
 
         #[inline(always)]
+        fn over_2exp_32(self) -> Self {
+            // SAFETY: NEON, as above.
+            unsafe {
+                // [low, 0] + [high, 0] - [0, low]
+                let zero = vdupq_n_u64(0);
+                let low = vextq_u64::<1>(zero, self);
+                let sum = vaddq_u64(vextq_u64::<1>(low, zero), vextq_u64::<1>(self, zero));
+                vsubq_u64(sum, low)
+            }
+        }
+
+        #[inline(always)]
         fn div_2exp(self, bits: u32) -> Self {
             // SAFETY: NEON, as above.
             unsafe {
-                // [a, b], then [a, 0] + [b, 0] - [0, a].
-                let zero = vdupq_n_u64(0);
-                let low = vandq_u64(self, vdupq_n_u64((1 << bits) - 1));
-                let a = vextq_u64::<1>(zero, low);
-                let sum = vaddq_u64(vextq_u64::<1>(a, zero), vextq_u64::<1>(low, zero));
-                let low = vsubq_u64(sum, a);
+                let low = vandq_u64(self, vdupq_n_u64((1 << bits) - 1)).over_2exp_32();
                 let high = vshlq_u64(self, vdupq_n_s64(-i64::from(bits)));
                 vaddq_u64(high, low.shl(32 - bits))
             }

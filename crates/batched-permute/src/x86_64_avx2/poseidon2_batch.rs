@@ -8,7 +8,8 @@ use core::arch::x86_64::{
 use core::mem::transmute;
 
 use crate::PackedGoldilocksAVX2;
-use crate::poseidon2_batch::{Vector, VectorElement, Word, x7_by_stages};
+use crate::poseidon2_batch::Word;
+use crate::poseidon2_batch_vector::{Vector, VectorElement, x7_by_stages};
 
 impl Word for __m256i {
     #[inline(always)]

@@ -1,0 +1,63 @@
+//! Interleaved permutations against 0.8.0, one state after the other: the batch sizes 1 to 4.
+
+use criterion::{BenchmarkId, Criterion, Throughput};
+use p3_field::PackedValue;
+use p3_goldilocks::Goldilocks;
+use p3_symmetric::Permutation;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+/// A multiple of every batch size; small enough for the first-level cache.
+const STATES: usize = 12;
+
+/// Times `published`, and each of `batched`, which are for the batch sizes 1 and up.
+pub fn bench<A, Published, const WIDTH: usize>(
+    criterion: &mut Criterion,
+    states: &str,
+    published: &Published,
+    batched: [&dyn Fn(&mut [[A; WIDTH]]); 4],
+) where
+    A: PackedValue<Value = Goldilocks>,
+    Published: Permutation<[A; WIDTH]>,
+{
+    let mut rng = SmallRng::seed_from_u64(1);
+    let mut input = [[A::from_fn(|_| Goldilocks::new(0)); WIDTH]; STATES];
+    for element in input.as_flattened_mut() {
+        *element = A::from_fn(|_| rng.random());
+    }
+
+    let mut group = criterion.benchmark_group(format!("poseidon2-w{WIDTH}/{states}"));
+    group.throughput(Throughput::Elements((STATES * A::WIDTH) as u64));
+    group.bench_function("0.8.0", |bencher| {
+        bencher.iter(|| {
+            for state in &mut input {
+                published.permute_mut(state);
+            }
+        });
+    });
+    for (b, permute) in (1..).zip(batched) {
+        group.bench_function(BenchmarkId::new("B", b), |bencher| {
+            bencher.iter(|| permute(&mut input));
+        });
+    }
+    group.finish();
+}
+
+/// [`bench`] for a width, whose permutations are `$batched` and `$published`.
+macro_rules! bench {
+    ($criterion:expr, $states:literal, $batched:expr, $published:expr) => {{
+        let batched = $batched;
+        interleaved::bench(
+            $criterion,
+            $states,
+            &$published,
+            [
+                &|states| batched.permute_interleaved::<1>(states),
+                &|states| batched.permute_interleaved::<2>(states),
+                &|states| batched.permute_interleaved::<3>(states),
+                &|states| batched.permute_interleaved::<4>(states),
+            ],
+        );
+    }};
+}
+pub(crate) use bench;

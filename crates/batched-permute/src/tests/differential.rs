@@ -1,0 +1,199 @@
+//! An element against Plonky3 as published, and its reductions on values that a permutation of random states does not
+//! reach. Shared by the crates whose elements the rounds run on.
+
+extern crate std;
+
+use core::fmt::Debug;
+use std::vec::Vec;
+
+use p3_field::{PackedValue, PrimeField64};
+use p3_goldilocks::Goldilocks;
+use p3_patches_testing::goldilocks::{self as plain, EDGES, P};
+use p3_symmetric::Permutation;
+use proptest::prelude::*;
+
+use p3_patches_testing::interval::Interval;
+
+use crate::poseidon2_batch::{REDUCTION_BIAS, Word, external_rounds, internal_rounds};
+use crate::{BatchElement, BatchedPoseidon2};
+
+/// Permutes a copy of `states` in groups of `B` and compares with the published permutation of each state.
+fn check_interleaved<A, Published, const WIDTH: usize, const B: usize>(
+    batched: &BatchedPoseidon2<A, WIDTH>,
+    published: &Published,
+    states: &[[A; WIDTH]],
+) where
+    A: BatchElement + PartialEq + Debug,
+    Published: Permutation<[A; WIDTH]>,
+{
+    let expected: Vec<_> = states.iter().map(|&s| published.permute(s)).collect();
+    let mut states = states.to_vec();
+    batched.permute_interleaved::<B>(&mut states);
+    assert_eq!(states, expected, "B = {B}");
+}
+
+/// All batch sizes, on edges in every position, on edges in one lane of one element, and on arbitrary values.
+pub fn check_against_published<A, Published, const WIDTH: usize>(
+    batched: &BatchedPoseidon2<A, WIDTH>,
+    published: &Published,
+) where
+    A: BatchElement + PackedValue<Value = Goldilocks> + PartialEq + Debug,
+    Published: Permutation<[A; WIDTH]>,
+{
+    let states = plain::states(A::WIDTH, |lanes| A::from_fn(|l| Goldilocks::new(lanes[l])));
+
+    // From none to more states than two full groups.
+    for count in 0..10 {
+        let mut batch = states[..count].to_vec();
+        batched.permute_many(&mut batch);
+        for (state, &before) in batch.iter().zip(&states) {
+            assert_eq!(*state, published.permute(before), "{count} states");
+        }
+    }
+    check_interleaved::<A, _, WIDTH, 1>(batched, published, &states);
+    check_interleaved::<A, _, WIDTH, 2>(batched, published, &states);
+    check_interleaved::<A, _, WIDTH, 3>(batched, published, &states);
+    check_interleaved::<A, _, WIDTH, 4>(batched, published, &states);
+}
+
+/// The field element that two halves stand for.
+pub fn value([low, high]: [i64; 2]) -> u64 {
+    (i128::from(low) + (i128::from(high) << 32)).rem_euclid(P.into()) as u64
+}
+
+/// Signed halves whose reduction is within 2 of its carry, and arbitrary ones.
+pub fn halves() -> impl Strategy<Value = [i64; 2]> {
+    const LIMIT: i64 = 1 << 61;
+    // The words of the bias are 2^62 and a bit; what carries is low + (2^32 - 1) top + 2^32 low_of_high.
+    let near_carry = (any::<u32>(), 1u64 << 29..3 << 29, -2i128..=2).prop_filter_map(
+        "low is in range",
+        |(low_of_high, top, offset)| {
+            let low = (1i128 << 64) + offset
+                - (i128::from(low_of_high) << 32)
+                - i128::from(top) * 0xffff_ffff;
+            let low = low - i128::from(REDUCTION_BIAS[0]);
+            let low = i64::try_from(low).ok().filter(|low| low.abs() < LIMIT)?;
+            let high = (top << 32 | u64::from(low_of_high)) as i64;
+            Some([low, high - REDUCTION_BIAS[1] as i64])
+        },
+    );
+    let edge = || prop::sample::select(EDGES.to_vec()).prop_map(|edge| edge as i64 >> 2);
+    prop_oneof![[-LIMIT..LIMIT, -LIMIT..LIMIT], near_carry, [edge(), edge()]]
+}
+
+/// The value of an element all of whose lanes are alike.
+pub fn uniform<A: PackedValue<Value = Goldilocks>>(x: A) -> u64 {
+    let lanes: Vec<u64> = x.as_slice().iter().map(|x| x.as_canonical_u64()).collect();
+    assert!(lanes.iter().all(|lane| *lane == lanes[0]), "{lanes:x?}");
+    lanes[0]
+}
+
+/// The reductions of an element; `$new` makes an unreduced value with two words, in every lane.
+macro_rules! reductions {
+    ($name:ident, $element:ty, $new:expr) => {
+        mod $name {
+            use p3_field::PackedValue;
+            use p3_goldilocks::Goldilocks;
+            use p3_patches_testing::goldilocks::{P, representative};
+            use proptest::prelude::*;
+
+            use super::*;
+            use crate::BatchElement;
+
+            fn new(halves: [i64; 2]) -> <$element as BatchElement>::Unreduced {
+                $new(halves.map(|word| word as u64))
+            }
+
+            proptest! {
+                #![proptest_config(ProptestConfig::with_cases(4096))]
+
+                #[test]
+                fn reduce(x in differential::halves()) {
+                    let reduced = <$element>::reduce(new(x));
+                    prop_assert_eq!(differential::uniform(reduced), differential::value(x));
+                }
+
+                #[test]
+                fn widen_then_reduce(x in representative()) {
+                    let element = <$element>::from_fn(|_| Goldilocks::new(x));
+                    let reduced = <$element>::reduce(element.widen());
+                    prop_assert_eq!(differential::uniform(reduced), x % P);
+                }
+
+                #[test]
+                fn div_2exp(
+                    x in differential::halves(),
+                    bits in prop::sample::select(std::vec![1, 2, 3, 4, 5, 6, 8, 10, 32]),
+                ) {
+                    // Lifted, but for 32 bits.
+                    let x = if bits == 32 { x } else { x.map(|word| word & i64::MAX) };
+                    let quotient = differential::uniform(<$element>::reduce(<$element>::div_2exp(new(x), bits)));
+                    let back = (0..bits).fold(quotient, |x, _| ((u128::from(x) * 2) % u128::from(P)) as u64);
+                    prop_assert_eq!(back, differential::value(x));
+                }
+            }
+        }
+    };
+}
+pub(crate) use reductions;
+
+// ---- The bounds, for all inputs ----
+
+/// A word of 64 bits: signed between the steps of a round, unsigned where it is taken apart.
+#[derive(Clone, Copy, Debug)]
+pub struct Half(pub Interval);
+
+impl Word for Half {
+    fn wrapping_add(self, rhs: Self) -> Self {
+        Self(self.0.plus(rhs.0).in_word(64))
+    }
+
+    fn wrapping_sub(self, rhs: Self) -> Self {
+        Self(self.0.minus(rhs.0).in_word(64))
+    }
+
+    /// A reduction shifts out the upper half of a word, which it has accounted for: only it shifts by 32.
+    fn shl(self, bits: u32) -> Self {
+        if bits == 32 && self.0.high() >> 32 != 0 {
+            assert!(self.0.low() >= 0);
+            return Self(Interval::new(0, (1 << 64) - (1 << 32)));
+        }
+        Self(self.0.times_power_of_2(bits).in_word(64))
+    }
+}
+
+impl Half {
+    /// Any word.
+    pub fn any() -> Self {
+        Self(Interval::new(0, u64::MAX.into()))
+    }
+
+    pub fn splat(x: u64) -> Self {
+        Self(Interval::exactly(x.into()))
+    }
+
+    pub fn and(self, mask: Self) -> Self {
+        assert!(self.0.low() >= 0, "a negative value is masked");
+        Self(Interval::new(0, mask.0.high().min(self.0.high())))
+    }
+
+    pub fn shr(self, bits: u32) -> Self {
+        Self(self.0.over_power_of_2(bits))
+    }
+
+    pub fn add_modulo(x: Self, y: Self) -> Self {
+        assert!(x.0.low() >= 0 && x.0.high() <= (1 << 64) - (1 << 32));
+        assert!(y.0.low() >= 0 && y.0.high() <= (1 << 64) - (1 << 33));
+        Self::any()
+    }
+}
+
+/// The permutation of states of `element`, which panics where a word could wrap.
+pub fn run<A: BatchElement, const WIDTH: usize, const B: usize>(element: A) {
+    let zero = A::constant(Goldilocks::new(0));
+    let constants = [[zero; WIDTH]; 4];
+    let mut states = [[element; WIDTH]; B];
+    external_rounds::<A, WIDTH, true>(&mut states[0], &constants);
+    internal_rounds::<A, WIDTH, B>(&mut states, &[zero; 22]);
+    external_rounds::<A, WIDTH, false>(&mut states[0], &constants);
+}
