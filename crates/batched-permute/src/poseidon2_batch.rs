@@ -92,6 +92,21 @@ pub trait BatchElement: Copy {
     /// `x / 2^bits` modulo the order, for lifted `x` and `bits <= 10`, or any `x` and `bits = 32`.
     fn div_2exp(x: Self::Unreduced, bits: u32) -> Self::Unreduced;
 
+    /// Makes elements 1 and up of a state small again, before segment `segment`, not the first.
+    #[allow(clippy::needless_range_loop)]
+    #[inline(always)]
+    fn compact<const WIDTH: usize>(state: &mut [Self::Unreduced; WIDTH], _segment: usize) {
+        for i in 1..WIDTH {
+            state[i] = Self::reduce(state[i]).widen();
+        }
+    }
+
+    /// Makes the sum of elements 1 and up small, in every round.
+    #[inline(always)]
+    fn compact_tail(tail: Self::Unreduced) -> Self::Unreduced {
+        tail
+    }
+
     /// The S-box on a whole state, whose elements get the constants first.
     #[inline(always)]
     fn sbox_layer<const WIDTH: usize>(
@@ -331,9 +346,7 @@ pub fn internal_rounds<A: BatchElement, const WIDTH: usize, const B: usize>(
     for (segment, constants) in constants.chunks(A::segment(WIDTH)).enumerate() {
         if segment > 0 {
             for b in 0..B {
-                for i in 1..WIDTH {
-                    wide[b][i] = A::reduce(wide[b][i]).widen();
-                }
+                A::compact::<WIDTH>(&mut wide[b], segment);
             }
         }
         // A rolled loop: unrolled rounds leave the instruction cache.
@@ -345,6 +358,7 @@ pub fn internal_rounds<A: BatchElement, const WIDTH: usize, const B: usize>(
                 for part in 0..A::PARTS {
                     tails[part] = tail(array::from_fn::<_, WIDTH, _>(|i| x[i][part]));
                 }
+                let tails = A::compact_tail(tails);
                 x[0] = x0[b];
                 take_quotients::<A, WIDTH>(x);
                 by_parts::<A, WIDTH>(x, |part, x| {
