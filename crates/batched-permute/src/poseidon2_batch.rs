@@ -206,60 +206,86 @@ pub fn external_rounds<A: BatchElement, const WIDTH: usize, const INITIAL: bool>
     *state = wide.map(A::reduce);
 }
 
-/// Calls `f` with the places of each pair of the internal diagonal: `1/2^k, -1/2^k` with that `k`, integers with 0.
+/// Calls `f(state, i, j, k)` with the places of each pair of the internal diagonal: `1/2^k, -1/2^k` with that `k`, integers
+/// with 0.
+// A macro: closures of this size are not inlined, and a state that one of them refers to stays in memory.
+macro_rules! for_each_pair {
+    ($f:ident, $state:expr) => {{
+        let state: &mut [A::Unreduced; WIDTH] = $state;
+        let f = $f::<A, WIDTH>;
+        match WIDTH {
+            8 => {
+                f(state, 3, 5, 1);
+                f(state, 4, 6, 0); // 3
+            }
+            12 => {
+                f(state, 3, 6, 1);
+                f(state, 4, 7, 0); // 3
+                f(state, 5, 8, 0); // 4
+                f(state, 9, 10, 2);
+            }
+            16 => {
+                f(state, 3, 6, 1);
+                f(state, 4, 7, 0); // 3
+                f(state, 5, 8, 0); // 4
+                f(state, 9, 12, 3);
+                f(state, 10, 13, 4);
+                f(state, 11, 14, 5);
+            }
+            _ => panic!("the diagonal consists of powers of 2 for widths 8, 12 and 16 only"),
+        }
+    }};
+}
+
+/// Puts `a` and `b` of the module's documentation in the places of a pair, whose words are not negative.
 #[inline(always)]
-fn for_each_pair<const WIDTH: usize>(mut f: impl FnMut(usize, usize, u32)) {
-    match WIDTH {
-        8 => {
-            f(3, 5, 1);
-            f(4, 6, 0); // 3
-        }
-        12 => {
-            f(3, 6, 1);
-            f(4, 7, 0); // 3
-            f(5, 8, 0); // 4
-            f(9, 10, 2);
-        }
-        16 => {
-            f(3, 6, 1);
-            f(4, 7, 0); // 3
-            f(5, 8, 0); // 4
-            f(9, 12, 3);
-            f(10, 13, 4);
-            f(11, 14, 5);
-        }
-        _ => panic!("the diagonal consists of powers of 2 for widths 8, 12 and 16 only"),
+fn enter_pair<A: BatchElement, const WIDTH: usize>(
+    x: &mut [A::Unreduced; WIDTH],
+    i: usize,
+    j: usize,
+    k: u32,
+) {
+    let (s, t) = (x[i], x[j]);
+    x[i] = A::div_2exp(add::<A>(s, t), 1);
+    if k == 0 {
+        x[j] = sub::<A>(x[i], t);
+    } else {
+        x[j] = sub::<A>(A::div_2exp(s, k + 1), A::div_2exp(t, k + 1));
+        // The first round divides this, and a quotient's words may be negative.
+        x[i] = A::reduce(x[i]).widen();
     }
 }
 
-/// Puts `a` and `b` of the module's documentation in the places of each pair, whose words are not negative.
+/// Undoes [`enter_pair`].
 #[inline(always)]
-fn enter_pairs<A: BatchElement, const WIDTH: usize>(x: &mut [A::Unreduced; WIDTH]) {
-    for_each_pair::<WIDTH>(|i, j, k| {
-        let (s, t) = (x[i], x[j]);
-        x[i] = A::div_2exp(add::<A>(s, t), 1);
-        if k == 0 {
-            x[j] = sub::<A>(x[i], t);
-        } else {
-            x[j] = sub::<A>(A::div_2exp(s, k + 1), A::div_2exp(t, k + 1));
-            // The first round divides this, and a quotient's words may be negative.
-            x[i] = A::reduce(x[i]).widen();
-        }
-    });
+fn leave_pair<A: BatchElement, const WIDTH: usize>(
+    x: &mut [A::Unreduced; WIDTH],
+    i: usize,
+    j: usize,
+    k: u32,
+) {
+    let a = x[i];
+    let mut b = x[j];
+    for part in 0..A::PARTS {
+        b[part] = b[part].shl(k);
+    }
+    x[i] = add::<A>(a, b);
+    x[j] = sub::<A>(a, b);
 }
 
-/// Undoes [`enter_pairs`].
+/// The division of an internal round: `b` moves to the place of `a`, whose quotient is the next `b`.
 #[inline(always)]
-fn leave_pairs<A: BatchElement, const WIDTH: usize>(x: &mut [A::Unreduced; WIDTH]) {
-    for_each_pair::<WIDTH>(|i, j, k| {
+fn divide_pair<A: BatchElement, const WIDTH: usize>(
+    x: &mut [A::Unreduced; WIDTH],
+    i: usize,
+    j: usize,
+    k: u32,
+) {
+    if k != 0 {
         let a = x[i];
-        let mut b = x[j];
-        for part in 0..A::PARTS {
-            b[part] = b[part].shl(k);
-        }
-        x[i] = add::<A>(a, b);
-        x[j] = sub::<A>(a, b);
-    });
+        x[i] = x[j];
+        x[j] = A::div_2exp(a, 2 * k);
+    }
 }
 
 /// The sum of elements 1 and up of the state that `x` carries, one part.
@@ -279,17 +305,10 @@ fn tail<T: Word, const WIDTH: usize>(x: [T; WIDTH]) -> T {
     add(add(x[1], x[2]), add(single, add(halves, halves)))
 }
 
-/// The divisions of an internal round. Of the pairs that are divided, `b` moves to the place of `a`, whose quotient is the
-/// next `b`.
+/// The divisions of an internal round.
 #[inline(always)]
 fn take_quotients<A: BatchElement, const WIDTH: usize>(x: &mut [A::Unreduced; WIDTH]) {
-    for_each_pair::<WIDTH>(|i, j, k| {
-        if k != 0 {
-            let a = x[i];
-            x[i] = x[j];
-            x[j] = A::div_2exp(a, 2 * k);
-        }
-    });
+    for_each_pair!(divide_pair, x);
     match WIDTH {
         12 => x[11] = A::div_2exp(x[11], 3),
         16 => x[15] = A::div_2exp(x[15], 32),
@@ -340,7 +359,7 @@ pub fn internal_rounds<A: BatchElement, const WIDTH: usize, const B: usize>(
 ) {
     let mut wide: [[A::Unreduced; WIDTH]; B] = array::from_fn(|b| {
         let mut x = states[b].map(A::widen);
-        enter_pairs::<A, WIDTH>(&mut x);
+        for_each_pair!(enter_pair, &mut x);
         x
     });
     for (segment, constants) in constants.chunks(A::segment(WIDTH)).enumerate() {
@@ -368,7 +387,7 @@ pub fn internal_rounds<A: BatchElement, const WIDTH: usize, const B: usize>(
         }
     }
     for b in 0..B {
-        leave_pairs::<A, WIDTH>(&mut wide[b]);
+        for_each_pair!(leave_pair, &mut wide[b]);
         states[b] = wide[b].map(A::reduce);
     }
 }
