@@ -1,13 +1,20 @@
 //! KoalaBear with its extension of degree 5, and the hashes that upstream's WHIR example uses with it.
 
 use p3_challenger::DuplexChallenger;
+use p3_commit::Mmcs as _;
 use p3_field::Field;
 use p3_field::extension::{PackedQuinticTrinomialExtensionField, QuinticTrinomialExtensionField};
 use p3_koala_bear::{
     KoalaBear, Poseidon2KoalaBear, default_koalabear_poseidon2_16, default_koalabear_poseidon2_24,
 };
+use p3_matrix::dense::RowMajorMatrix;
 use p3_merkle_tree::MerkleTreeMmcs;
 use p3_symmetric::{PaddingFreeSponge, TruncatedPermutation};
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+
+use crate::row::{Prepared, encode};
+use crate::timing::time;
 
 pub type Packed = <KoalaBear as Field>::Packing;
 pub type Quintic = QuinticTrinomialExtensionField<KoalaBear>;
@@ -32,4 +39,16 @@ pub fn mmcs() -> Mmcs {
         TruncatedPermutation::new(default_koalabear_poseidon2_16()),
         0,
     )
+}
+
+/// Commits to one matrix. The output is the root, which hashes all else.
+pub fn commit(seed: u64, height: usize, width: usize) -> Prepared {
+    let mmcs = mmcs();
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let matrix = RowMajorMatrix::<KoalaBear>::rand(&mut rng, height, width);
+    Prepared::new(move || {
+        let input = matrix.clone();
+        let (timing, (commitment, _)) = time(|| mmcs.commit_matrix(input));
+        (timing, encode(commitment.roots().as_flattened()))
+    })
 }

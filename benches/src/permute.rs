@@ -1,6 +1,6 @@
 //! Bare permutations: dependent (`chain`), independent (`many`), and batches of every small size (`batches`).
 
-use p3_field::PackedValue;
+use p3_field::{PackedValue, PrimeField64};
 use p3_goldilocks::poseidon1::{GOLDILOCKS_POSEIDON_HALF_FULL_ROUNDS, Poseidon1GoldilocksGeneric};
 use p3_goldilocks::{Goldilocks, MdsMatrixGoldilocks};
 #[cfg(feature = "newest")]
@@ -8,6 +8,7 @@ use p3_symmetric::{CryptographicHasher, PaddingFreeSponge};
 use p3_symmetric::{
     CryptographicPermutation, Permutation, PseudoCompressionFunction, TruncatedPermutation,
 };
+use rand::distr::{Distribution, StandardUniform};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
@@ -20,7 +21,10 @@ const PERMUTATIONS: usize = 1 << 12;
 /// States in flight for `many`: together with their outputs they stay in a core's second-level cache.
 const BATCH: usize = 1 << 9;
 
-pub fn random<P: PackedValue<Value = Goldilocks>>(rng: &mut SmallRng) -> P {
+pub fn random<P: PackedValue>(rng: &mut SmallRng) -> P
+where
+    StandardUniform: Distribution<P::Value>,
+{
     P::from_fn(|_| rng.random())
 }
 
@@ -87,11 +91,12 @@ where
     })
 }
 
-/// Independent states, each in place, for what is no hash: a matrix.
+/// Independent states, each in place: for what is no hash, a matrix, and for permutations that no patch interleaves.
 pub fn each<P, Perm, const WIDTH: usize>(seed: u64, permutation: Perm) -> Prepared
 where
-    P: PackedValue<Value = Goldilocks>,
+    P: PackedValue<Value: PrimeField64>,
     Perm: Permutation<[P; WIDTH]> + 'static,
+    StandardUniform: Distribution<P::Value>,
 {
     let mut rng = SmallRng::seed_from_u64(seed);
     let start: Vec<[P; WIDTH]> = (0..BATCH)

@@ -1,5 +1,9 @@
 //! The table of rows. A row is one line here; what it does is in the module of its workload.
 
+use p3_baby_bear::{
+    BabyBear, default_babybear_poseidon2_16 as bb16, default_babybear_poseidon2_24 as bb24,
+};
+use p3_field::Field;
 use p3_goldilocks::poseidon1::{
     default_goldilocks_poseidon1_8 as p1w8, default_goldilocks_poseidon1_12 as p1w12,
 };
@@ -7,12 +11,17 @@ use p3_goldilocks::{
     Goldilocks, MdsMatrixGoldilocks, default_goldilocks_poseidon2_8 as p2w8,
     default_goldilocks_poseidon2_12 as p2w12, default_goldilocks_poseidon2_16 as p2w16,
 };
+use p3_koala_bear::{
+    default_koalabear_poseidon2_16 as kb16, default_koalabear_poseidon2_24 as kb24,
+};
 use p3_sumcheck::strategy::VariableOrder::{Prefix, Suffix};
 
-use crate::koala_bear::{PackedQuintic, Quintic};
+use crate::koala_bear::{Packed as PackedKoala, PackedQuintic, Quintic};
 use crate::permute::p1w16;
 use crate::row::{Packed, PackedWide, Row, row};
-use crate::{fri, merkle, permute, phases, quintic, stark, sumcheck, whir};
+use crate::{fri, koala_bear, merkle, permute, phases, quintic, stark, sumcheck, whir};
+
+type PackedBaby = <BabyBear as Field>::Packing;
 
 /// Every row. Those under `equal/` are small and odd: they compare outputs and are measured only on request. Those under
 /// `phase/` are for `cargo p3 phases`.
@@ -38,6 +47,10 @@ pub const ROWS: &[Row] = &[
     row("permute-many/poseidon1-w12", |seed| permute::many::<Packed, _, 12, 3>(seed, p1w12())),
     row("permute-many/poseidon1-w16", |seed| permute::many::<PackedWide, _, 16, 4>(seed, p1w16())),
     row("permute-many/mds-w24", |seed| permute::each::<PackedWide, _, 24>(seed, MdsMatrixGoldilocks)),
+    row("permute-many/koala-bear-poseidon2-w16", |seed| permute::each::<PackedKoala, _, 16>(seed, kb16())),
+    row("permute-many/koala-bear-poseidon2-w24", |seed| permute::each::<PackedKoala, _, 24>(seed, kb24())),
+    row("permute-many/baby-bear-poseidon2-w16", |seed| permute::each::<PackedBaby, _, 16>(seed, bb16())),
+    row("permute-many/baby-bear-poseidon2-w24", |seed| permute::each::<PackedBaby, _, 24>(seed, bb24())),
 
     row("merkle-commit/poseidon2-w8/2^14x8", |seed| merkle::commit::<_, 8, 4>(seed, p2w8(), 1 << 14, 8)).quick(),
     row("merkle-commit/poseidon2-w8/2^16x8", |seed| merkle::commit::<_, 8, 4>(seed, p2w8(), 1 << 16, 8)),
@@ -46,6 +59,7 @@ pub const ROWS: &[Row] = &[
     row("merkle-commit/poseidon2-w8/2^14x1024", |seed| merkle::commit::<_, 8, 4>(seed, p2w8(), 1 << 14, 1024)),
     row("merkle-commit/poseidon2-w12/2^16x64", |seed| merkle::commit::<_, 12, 8>(seed, p2w12(), 1 << 16, 64)),
     row("merkle-commit/poseidon1-w8/2^16x64", |seed| merkle::commit::<_, 8, 4>(seed, p1w8(), 1 << 16, 64)),
+    row("merkle-commit/koala-bear-poseidon2-w16/2^16x64", |seed| koala_bear::commit(seed, 1 << 16, 64)),
     row("merkle-commit-2t/poseidon2-w8/2^16x64", |seed| merkle::commit::<_, 8, 4>(seed, p2w8(), 1 << 16, 64)).threads(2),
 
     row("fri-commit/poseidon2-w8/2^18", |seed| fri::goldilocks(seed, 18)),
@@ -100,6 +114,10 @@ pub const ROWS: &[Row] = &[
     row("equal/batches/poseidon1-w8", |seed| permute::batches::<Packed, _, 8, 2>(seed, p1w8())),
     row("equal/batches/poseidon1-w12", |seed| permute::batches::<Packed, _, 12, 3>(seed, p1w12())),
     row("equal/batches/poseidon1-w16", |seed| permute::batches::<PackedWide, _, 16, 4>(seed, p1w16())),
+    row("equal/permute/koala-bear-poseidon2-w16", |seed| permute::each::<PackedKoala, _, 16>(seed, kb16())),
+    row("equal/permute/koala-bear-poseidon2-w24", |seed| permute::each::<PackedKoala, _, 24>(seed, kb24())),
+    row("equal/permute/baby-bear-poseidon2-w16", |seed| permute::each::<PackedBaby, _, 16>(seed, bb16())),
+    row("equal/permute/baby-bear-poseidon2-w24", |seed| permute::each::<PackedBaby, _, 24>(seed, bb24())),
     row("equal/mds-w8", |seed| permute::each::<Packed, _, 8>(seed, MdsMatrixGoldilocks)),
     row("equal/mds-w12", |seed| permute::each::<Packed, _, 12>(seed, MdsMatrixGoldilocks)),
     row("equal/mds-w16", |seed| permute::each::<PackedWide, _, 16>(seed, MdsMatrixGoldilocks)),

@@ -1,0 +1,233 @@
+extern crate std;
+
+use std::array;
+use std::vec::Vec;
+
+use p3_baby_bear::{BabyBear, BabyBearInternalLayerParameters, BabyBearParameters};
+use p3_field::{PrimeCharacteristicRing, PrimeField32};
+use p3_koala_bear::{KoalaBear, KoalaBearInternalLayerParameters, KoalaBearParameters};
+use p3_monty_31::{InternalLayerBaseParameters, MontyParameters};
+use proptest::prelude::*;
+
+use crate::{Divide2Exp, Pairing, exponents, internal_rounds};
+
+macro_rules! divide_by_the_ring {
+    ($field:ty) => {
+        impl Divide2Exp for $field {
+            fn div_2exp(self, n: u32) -> Self {
+                self.div_2exp_u64(n.into())
+            }
+
+            fn add_div_2exp(self, x: Self, n: u32) -> Self {
+                self + x.div_2exp(n)
+            }
+
+            fn sub_div_2exp(self, x: Self, n: u32) -> Self {
+                self - x.div_2exp(n)
+            }
+        }
+    };
+}
+divide_by_the_ring!(KoalaBear);
+divide_by_the_ring!(BabyBear);
+
+/// The element with this Montgomery form, below the order.
+fn with_form<F: PrimeField32>(form: u32) -> F {
+    F::from_u32(form).div_2exp_u64(32)
+}
+
+/// Montgomery forms where a division by `2^n`, for some `n`, or a correction by the order changes its course.
+fn edges<MP: MontyParameters>() -> Vec<u32> {
+    let p = MP::PRIME;
+    let powers = (0..31).flat_map(|n| {
+        let power = 1 << n;
+        // Below: all that is divided away is set. At: none is. The last: the largest multiple, p - 1 up to the two-adicity.
+        [
+            power - 1,
+            power,
+            power + 1,
+            p - power,
+            p - 1 - power,
+            (p - 1) / power * power,
+        ]
+    });
+    powers
+        .chain([0, 1, 2, p / 2, p / 2 + 1, p - 2, p - 1])
+        .filter(|&x| x < p)
+        .collect()
+}
+
+fn rounds_as_published<MP: MontyParameters, ILP, F: PrimeField32, const WIDTH: usize>(
+    state: &mut [F; WIDTH],
+    constants: &[F],
+    sbox: fn(F) -> F,
+) where
+    ILP: InternalLayerBaseParameters<MP, WIDTH>,
+{
+    for &rc in constants {
+        state[0] = sbox(state[0] + rc);
+        ILP::generic_internal_linear_layer(state);
+    }
+}
+
+/// One field and width: the kernel on single elements and, where there is one, on the packing, against upstream's rounds.
+macro_rules! rounds {
+    ($name:ident, $field:ident, $parameters:ty, $layer:ty, $width:literal, $exponents:expr, $degree:literal) => {
+        mod $name {
+            use super::*;
+
+            const WIDTH: usize = $width;
+
+            fn element() -> impl Strategy<Value = $field> {
+                let edges = edges::<$parameters>();
+                let form = prop_oneof![0..<$parameters>::PRIME, prop::sample::select(edges)];
+                form.prop_map(with_form::<$field>)
+            }
+
+            fn rounds<R: Divide2Exp>(state: &mut [R; WIDTH], constants: &[R]) {
+                let pairing = const { &Pairing::new(&$exponents) };
+                internal_rounds(state, constants, pairing, |x, rc| {
+                    *x = (*x + rc).exp_const_u64::<$degree>();
+                });
+            }
+
+            proptest! {
+                #[test]
+                fn are_those_of_the_release(
+                    state in prop::array::uniform::<_, WIDTH>(element()),
+                    constants in prop::collection::vec(element(), 0..24),
+                ) {
+                    let mut expected = state;
+                    rounds_as_published::<$parameters, $layer, $field, WIDTH>(
+                        &mut expected,
+                        &constants,
+                        |x| x.exp_const_u64::<$degree>(),
+                    );
+                    let mut actual = state;
+                    rounds(&mut actual, &constants);
+                    prop_assert_eq!(actual, expected);
+                }
+            }
+
+            #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+            proptest! {
+                #[test]
+                fn of_a_packing_are_those_of_its_lanes(
+                    states in prop::collection::vec(
+                        prop::array::uniform::<_, WIDTH>(element()),
+                        Packed::<$field>::WIDTH,
+                    ),
+                    constants in prop::collection::vec(element(), 0..24),
+                ) {
+                    let mut packed: [Packed<$field>; WIDTH] =
+                        array::from_fn(|i| Packed::<$field>::from_fn(|lane| states[lane][i]));
+                    let broadcast: Vec<_> = constants.iter().map(|&rc| rc.into()).collect();
+                    rounds(&mut packed, &broadcast);
+                    for (lane, mut state) in states.into_iter().enumerate() {
+                        rounds(&mut state, &constants);
+                        let of_lane = packed.map(|x| x.as_slice()[lane]);
+                        prop_assert_eq!(of_lane, state, "lane {}", lane);
+                    }
+                }
+            }
+        }
+    };
+}
+
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+use p3_field::{Field, PackedValue};
+
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+type Packed<F> = <F as Field>::Packing;
+
+rounds!(
+    koala_bear_16,
+    KoalaBear,
+    KoalaBearParameters,
+    KoalaBearInternalLayerParameters,
+    16,
+    exponents::KOALA_BEAR_16,
+    3
+);
+rounds!(
+    koala_bear_24,
+    KoalaBear,
+    KoalaBearParameters,
+    KoalaBearInternalLayerParameters,
+    24,
+    exponents::KOALA_BEAR_24,
+    3
+);
+rounds!(
+    baby_bear_16,
+    BabyBear,
+    BabyBearParameters,
+    BabyBearInternalLayerParameters,
+    16,
+    exponents::BABY_BEAR_16,
+    7
+);
+rounds!(
+    baby_bear_24,
+    BabyBear,
+    BabyBearParameters,
+    BabyBearInternalLayerParameters,
+    24,
+    exponents::BABY_BEAR_24,
+    7
+);
+
+/// Every divisor, with every edge as the dividend and as the other operand, in every lane.
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+fn check_divisions<MP: MontyParameters, F: PrimeField32>()
+where
+    F::Packing: Divide2Exp + PartialEq,
+{
+    let elements: Vec<F> = edges::<MP>().into_iter().map(with_form).collect();
+    let two_adicity = (MP::PRIME - 1).trailing_zeros();
+    for n in (1..=15).chain([two_adicity]) {
+        for &x in &elements {
+            let quotient = x.div_2exp_u64(n.into());
+            for chunk in elements.chunks(F::Packing::WIDTH) {
+                let sums = F::Packing::from_fn(|lane| chunk[lane % chunk.len()]);
+                let packed = F::Packing::from(x);
+                assert_eq!(packed.div_2exp(n), quotient.into(), "{x} / 2^{n}");
+                assert_eq!(
+                    sums.add_div_2exp(packed, n),
+                    sums + F::Packing::from(quotient),
+                    "{sums:?} + {x} / 2^{n}"
+                );
+                assert_eq!(
+                    sums.sub_div_2exp(packed, n),
+                    sums - F::Packing::from(quotient),
+                    "{sums:?} - {x} / 2^{n}"
+                );
+                // The edges beside each other, so that no lane reads another's bits.
+                assert_eq!(
+                    F::Packing::from(x).add_div_2exp(sums, n),
+                    F::Packing::from_fn(|lane| x + chunk[lane % chunk.len()].div_2exp_u64(n.into())),
+                    "{x} + {sums:?} / 2^{n}"
+                );
+            }
+        }
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+#[test]
+fn packed_divisions_are_those_of_the_field() {
+    check_divisions::<KoalaBearParameters, KoalaBear>();
+    check_divisions::<BabyBearParameters, BabyBear>();
+}
+
+#[test]
+#[should_panic]
+fn a_diagonal_that_is_too_short_is_refused() {
+    let _ = Pairing::<24>::new(&exponents::KOALA_BEAR_16);
+}
+
+#[test]
+#[should_panic]
+fn a_repeated_entry_is_refused() {
+    let _ = Pairing::<16>::new(&[8, 3, 24, 8, -3, -4, -24]);
+}
