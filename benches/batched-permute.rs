@@ -15,19 +15,19 @@ mod interleaved;
 fn poseidon2(criterion: &mut Criterion) {
     macro_rules! widths {
         ($states:literal: $element:ty) => {
-            interleaved::bench!(
+            interleaved::bench_width!(
                 criterion,
                 $states,
                 BatchedPoseidon2::<$element, 8>::default_8(),
                 default_goldilocks_poseidon2_8()
             );
-            interleaved::bench!(
+            interleaved::bench_width!(
                 criterion,
                 $states,
                 BatchedPoseidon2::<$element, 12>::default_12(),
                 default_goldilocks_poseidon2_12()
             );
-            interleaved::bench!(
+            interleaved::bench_width!(
                 criterion,
                 $states,
                 BatchedPoseidon2::<$element, 16>::default_16(),

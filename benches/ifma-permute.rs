@@ -14,19 +14,19 @@ fn poseidon2(criterion: &mut Criterion) {
         default_goldilocks_poseidon2_16,
     };
 
-    interleaved::bench!(
+    interleaved::bench_width!(
         criterion,
         "packed",
         BatchedPoseidon2::<PackedGoldilocksAVX512, 8>::default_8(),
         default_goldilocks_poseidon2_8()
     );
-    interleaved::bench!(
+    interleaved::bench_width!(
         criterion,
         "packed",
         BatchedPoseidon2::<PackedGoldilocksAVX512, 12>::default_12(),
         default_goldilocks_poseidon2_12()
     );
-    interleaved::bench!(
+    interleaved::bench_width!(
         criterion,
         "packed",
         BatchedPoseidon2::<PackedGoldilocksAVX512, 16>::default_16(),

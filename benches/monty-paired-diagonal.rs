@@ -10,7 +10,7 @@ mod packed {
     use criterion::{Criterion, Throughput};
     use monty_paired_diagonal::{Divide2Exp, Pairing, exponents, internal_rounds};
     use p3_baby_bear::{BabyBear, Poseidon2InternalLayerBabyBear};
-    use p3_field::{Field, PackedValue};
+    use p3_field::{Field, PackedValue, PrimeCharacteristicRing};
     use p3_koala_bear::{KoalaBear, Poseidon2InternalLayerKoalaBear};
     use p3_poseidon2::{InternalLayer, InternalLayerConstructor};
     use rand::distr::{Distribution, StandardUniform};

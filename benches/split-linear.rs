@@ -16,19 +16,19 @@ fn poseidon2(criterion: &mut Criterion) {
     use split_linear::BatchedPoseidon2;
 
     type Packed = <Goldilocks as Field>::Packing;
-    interleaved::bench!(
+    interleaved::bench_width!(
         criterion,
         "packed",
         BatchedPoseidon2::<Packed, 8>::default_8(),
         default_goldilocks_poseidon2_8()
     );
-    interleaved::bench!(
+    interleaved::bench_width!(
         criterion,
         "packed",
         BatchedPoseidon2::<Packed, 12>::default_12(),
         default_goldilocks_poseidon2_12()
     );
-    interleaved::bench!(
+    interleaved::bench_width!(
         criterion,
         "packed",
         BatchedPoseidon2::<Packed, 16>::default_16(),

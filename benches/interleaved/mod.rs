@@ -10,12 +10,15 @@ use rand::{RngExt, SeedableRng};
 /// A multiple of every batch size; small enough for the first-level cache.
 const STATES: usize = 12;
 
+/// Permutes states in batches of one size.
+type Batched<'a, A, const WIDTH: usize> = &'a dyn Fn(&mut [[A; WIDTH]]);
+
 /// Times `published`, and each of `batched`, which are for the batch sizes 1 and up.
 pub fn bench<A, Published, const WIDTH: usize>(
     criterion: &mut Criterion,
     states: &str,
     published: &Published,
-    batched: [&dyn Fn(&mut [[A; WIDTH]]); 4],
+    batched: [Batched<'_, A, WIDTH>; 4],
 ) where
     A: PackedValue<Value = Goldilocks>,
     Published: Permutation<[A; WIDTH]>,
@@ -44,7 +47,7 @@ pub fn bench<A, Published, const WIDTH: usize>(
 }
 
 /// [`bench`] for a width, whose permutations are `$batched` and `$published`.
-macro_rules! bench {
+macro_rules! bench_width {
     ($criterion:expr, $states:literal, $batched:expr, $published:expr) => {{
         let batched = $batched;
         interleaved::bench(
@@ -60,4 +63,4 @@ macro_rules! bench {
         );
     }};
 }
-pub(crate) use bench;
+pub(crate) use bench_width;

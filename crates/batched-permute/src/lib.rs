@@ -41,6 +41,7 @@ mod poseidon2_batch;
 mod poseidon2_batch_pair;
 // The tests run it on intervals, whatever the target.
 #[cfg(any(test, all(target_arch = "x86_64", target_feature = "avx2")))]
+#[cfg_attr(not(target_feature = "avx2"), allow(dead_code))]
 #[allow(missing_docs)]
 mod poseidon2_batch_vector;
 

@@ -1,6 +1,5 @@
 extern crate std;
 
-use std::array;
 use std::vec::Vec;
 
 use p3_baby_bear::{BabyBear, BabyBearInternalLayerParameters, BabyBearParameters};
@@ -120,7 +119,7 @@ macro_rules! rounds {
                     constants in prop::collection::vec(element(), 0..24),
                 ) {
                     let mut packed: [Packed<$field>; WIDTH] =
-                        array::from_fn(|i| Packed::<$field>::from_fn(|lane| states[lane][i]));
+                        std::array::from_fn(|i| Packed::<$field>::from_fn(|lane| states[lane][i]));
                     let broadcast: Vec<_> = constants.iter().map(|&rc| rc.into()).collect();
                     rounds(&mut packed, &broadcast);
                     for (lane, mut state) in states.into_iter().enumerate() {

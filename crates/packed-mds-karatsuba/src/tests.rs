@@ -19,8 +19,8 @@ use p3_goldilocks::{Goldilocks, MdsMatrixGoldilocks};
 use p3_patches_testing::goldilocks::{self as plain, EDGES, representative};
 use p3_symmetric::Permutation;
 use proptest::prelude::*;
+use rand::SeedableRng;
 use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
 
 use super::*;
 

@@ -50,7 +50,8 @@ enum Work {
     Cargo(&'static [&'static str]),
     /// `cargo p3 check`.
     Check,
-    /// Lints of the optimizations' crates: what is compiled for an instruction set, the workspace's lints do not see.
+    /// Lints of the optimizations' crates and benches: what is compiled for an instruction set, the workspace's lints do not
+    /// see.
     Clippy(Isa),
     /// The tests of the optimizations' crates.
     Kernels(Isa),
@@ -344,6 +345,7 @@ impl Stage {
             Work::Clippy(isa) => {
                 let mut clippy = cargo_for(*isa, "clippy", project, &project.root);
                 add_kernels(&mut clippy, project)?;
+                clippy.args(["--package", "p3-bench"]);
                 clippy.args(["--all-targets", "--", "-D", "warnings"]);
                 clippy
             }

@@ -1,6 +1,7 @@
 //! The S-box's products and the reductions, on operands that a permutation of random states does not reach.
 
 use p3_patches_testing::goldilocks::P;
+use rand::RngExt;
 
 use super::*;
 use crate::poseidon1_packed::{
