@@ -31,10 +31,11 @@ use p3_goldilocks::poseidon1::{
 use p3_goldilocks::{MATRIX_CIRC_MDS_8_COL, MATRIX_CIRC_MDS_12_COL};
 use p3_poseidon1::Poseidon1Constants;
 
-// Documented in upstream's manner: the module is private there.
+// Documented in upstream's manner: the module is private there, and public here for batched-poseidon1.
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 #[allow(missing_docs)]
-mod poseidon1_packed;
+#[doc(hidden)]
+pub mod poseidon1_packed;
 
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 mod packed {

@@ -29,7 +29,7 @@
 //! ```
 //!
 //! `M^K` is a circulant too: [`segment`] applies one where there were `K`, and off the chain of S-boxes, which is the
-//! latency that bounds a single state. Halves begin a segment in `[-2^31 - 2^22, 2^31 + 2^22]`. They grow by the sum of
+//! latency that bounds a single state. Several states at once are as many chains. Halves begin a segment in `[-2^31 - 2^22, 2^31 + 2^22]`. They grow by the sum of
 //! the row, 43, 67 or 371, in each round, so that `K = 3`, or 2 for width 16, keeps every sum below `2^51`.
 
 use alloc::vec::Vec;
@@ -211,16 +211,16 @@ pub fn mul_unreduced<W: Words>(x: W, y: W) -> Halves<W> {
 }
 
 /// The S-box of `N` elements, stage by stage: `N` independent multiplications are in flight at each. `finish` is applied
-/// to the shifted results.
+/// to the shifted results, each with its place.
 #[inline(always)]
 fn x7<W: Words, const N: usize>(
     x: [W; N],
-    finish: impl Fn(Halves<W>) -> Halves<W>,
+    finish: impl Fn(usize, Halves<W>) -> Halves<W>,
 ) -> [Halves<W>; N] {
     let x2: [W; N] = array::from_fn(|i| square(x[i]));
     let x3: [W; N] = array::from_fn(|i| mul(x2[i], x[i]));
     let x4: [W; N] = array::from_fn(|i| square(x2[i]));
-    array::from_fn(|i| finish(mul_unreduced(x3[i], x4[i])))
+    array::from_fn(|i| finish(i, mul_unreduced(x3[i], x4[i])))
 }
 
 // ---- Halves ----
@@ -565,7 +565,7 @@ pub fn full_rounds<W: Words, const WIDTH: usize, const GROUP: usize>(
         for start in (0..WIDTH).step_by(GROUP) {
             let folded =
                 array::from_fn(|i| fold([x[0][start + i], x[1][start + i]], constants[start + i]));
-            let images = x7::<W, GROUP>(folded, unshift::<W>);
+            let images = x7::<W, GROUP>(folded, |_, y| unshift::<W>(y));
             for i in 0..GROUP {
                 [x[0][start + i], x[1][start + i]] = images[i];
             }
@@ -578,57 +578,70 @@ pub fn full_rounds<W: Words, const WIDTH: usize, const GROUP: usize>(
     *state = array::from_fn(|i| fold([x[0][i], x[1][i]], fold_constant::<W>(0)));
 }
 
-/// `K` partial rounds, as in the documentation of the module. Element 0 is shifted before and after.
-// `i` is the second index of `x`, the first is the half.
+/// `K` partial rounds of `B` states, as in the documentation of the module. Elements 0 are shifted before and after.
+// `i` is the third index of `x`, the second is the half.
 #[allow(clippy::needless_range_loop)]
 #[inline(always)]
-fn segment<W: Words, const WIDTH: usize, const K: usize>(
-    x: &mut State<W, WIDTH>,
+fn segment<W: Words, const WIDTH: usize, const K: usize, const B: usize>(
+    x: &mut [State<W, WIDTH>; B],
     constants: &[[u64; 2]; K],
 ) where
     MdsMatrixGoldilocks: Circulant<WIDTH>,
 {
     let powers = const { &MdsMatrixGoldilocks::POWERS };
     let offset = W::Doubles::splat(OFFSET);
-    let [y0] = x7([fold::<W>([x[0][0], x[1][0]], constants[0])], unshift::<W>);
-    for i in 1..WIDTH {
-        [x[0][i], x[1][i]] = normalize::<W>([x[0][i], x[1][i]]);
-    }
-    [x[0][0], x[1][0]] = y0;
-
+    let y0 = x7::<W, B>(
+        array::from_fn(|b| fold([x[b][0][0], x[b][1][0]], constants[0])),
+        |_, y| unshift::<W>(y),
+    );
     // (M^r x)_0, shifted. The term of y0 comes last, the others do not wait for it.
-    let mut s = [[offset; 2]; K];
-    for r in 1..K {
-        for half in 0..2 {
-            for j in (0..WIDTH).rev() {
-                s[r][half] = s[r][half].add_product(x[half][j], W::Doubles::splat(powers[r][j]));
+    let mut s = [[[offset; 2]; B]; K];
+    for b in 0..B {
+        let x = &mut x[b];
+        for i in 1..WIDTH {
+            [x[0][i], x[1][i]] = normalize::<W>([x[0][i], x[1][i]]);
+        }
+        [x[0][0], x[1][0]] = y0[b];
+        for r in 1..K {
+            for half in 0..2 {
+                for j in (0..WIDTH).rev() {
+                    let coefficient = W::Doubles::splat(powers[r][j]);
+                    s[r][b][half] = s[r][b][half].add_product(x[half][j], coefficient);
+                }
             }
         }
     }
-    let mut d = [[offset; 2]; K];
+    let mut d = [[[offset; 2]; B]; K];
     for r in 1..K {
-        for half in 0..2 {
-            for t in 1..r {
-                let coefficient = W::Doubles::splat(powers[r - t][0]);
-                s[r][half] = s[r][half].add_product(d[t][half], coefficient);
+        for b in 0..B {
+            for half in 0..2 {
+                for t in 1..r {
+                    let coefficient = W::Doubles::splat(powers[r - t][0]);
+                    s[r][b][half] = s[r][b][half].add_product(d[t][b][half], coefficient);
+                }
             }
         }
-        [d[r]] = x7([fold::<W>(s[r], constants[r])], |y: Halves<W>| {
-            array::from_fn(|half| y[half].sub(s[r][half]))
-        });
+        d[r] = x7::<W, B>(
+            array::from_fn(|b| fold(s[r][b], constants[r])),
+            |b, y: Halves<W>| array::from_fn(|half| y[half].sub(s[r][b][half])),
+        );
         // Between two S-boxes, so that the CPU has both in its window.
         if r == 1 {
-            apply_power::<W, WIDTH, K>(x);
+            for b in 0..B {
+                apply_power::<W, WIDTH, K>(&mut x[b]);
+            }
         }
     }
-    if K == 1 {
-        apply_power::<W, WIDTH, K>(x);
-    }
-    for t in 1..K {
-        for half in 0..2 {
-            for i in 0..WIDTH {
-                let coefficient = W::Doubles::splat(powers[K - t][(WIDTH - i) % WIDTH]);
-                x[half][i] = x[half][i].add_product(d[t][half], coefficient);
+    for b in 0..B {
+        if K == 1 {
+            apply_power::<W, WIDTH, K>(&mut x[b]);
+        }
+        for t in 1..K {
+            for half in 0..2 {
+                for i in 0..WIDTH {
+                    let coefficient = W::Doubles::splat(powers[K - t][(WIDTH - i) % WIDTH]);
+                    x[b][half][i] = x[b][half][i].add_product(d[t][b][half], coefficient);
+                }
             }
         }
     }
@@ -646,30 +659,36 @@ where
     }
 }
 
-/// The partial rounds of one state, `K` to a segment: constant and S-box on element 0, matrix; at last the residual.
+/// The partial rounds of `B` states, `K` to a segment: constant and S-box on element 0, matrix; at last the residual.
 // As above.
 #[allow(clippy::needless_range_loop)]
 #[inline(always)]
-pub fn partial_rounds<W: Words, const WIDTH: usize, const K: usize>(
-    state: &mut [W; WIDTH],
+pub fn partial_rounds<W: Words, const WIDTH: usize, const K: usize, const B: usize>(
+    states: &mut [[W; WIDTH]; B],
     constants: &[[u64; 2]],
     residual: &[[u64; 2]; WIDTH],
 ) where
     MdsMatrixGoldilocks: Circulant<WIDTH>,
 {
-    let mut x: State<W, WIDTH> = state_halves(state, OFFSET);
-    [x[0][0], x[1][0]] = split(state[0]);
+    let mut x: [State<W, WIDTH>; B] = array::from_fn(|b| {
+        let mut x = state_halves(&states[b], OFFSET);
+        [x[0][0], x[1][0]] = split(states[b][0]);
+        x
+    });
     let (segments, rest) = constants.as_chunks::<K>();
     for constants in segments {
-        segment::<W, WIDTH, K>(&mut x, constants);
+        segment::<W, WIDTH, K, B>(&mut x, constants);
     }
     for constants in rest.as_chunks::<1>().0 {
-        segment::<W, WIDTH, 1>(&mut x, constants);
+        segment::<W, WIDTH, 1, B>(&mut x, constants);
     }
-    for i in 1..WIDTH {
-        [x[0][i], x[1][i]] = shift::<W>([x[0][i], x[1][i]]);
+    for b in 0..B {
+        let x = &mut x[b];
+        for i in 1..WIDTH {
+            [x[0][i], x[1][i]] = shift::<W>([x[0][i], x[1][i]]);
+        }
+        states[b] = array::from_fn(|i| fold([x[0][i], x[1][i]], residual[i]));
     }
-    *state = array::from_fn(|i| fold([x[0][i], x[1][i]], residual[i]));
 }
 
 // ---- What p3-poseidon1 and p3-mds call ----
@@ -812,13 +831,13 @@ macro_rules! impl_packed_layers {
                 let Some(textbook) = &self.textbook else {
                     return self.generic.permute_state(state);
                 };
-                let mut words = state.map(PackedElement::to_words);
-                partial_rounds::<_, $width, { <MdsMatrixGoldilocks as Circulant<$width>>::ROUNDS }>(
+                let mut words = [state.map(PackedElement::to_words)];
+                partial_rounds::<_, $width, { <MdsMatrixGoldilocks as Circulant<$width>>::ROUNDS }, 1>(
                     &mut words,
                     &textbook.rounds,
                     &textbook.residual,
                 );
-                *state = words.map(PackedElement::from_words);
+                *state = words[0].map(PackedElement::from_words);
             }
         }
     )*};
