@@ -14,31 +14,31 @@ mod interleaved;
 
 fn poseidon2(criterion: &mut Criterion) {
     macro_rules! widths {
-        ($states:literal: $element:ty) => {
+        ($name:literal: $element:ty) => {
             interleaved::bench_width!(
                 criterion,
-                $states,
+                $name,
                 BatchedPoseidon2::<$element, 8>::default_8(),
                 default_goldilocks_poseidon2_8()
             );
             interleaved::bench_width!(
                 criterion,
-                $states,
+                $name,
                 BatchedPoseidon2::<$element, 12>::default_12(),
                 default_goldilocks_poseidon2_12()
             );
             interleaved::bench_width!(
                 criterion,
-                $states,
+                $name,
                 BatchedPoseidon2::<$element, 16>::default_16(),
                 default_goldilocks_poseidon2_16()
             );
         };
     }
-    widths!("scalar": Goldilocks);
+    widths!("scalar-poseidon2": Goldilocks);
     // Without AVX2, the packing is the field itself.
     #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
-    widths!("packed": <Goldilocks as Field>::Packing);
+    widths!("packed-poseidon2": <Goldilocks as Field>::Packing);
 }
 
 criterion_group!(benches, poseidon2);

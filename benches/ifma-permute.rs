@@ -16,19 +16,19 @@ fn poseidon2(criterion: &mut Criterion) {
 
     interleaved::bench_width!(
         criterion,
-        "packed",
+        "packed-poseidon2",
         BatchedPoseidon2::<PackedGoldilocksAVX512, 8>::default_8(),
         default_goldilocks_poseidon2_8()
     );
     interleaved::bench_width!(
         criterion,
-        "packed",
+        "packed-poseidon2",
         BatchedPoseidon2::<PackedGoldilocksAVX512, 12>::default_12(),
         default_goldilocks_poseidon2_12()
     );
     interleaved::bench_width!(
         criterion,
-        "packed",
+        "packed-poseidon2",
         BatchedPoseidon2::<PackedGoldilocksAVX512, 16>::default_16(),
         default_goldilocks_poseidon2_16()
     );

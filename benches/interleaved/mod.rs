@@ -16,7 +16,7 @@ type Batched<'a, A, const WIDTH: usize> = &'a dyn Fn(&mut [[A; WIDTH]]);
 /// Times `published`, and each of `batched`, which are for the batch sizes 1 and up.
 pub fn bench<A, Published, const WIDTH: usize>(
     criterion: &mut Criterion,
-    states: &str,
+    name: &str,
     published: &Published,
     batched: [Batched<'_, A, WIDTH>; 4],
 ) where
@@ -29,7 +29,7 @@ pub fn bench<A, Published, const WIDTH: usize>(
         *element = A::from_fn(|_| rng.random());
     }
 
-    let mut group = criterion.benchmark_group(format!("poseidon2-w{WIDTH}/{states}"));
+    let mut group = criterion.benchmark_group(format!("{name}-w{WIDTH}"));
     group.throughput(Throughput::Elements((STATES * A::WIDTH) as u64));
     group.bench_function("0.8.0", |bencher| {
         bencher.iter(|| {
@@ -48,11 +48,11 @@ pub fn bench<A, Published, const WIDTH: usize>(
 
 /// [`bench`] for a width, whose permutations are `$batched` and `$published`.
 macro_rules! bench_width {
-    ($criterion:expr, $states:literal, $batched:expr, $published:expr) => {{
+    ($criterion:expr, $name:literal, $batched:expr, $published:expr) => {{
         let batched = $batched;
         interleaved::bench(
             $criterion,
-            $states,
+            $name,
             &$published,
             [
                 &|states| batched.permute_interleaved::<1>(states),
