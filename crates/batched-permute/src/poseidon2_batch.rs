@@ -33,7 +33,6 @@
 //! The external layers multiply by at most `7 (WIDTH / 4 + 1) <= 35`. A reduction adds [`REDUCTION_BIAS`], a zero as well, to
 //! magnitudes of at most `2^62 - 2^34`, and so has words in `[0, 2^63 - 2^33)`.
 
-use core::array;
 use core::ops::IndexMut;
 
 use crate::Goldilocks;
@@ -62,9 +61,6 @@ pub trait BatchElement: Copy {
     /// A round constant, as the rounds add it.
     type Constant: Copy;
 
-    /// What the S-box multiplies.
-    type Operand: Copy;
-
     /// Number of states to interleave in the internal rounds: 1 to 4.
     const BATCH: usize;
 
@@ -79,11 +75,8 @@ pub trait BatchElement: Copy {
     /// Any representative of `x`, whose words are those of an element after a segment or an external layer.
     fn reduce(x: Self::Unreduced) -> Self;
 
-    /// `x + constant` for the S-box, `x` as in [`Self::reduce`].
-    fn operand(x: Self::Unreduced, constant: Self::Constant) -> Self::Operand;
-
-    /// The S-box, `x^7`, on each of `N` independent operands.
-    fn x7<const N: usize>(x: [Self::Operand; N]) -> [Self::Unreduced; N];
+    /// The S-box, `(x + constant)^7`, on each of `N` independent values, `x` as in [`Self::reduce`].
+    fn sbox<const N: usize>(x: &mut [Self::Unreduced; N], constants: &[Self::Constant; N]);
 
     /// A part of the sum in round `round` of a segment, plus that part of a zero that makes elements which get it fit for
     /// [`Self::div_2exp`] in the next round.
@@ -107,7 +100,7 @@ pub trait BatchElement: Copy {
         tail
     }
 
-    /// The S-box on a whole state, whose elements get the constants first.
+    /// [`Self::sbox`] on a whole state.
     #[inline(always)]
     fn sbox_layer<const WIDTH: usize>(
         state: &mut [Self::Unreduced; WIDTH],
@@ -117,16 +110,16 @@ pub trait BatchElement: Copy {
     }
 }
 
-/// [`BatchElement::sbox_layer`] on `G` elements at a time, in a loop: as many independent chains.
+/// [`BatchElement::sbox_layer`] on `G` elements at a time.
 #[inline(always)]
 pub fn sbox_in_groups<A: BatchElement, const WIDTH: usize, const G: usize>(
     state: &mut [A::Unreduced; WIDTH],
     constants: &[A::Constant; WIDTH],
 ) {
-    const { assert!(WIDTH.is_multiple_of(G)) }
+    assert!(WIDTH.is_multiple_of(G));
     let (groups, constants) = (state.as_chunks_mut::<G>().0, constants.as_chunks::<G>().0);
     for (x, constants) in groups.iter_mut().zip(constants) {
-        *x = A::x7::<G>(array::from_fn(|i| A::operand(x[i], constants[i])));
+        A::sbox(x, constants);
     }
 }
 
@@ -147,26 +140,26 @@ fn sub<A: BatchElement>(mut a: A::Unreduced, b: A::Unreduced) -> A::Unreduced {
 }
 
 /// Applies a linear map to each part of a state, one part after the other: a part of one state fits the registers.
-// Here and in the internal rounds: loops over ranges are unrolled for width 16, those over iterators are not, which puts
-// the state into memory and costs a quarter of the time.
-#[allow(clippy::needless_range_loop)]
-#[inline(always)]
-fn by_parts<A: BatchElement, const WIDTH: usize>(
-    state: &mut [A::Unreduced; WIDTH],
-    map: impl Fn(usize, [A::Word; WIDTH]) -> [A::Word; WIDTH],
-) {
-    for part in 0..A::PARTS {
-        let image = map(part, array::from_fn(|i| state[i][part]));
-        for i in 0..WIDTH {
-            state[i][part] = image[i];
+// A macro, and maps that work in place: arrays of vectors that closures and functions return are copied.
+macro_rules! by_parts {
+    ($state:expr, |$part:ident, $words:ident| $map:expr) => {
+        for $part in 0..A::PARTS {
+            let mut $words = [$state[0][$part]; WIDTH];
+            for i in 1..WIDTH {
+                $words[i] = $state[i][$part];
+            }
+            $map;
+            for i in 0..WIDTH {
+                $state[i][$part] = $words[i];
+            }
         }
-    }
+    };
 }
 
 /// The external linear layer, `circ(2 M4, M4, ..., M4)` with `M4 = circ(2, 3, 1, 1)`. Same matrix as
 /// `mds_light_permutation` with `MDSMat4`.
 #[inline(always)]
-fn external_layer<T: Word, const WIDTH: usize>(mut x: [T; WIDTH]) -> [T; WIDTH] {
+fn external_layer<T: Word, const WIDTH: usize>(x: &mut [T; WIDTH]) {
     let add = T::wrapping_add;
     for x in x.as_chunks_mut::<4>().0 {
         let (t01, t23) = (add(x[0], x[1]), add(x[2], x[3]));
@@ -184,7 +177,6 @@ fn external_layer<T: Word, const WIDTH: usize>(mut x: [T; WIDTH]) -> [T; WIDTH] 
     for i in 0..WIDTH {
         x[i] = add(x[i], sums[i % 4]);
     }
-    x
 }
 
 /// The external rounds of one state: constants, S-box on every element, linear layer. The initial rounds are preceded by
@@ -194,16 +186,21 @@ pub fn external_rounds<A: BatchElement, const WIDTH: usize, const INITIAL: bool>
     state: &mut [A; WIDTH],
     constants: &[[A::Constant; WIDTH]],
 ) {
-    let mut wide = state.map(A::widen);
+    let mut wide = [state[0].widen(); WIDTH];
+    for i in 1..WIDTH {
+        wide[i] = state[i].widen();
+    }
     if INITIAL {
-        by_parts::<A, WIDTH>(&mut wide, |_, x| external_layer(x));
+        by_parts!(wide, |part, words| external_layer(&mut words));
     }
     // Each round begins with unreduced values, so that its constants join them before the reduction.
     for constants in constants {
-        A::sbox_layer::<WIDTH>(&mut wide, constants);
-        by_parts::<A, WIDTH>(&mut wide, |_, x| external_layer(x));
+        A::sbox_layer(&mut wide, constants);
+        by_parts!(wide, |part, words| external_layer(&mut words));
     }
-    *state = wide.map(A::reduce);
+    for i in 0..WIDTH {
+        state[i] = A::reduce(wide[i]);
+    }
 }
 
 /// Calls `f(state, i, j, k)` with the places of each pair of the internal diagonal: `1/2^k, -1/2^k` with that `k`, integers
@@ -290,19 +287,20 @@ fn divide_pair<A: BatchElement, const WIDTH: usize>(
 
 /// The sum of elements 1 and up of the state that `x` carries, one part.
 #[inline(always)]
-fn tail<T: Word, const WIDTH: usize>(x: [T; WIDTH]) -> T {
-    let add = T::wrapping_add;
+fn tail<A: BatchElement, const WIDTH: usize>(x: &[A::Unreduced; WIDTH], part: usize) -> A::Word {
+    let add = A::Word::wrapping_add;
+    let x = |i: usize| x[i][part];
     let halves = match WIDTH {
-        8 => add(x[3], x[4]),
-        12 => add(add(x[3], x[4]), add(x[5], x[9])),
-        _ => add(add(add(x[3], x[4]), add(x[5], x[9])), add(x[10], x[11])),
+        8 => add(x(3), x(4)),
+        12 => add(add(x(3), x(4)), add(x(5), x(9))),
+        _ => add(add(add(x(3), x(4)), add(x(5), x(9))), add(x(10), x(11))),
     };
     let single = match WIDTH {
-        8 => x[7],
-        12 => x[11],
-        _ => x[15],
+        8 => x(7),
+        12 => x(11),
+        _ => x(15),
     };
-    add(add(x[1], x[2]), add(single, add(halves, halves)))
+    add(add(x(1), x(2)), add(single, add(halves, halves)))
 }
 
 /// The divisions of an internal round.
@@ -319,11 +317,7 @@ fn take_quotients<A: BatchElement, const WIDTH: usize>(x: &mut [A::Unreduced; WI
 /// The internal linear layer, `1 + diag(V)`, on one part: `V` is that of `MATRIX_DIAG_{8,12,16}_GOLDILOCKS`. `tail` is the
 /// sum of elements 1 and up, as they were before [`take_quotients`]; `lift` is [`BatchElement::lift`].
 #[inline(always)]
-fn internal_layer<T: Word, const WIDTH: usize>(
-    mut x: [T; WIDTH],
-    tail: T,
-    lift: impl Fn(T) -> T,
-) -> [T; WIDTH] {
+fn internal_layer<T: Word, const WIDTH: usize>(x: &mut [T; WIDTH], tail: T, lift: impl Fn(T) -> T) {
     let (add, sub) = (T::wrapping_add, T::wrapping_sub);
     let triple = |x: T| add(x, add(x, x));
     let sum = add(tail, x[0]);
@@ -335,19 +329,18 @@ fn internal_layer<T: Word, const WIDTH: usize>(
     if WIDTH == 8 {
         (x[4], x[6]) = (add(sum, triple(x[6])), triple(x[4])); // 3 and -3
         x[7] = sub(sum, x[7].shl(2)); // -4
-        return x;
+        return;
     }
     (x[4], x[7]) = (add(sum, triple(x[7])), triple(x[4])); // 3 and -3
     (x[5], x[8]) = (add(sum, x[8].shl(2)), x[5].shl(2)); // 4 and -4
     x[9] = add(lifted, x[9]); // 1/4 and -1/4, or 1/8 and -1/8 for width 16
     if WIDTH == 12 {
         x[11] = add(lifted, x[11]); // 1/8
-        return x;
+        return;
     }
     x[10] = add(lifted, x[10]); // 1/16 and -1/16
     x[11] = add(lifted, x[11]); // 1/32 and -1/32
     x[15] = add(sum, x[15]); // 1/2^32
-    x
 }
 
 /// The internal rounds of `B` states, interleaved: constant and S-box on element 0, linear layer.
@@ -357,11 +350,13 @@ pub fn internal_rounds<A: BatchElement, const WIDTH: usize, const B: usize>(
     states: &mut [[A; WIDTH]; B],
     constants: &[A::Constant],
 ) {
-    let mut wide: [[A::Unreduced; WIDTH]; B] = array::from_fn(|b| {
-        let mut x = states[b].map(A::widen);
-        for_each_pair!(enter_pair, &mut x);
-        x
-    });
+    let mut wide = [[states[0][0].widen(); WIDTH]; B];
+    for b in 0..B {
+        for i in 0..WIDTH {
+            wide[b][i] = states[b][i].widen();
+        }
+        for_each_pair!(enter_pair, &mut wide[b]);
+    }
     for (segment, constants) in constants.chunks(A::segment(WIDTH)).enumerate() {
         if segment > 0 {
             for b in 0..B {
@@ -370,25 +365,33 @@ pub fn internal_rounds<A: BatchElement, const WIDTH: usize, const B: usize>(
         }
         // A rolled loop: unrolled rounds leave the instruction cache.
         for (round, &constant) in constants.iter().enumerate() {
-            let x0 = A::x7::<B>(array::from_fn(|b| A::operand(wide[b][0], constant)));
+            let mut x0 = [wide[0][0]; B];
+            for b in 1..B {
+                x0[b] = wide[b][0];
+            }
+            A::sbox(&mut x0, &[constant; B]);
             for b in 0..B {
                 let x = &mut wide[b];
                 let mut tails = x[1];
                 for part in 0..A::PARTS {
-                    tails[part] = tail(array::from_fn::<_, WIDTH, _>(|i| x[i][part]));
+                    tails[part] = tail::<A, WIDTH>(x, part);
                 }
                 let tails = A::compact_tail(tails);
                 x[0] = x0[b];
                 take_quotients::<A, WIDTH>(x);
-                by_parts::<A, WIDTH>(x, |part, x| {
-                    internal_layer(x, tails[part], |sum| A::lift::<WIDTH>(sum, part, round))
-                });
+                by_parts!(x, |part, words| internal_layer(
+                    &mut words,
+                    tails[part],
+                    |sum| A::lift::<WIDTH>(sum, part, round)
+                ));
             }
         }
     }
     for b in 0..B {
         for_each_pair!(leave_pair, &mut wide[b]);
-        states[b] = wide[b].map(A::reduce);
+        for i in 0..WIDTH {
+            states[b][i] = A::reduce(wide[b][i]);
+        }
     }
 }
 

@@ -41,7 +41,6 @@ impl BatchElement for Goldilocks {
     type Unreduced = [Halves; 1];
     const PARTS: usize = 1;
     type Constant = Self;
-    type Operand = Self;
 
     /// As for vectors.
     const BATCH: usize = 4;
@@ -72,18 +71,14 @@ impl BatchElement for Goldilocks {
     }
 
     #[inline(always)]
-    fn operand([x]: [Halves; 1], constant: Self) -> Self {
-        let [constant] = constant.widen();
-        Self::reduce([x.wrapping_add(constant)])
-    }
-
-    #[inline(always)]
-    fn x7<const N: usize>(x: [Self; N]) -> [[Halves; 1]; N] {
+    fn sbox<const N: usize>(x: &mut [[Halves; 1]; N], constants: &[Self; N]) {
         // Not by stages: the integer registers hold few chains, and the CPU finds the others itself.
-        x.map(|x| {
-            let x2 = x.square();
-            ((x2 * x) * x2.square()).widen()
-        })
+        for i in 0..N {
+            let [constant] = constants[i].widen();
+            let y = Self::reduce([x[i][0].wrapping_add(constant)]);
+            let y2 = y.square();
+            x[i] = ((y2 * y) * y2.square()).widen();
+        }
     }
 
     #[inline(always)]

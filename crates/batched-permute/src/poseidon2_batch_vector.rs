@@ -1,8 +1,6 @@
 //! Vectors of elements in halves for the batched Poseidon2 permutation, with the packed field's own products.
 
-use core::array;
-
-use p3_field::PrimeCharacteristicRing;
+use core::ops::Mul;
 
 use crate::Goldilocks;
 use crate::poseidon2_batch::{
@@ -27,24 +25,11 @@ pub trait Vector: Word {
 }
 
 /// A vector of field elements whose unreduced values are in halves.
-pub trait VectorElement: Copy + From<Goldilocks> {
+pub trait VectorElement: Copy + From<Goldilocks> + Mul<Output = Self> {
     type Vector: Vector;
     fn into_vector(self) -> Self::Vector;
     fn from_vector(vector: Self::Vector) -> Self;
-    fn x7<const N: usize>(x: [Self; N]) -> [Self; N];
-}
-
-/// The S-box of `N` elements, stage by stage: `N` independent multiplications are in flight at each.
-#[inline(always)]
-pub fn x7_by_stages<A: PrimeCharacteristicRing + Copy, const N: usize>(x: [A; N]) -> [A; N] {
-    let x2: [A; N] = array::from_fn(|i| x[i].square());
-    let mut x3 = x2;
-    let mut x4 = x2;
-    for i in 0..N {
-        x3[i] *= x[i];
-        x4[i] = x4[i].square();
-    }
-    array::from_fn(|i| x3[i] * x4[i])
+    fn square(self) -> Self;
 }
 
 impl<A: VectorElement> BatchElement for A {
@@ -52,7 +37,6 @@ impl<A: VectorElement> BatchElement for A {
     type Unreduced = [A::Vector; 2];
     const PARTS: usize = 2;
     type Constant = Goldilocks;
-    type Operand = A;
 
     /// One, two and three are slower for some width or instruction set, six and eight leave the first-level cache.
     const BATCH: usize = 4;
@@ -83,18 +67,26 @@ impl<A: VectorElement> BatchElement for A {
         A::from_vector(Vector::add_modulo(high.shl(32), y))
     }
 
+    /// Stage by stage, so that `N` independent products are in flight at each.
+    #[allow(clippy::needless_range_loop)]
     #[inline(always)]
-    fn operand([low, high]: [A::Vector; 2], constant: Goldilocks) -> A {
-        let [low_constant, high_constant] = A::from(constant).widen();
-        A::reduce([
-            low.wrapping_add(low_constant),
-            high.wrapping_add(high_constant),
-        ])
-    }
-
-    #[inline(always)]
-    fn x7<const N: usize>(x: [Self; N]) -> [[A::Vector; 2]; N] {
-        <A as VectorElement>::x7(x).map(A::widen)
+    fn sbox<const N: usize>(x: &mut [[A::Vector; 2]; N], constants: &[Goldilocks; N]) {
+        for i in 0..N {
+            let ([low, high], constant) = (x[i], A::from(constants[i]).widen());
+            let y = A::reduce([
+                low.wrapping_add(constant[0]),
+                high.wrapping_add(constant[1]),
+            ]);
+            x[i] = [y.into_vector(), y.square().into_vector()];
+        }
+        for i in 0..N {
+            let [y, y2] = x[i].map(A::from_vector);
+            x[i] = [(y2 * y).into_vector(), y2.square().into_vector()];
+        }
+        for i in 0..N {
+            let [y3, y4] = x[i].map(A::from_vector);
+            x[i] = (y3 * y4).widen();
+        }
     }
 
     #[inline(always)]

@@ -158,6 +158,8 @@ mod portable_pair {
 // ---- The bounds, for all inputs ----
 
 mod bounds {
+    use core::ops::Mul;
+
     use super::differential::{Half, run};
     use super::*;
     use crate::poseidon2_batch_vector::{Vector, VectorElement};
@@ -198,6 +200,14 @@ mod bounds {
         }
     }
 
+    impl Mul for Any {
+        type Output = Self;
+
+        fn mul(self, _: Self) -> Self {
+            self
+        }
+    }
+
     impl VectorElement for Any {
         type Vector = Half;
 
@@ -210,8 +220,8 @@ mod bounds {
             Self
         }
 
-        fn x7<const N: usize>(x: [Self; N]) -> [Self; N] {
-            x
+        fn square(self) -> Self {
+            self
         }
     }
 
@@ -238,7 +248,6 @@ mod bounds {
             type Unreduced = [Half; 2];
             const PARTS: usize = 2;
             type Constant = Goldilocks;
-            type Operand = Any;
             const BATCH: usize = 1;
 
             fn constant(constant: Goldilocks) -> Goldilocks {
@@ -258,12 +267,8 @@ mod bounds {
                 Self
             }
 
-            fn operand(x: [Half; 2], constant: Goldilocks) -> Any {
-                Any::operand(x, constant)
-            }
-
-            fn x7<const N: usize>(x: [Any; N]) -> [[Half; 2]; N] {
-                <Any as BatchElement>::x7(x)
+            fn sbox<const N: usize>(x: &mut [[Half; 2]; N], constants: &[Goldilocks; N]) {
+                Any::sbox(x, constants);
             }
 
             fn lift<const WIDTH: usize>(sum: Half, part: usize, round: usize) -> Half {

@@ -28,8 +28,6 @@
 //!
 //! The tests run all of this on intervals.
 
-use core::array;
-
 use p3_field::PrimeField64;
 
 use crate::Goldilocks;
@@ -103,6 +101,13 @@ fn combine<T: Limb>([w0, w1, w2, w3]: [T; 4]) -> [T; 2] {
     [w0.wrapping_sub(w2), w1.wrapping_sub(w3)]
 }
 
+/// `x + constant`, carried.
+#[inline(always)]
+pub fn operand<T: Limb>([l, h]: [T; 2], constant: [i64; 2]) -> [T; 2] {
+    let [l_constant, h_constant] = constant.map(T::splat);
+    carry([l.wrapping_add(l_constant), h.wrapping_add(h_constant)])
+}
+
 /// An operand and `2^4 h`.
 type Factor<T> = ([T; 2], T);
 
@@ -144,12 +149,27 @@ fn square<T: Limb>(([l, h], h16): Factor<T>) -> [T; 2] {
     ])
 }
 
+/// `x^7` of operands, stage by stage, so that `N` independent products are in flight at each.
+#[inline(always)]
+pub fn x7<T: Limb, const N: usize>(x: &mut [[T; 2]; N]) {
+    let mut x2 = *x;
+    for i in 0..N {
+        x2[i] = carry(square(factor(x[i])));
+    }
+    for i in 0..N {
+        x[i] = carry(product(factor(x[i]), factor(x2[i])));
+        x2[i] = carry(square(factor(x2[i])));
+    }
+    for i in 0..N {
+        x[i] = product(factor(x[i]), factor(x2[i]));
+    }
+}
+
 impl<A: LimbElement> BatchElement for A {
     type Word = A::Limb;
     type Unreduced = [A::Limb; 2];
     const PARTS: usize = 2;
     type Constant = [i64; 2];
-    type Operand = [A::Limb; 2];
     const BATCH: usize = 2;
 
     /// With the zero that element 0 of an internal round needs.
@@ -187,19 +207,11 @@ impl<A: LimbElement> BatchElement for A {
     }
 
     #[inline(always)]
-    fn operand([l, h]: [A::Limb; 2], constant: [i64; 2]) -> [A::Limb; 2] {
-        let [l_constant, h_constant] = constant.map(A::Limb::splat);
-        carry([l.wrapping_add(l_constant), h.wrapping_add(h_constant)])
-    }
-
-    /// Stage by stage: `N` independent products are in flight at each.
-    #[inline(always)]
-    fn x7<const N: usize>(x: [Self::Operand; N]) -> [Self::Unreduced; N] {
-        let x = x.map(factor);
-        let x2 = x.map(|x| factor(carry(square(x))));
-        let x3: [_; N] = array::from_fn(|i| factor(carry(product(x[i], x2[i]))));
-        let x4: [_; N] = array::from_fn(|i| factor(carry(square(x2[i]))));
-        array::from_fn(|i| product(x3[i], x4[i]))
+    fn sbox<const N: usize>(x: &mut [[A::Limb; 2]; N], constants: &[[i64; 2]; N]) {
+        for i in 0..N {
+            x[i] = operand(x[i], constants[i]);
+        }
+        x7(x);
     }
 
     /// Shifts that keep the sign need no lift.

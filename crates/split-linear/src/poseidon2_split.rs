@@ -8,13 +8,11 @@
 //!
 //! In what follows, `B = 2^32`, so that `B^2 = B - 1` and `B^3 = -1` modulo the order `p = B^2 - B + 1`.
 
-use core::array;
-
 use p3_field::PrimeField64;
 
 use crate::Goldilocks;
 use crate::poseidon2_batch::{
-    BatchElement, EPSILON, REDUCTION_BIAS, Word, lifts, segment_of_halves,
+    BatchElement, EPSILON, REDUCTION_BIAS, Word, lifts, sbox_in_groups, segment_of_halves,
 };
 
 /// A vector of 64-bit words.
@@ -60,6 +58,9 @@ pub trait VectorElement: Copy {
 
     /// States to interleave.
     const BATCH: usize;
+
+    /// Whether the S-boxes of widths 12 and 16 are applied to half of a state at a time, not to all of it.
+    const GROUPED: bool;
 
     fn into_vector(self) -> Self::Vector;
     fn from_vector(vector: Self::Vector) -> Self;
@@ -131,6 +132,16 @@ fn fold<V: Vector>([low, high]: [V; 2]) -> V {
     V::add_modulo(high.shl(32), y)
 }
 
+/// A representative of `x`, from a constant's words, see [`biased`].
+#[inline(always)]
+fn representative<V: Vector>([low, high]: [V; 2], constant: [u64; 2]) -> V {
+    let [low_constant, high_constant] = constant.map(V::splat);
+    fold([
+        low.wrapping_add(low_constant),
+        high.wrapping_add(high_constant),
+    ])
+}
+
 /// The bias of reductions with the offset of [`Vector::add_modulo`], plus a constant.
 fn biased<V: Vector>(constant: u64) -> [u64; 2] {
     let [low, high] = REDUCTION_BIAS;
@@ -145,7 +156,6 @@ impl<A: VectorElement> BatchElement for A {
     type Unreduced = [A::Vector; 2];
     const PARTS: usize = 2;
     type Constant = [u64; 2];
-    type Operand = A::Vector;
     const BATCH: usize = A::BATCH;
 
     fn constant(constant: Goldilocks) -> [u64; 2] {
@@ -165,25 +175,40 @@ impl<A: VectorElement> BatchElement for A {
 
     #[inline(always)]
     fn reduce(x: [A::Vector; 2]) -> Self {
-        A::from_vector(A::operand(x, biased::<A::Vector>(0)))
+        A::from_vector(representative(x, biased::<A::Vector>(0)))
+    }
+
+    /// Stage by stage, so that `N` independent products are in flight at each.
+    #[allow(clippy::needless_range_loop)]
+    #[inline(always)]
+    fn sbox<const N: usize>(x: &mut [[A::Vector; 2]; N], constants: &[[u64; 2]; N]) {
+        for i in 0..N {
+            x[i][0] = representative(x[i], constants[i]);
+        }
+        for i in 0..N {
+            x[i][1] = square(x[i][0]);
+        }
+        for i in 0..N {
+            x[i][0] = mul(x[i][1], x[i][0]);
+        }
+        for i in 0..N {
+            x[i][1] = square(x[i][1]);
+        }
+        for i in 0..N {
+            x[i] = mul_unreduced(x[i][0], x[i][1]);
+        }
     }
 
     #[inline(always)]
-    fn operand([low, high]: [A::Vector; 2], constant: [u64; 2]) -> A::Vector {
-        let [low_constant, high_constant] = constant.map(Vector::splat);
-        fold([
-            low.wrapping_add(low_constant),
-            high.wrapping_add(high_constant),
-        ])
-    }
-
-    /// Stage by stage: `N` independent products are in flight at each.
-    #[inline(always)]
-    fn x7<const N: usize>(x: [A::Vector; N]) -> [[A::Vector; 2]; N] {
-        let x2: [A::Vector; N] = array::from_fn(|i| square(x[i]));
-        let x3: [A::Vector; N] = array::from_fn(|i| mul(x2[i], x[i]));
-        let x4: [A::Vector; N] = array::from_fn(|i| square(x2[i]));
-        array::from_fn(|i| mul_unreduced(x3[i], x4[i]))
+    fn sbox_layer<const WIDTH: usize>(
+        state: &mut [Self::Unreduced; WIDTH],
+        constants: &[[u64; 2]; WIDTH],
+    ) {
+        match (A::GROUPED, WIDTH) {
+            (true, 12) => sbox_in_groups::<Self, WIDTH, 6>(state, constants),
+            (true, 16) => sbox_in_groups::<Self, WIDTH, 8>(state, constants),
+            _ => Self::sbox(state, constants),
+        }
     }
 
     #[inline(always)]

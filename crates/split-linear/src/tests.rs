@@ -257,6 +257,7 @@ mod bounds {
         type Vector = Lane<BIASED>;
 
         const BATCH: usize = 4;
+        const GROUPED: bool = !BIASED;
 
         fn into_vector(self) -> Lane<BIASED> {
             Lane::Exact(Half::any())

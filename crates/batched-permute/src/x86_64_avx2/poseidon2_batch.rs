@@ -7,9 +7,11 @@ use core::arch::x86_64::{
 };
 use core::mem::transmute;
 
+use p3_field::PrimeCharacteristicRing;
+
 use crate::PackedGoldilocksAVX2;
 use crate::poseidon2_batch::Word;
-use crate::poseidon2_batch_vector::{Vector, VectorElement, x7_by_stages};
+use crate::poseidon2_batch_vector::{Vector, VectorElement};
 
 impl Word for __m256i {
     #[inline(always)]
@@ -86,7 +88,7 @@ impl VectorElement for PackedGoldilocksAVX2 {
     }
 
     #[inline(always)]
-    fn x7<const N: usize>(x: [Self; N]) -> [Self; N] {
-        x7_by_stages(x)
+    fn square(self) -> Self {
+        PrimeCharacteristicRing::square(&self)
     }
 }

@@ -6,9 +6,11 @@ use core::arch::x86_64::{
 };
 use core::mem::transmute;
 
+use p3_field::PrimeCharacteristicRing;
+
 use crate::PackedGoldilocksAVX512;
 use crate::poseidon2_batch::Word;
-use crate::poseidon2_batch_vector::{Vector, VectorElement, x7_by_stages};
+use crate::poseidon2_batch_vector::{Vector, VectorElement};
 
 impl Word for __m512i {
     #[inline(always)]
@@ -77,7 +79,7 @@ impl VectorElement for PackedGoldilocksAVX512 {
     }
 
     #[inline(always)]
-    fn x7<const N: usize>(x: [Self; N]) -> [Self; N] {
-        x7_by_stages(x)
+    fn square(self) -> Self {
+        PrimeCharacteristicRing::square(&self)
     }
 }

@@ -129,6 +129,9 @@ impl VectorElement for PackedGoldilocksAVX2 {
 
     const BATCH: usize = 4;
 
+    // The loops over elements stay rolled, and the intermediate results in memory.
+    const GROUPED: bool = false;
+
     #[inline(always)]
     fn into_vector(self) -> __m256i {
         // SAFETY: both are 32 bytes without padding: four `u64`, through `repr(transparent)` types.

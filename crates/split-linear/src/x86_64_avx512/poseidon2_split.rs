@@ -124,6 +124,9 @@ impl VectorElement for PackedGoldilocksAVX512 {
 
     const BATCH: usize = 2;
 
+    // Unrolled, with as many intermediate results in registers as there is room for.
+    const GROUPED: bool = true;
+
     #[inline(always)]
     fn into_vector(self) -> __m512i {
         // SAFETY: both are 64 bytes without padding: eight `u64`, through `repr(transparent)` types.
