@@ -262,7 +262,8 @@ fn read_csv(path: &Path) -> Result<Vec<Run>> {
 }
 
 /// Files the samples of each ISA as `benches/record/BASE/TRIPLE-ISA/DATE-CPU/NAME.csv` with `machine.txt` beside. A patch
-/// that stacks on others is measured with them and filed under its own name; several are joined by `+`.
+/// that stacks on others is measured with them and filed under its own name; several are joined by `+`; none are the whole
+/// [`SERIES`].
 pub fn record(
     project: &Project,
     triple: &str,
@@ -282,7 +283,12 @@ pub fn record(
             .join(format!("{triple}-{isa}"))
             .join(format!("{}-{}", &date[..10], file_name(cpu)));
         fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
-        write_csv(&dir.join(format!("{}.csv", asked.join("+"))), runs)?;
+        let name = if asked.is_empty() {
+            SERIES.to_owned()
+        } else {
+            asked.join("+")
+        };
+        write_csv(&dir.join(format!("{name}.csv")), runs)?;
         let rustflags = Isa::from_str(isa, false).map_or("", Isa::rustflags);
         let facts = format!("{CPU}{cpu}\ncores: {cores}\nrustc: {rustc}\nrustflags: {rustflags}\n");
         let path = dir.join(MACHINE);
@@ -290,6 +296,9 @@ pub fn record(
     }
     Ok(())
 }
+
+/// Under which all patches together are filed.
+const SERIES: &str = "series";
 
 const MACHINE: &str = "machine.txt";
 const CPU: &str = "cpu: ";
@@ -528,6 +537,13 @@ impl Readme {
             .ok_or_else(|| Failure::input(format!("{}: no line {END}", path.display())))?;
         let mut expected = format!("{before}{BEGIN}");
         let series = Series::load(project)?;
+        for base in series.bases.iter().rev().map(ToString::to_string) {
+            let records = records(project, &base, SERIES)?;
+            if !records.is_empty() {
+                let table = markdown(&records, Reader::Here);
+                write!(expected, "\n### All patches, Plonky3 {base}\n\n{table}")?;
+            }
+        }
         for Entry { name, needs } in &series.entries {
             let with = if needs.is_empty() {
                 String::new()
@@ -695,16 +711,17 @@ mod tests {
             root: dir.path().to_owned(),
             patches: dir.path().join("patches"),
         };
-        let file = |run: &str, cpu: &str, ratio| {
+        let file = |run: &str, name: &str, cpu: &str, ratio| {
             let folder = project.record_dir().join("0.8.0/triple-x86-64-v3");
             let folder = folder.join(run);
             fs::create_dir_all(&folder).unwrap();
             fs::write(folder.join(MACHINE), format!("{CPU}{cpu}\ncores: 2\n")).unwrap();
-            write_csv(&folder.join("quick-sponge.csv"), &runs(ratio)).unwrap();
+            write_csv(&folder.join(name), &runs(ratio)).unwrap();
         };
-        file("2026-01-02-narrow", "Narrow", 0.5);
-        file("2026-11-01-narrow", "Narrow", 0.75);
-        file("2026-10-01-wide", "Wide", 1.25);
+        file("2026-01-02-narrow", "quick-sponge.csv", "Narrow", 0.5);
+        file("2026-11-01-narrow", "quick-sponge.csv", "Narrow", 0.75);
+        file("2026-10-01-wide", "quick-sponge.csv", "Wide", 1.25);
+        file("2026-11-02-narrow", "series.csv", "Narrow", 0.25);
         let found = records(&project, "0.8.0", "quick-sponge").unwrap();
         let found: Vec<_> = found
             .iter()

@@ -146,7 +146,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         report::write_csv(&path.with_extension("csv"), &runs)?;
     }
     if args.record {
-        report::record(project, &toolchain.host, &asked, &report, &runs)?;
+        report::record(project, &toolchain.host, &args.names, &report, &runs)?;
     }
     if args.revert {
         confirm_reverted(&report.rows)?;
