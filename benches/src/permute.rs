@@ -151,7 +151,7 @@ where
     })
 }
 
-fn groups<P, const N: usize>(rng: &mut SmallRng, count: usize) -> Vec<[[P; 4]; N]>
+pub fn groups<P, const N: usize>(rng: &mut SmallRng, count: usize) -> Vec<[[P; 4]; N]>
 where
     P: PackedValue<Value = Goldilocks>,
 {

@@ -12,7 +12,9 @@ use p3_goldilocks::{
     default_goldilocks_poseidon2_16 as p2w16,
 };
 use p3_matrix::dense::RowMajorMatrix;
-use p3_symmetric::CryptographicPermutation;
+use p3_symmetric::{
+    CryptographicPermutation, PseudoCompressionFunction as _, TruncatedPermutation,
+};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
@@ -27,6 +29,9 @@ pub struct Unit {
     pub repeat: fn(usize) -> Vec<u8>,
 }
 
+/// A batch of the kernels that interleave states, as many packed states as hold them or as many scalar ones.
+const STATES: usize = 4;
+
 /// A tree whose trace a model can take in: 2^5 leaves of two blocks each.
 const LEAVES: usize = 1 << 5;
 const COLUMNS: usize = 8;
@@ -37,6 +42,12 @@ pub const UNITS: &[Unit] = &[
     unit("permute/poseidon2-w12", |times| permutation::<Packed, _, 12>(times, p2w12())),
     unit("permute/poseidon2-w16", |times| permutation::<Packed, _, 16>(times, p2w16())),
     unit("permute/poseidon2-w8/scalar", |times| permutation::<Goldilocks, _, 8>(times, p2w8())),
+    unit("permute-many/poseidon2-w8/x4", |times| batch::<Packed, _, 8, 2>(times, p2w8())),
+    unit("permute-many/poseidon2-w12/x4", |times| batch::<Packed, _, 12, 3>(times, p2w12())),
+    unit("permute-many/poseidon2-w16/x4", |times| batch::<Packed, _, 16, 4>(times, p2w16())),
+    unit("permute-many/poseidon2-w8/x4-scalar", |times| batch::<Goldilocks, _, 8, 2>(times, p2w8())),
+    unit("permute-many/poseidon2-w12/x4-scalar", |times| batch::<Goldilocks, _, 12, 3>(times, p2w12())),
+    unit("permute-many/poseidon2-w16/x4-scalar", |times| batch::<Goldilocks, _, 16, 4>(times, p2w16())),
     Unit { leaves: LEAVES, ..unit("merkle-commit/poseidon2-w8/2^5x8", commit) },
 ];
 
@@ -70,6 +81,22 @@ where
         permutation.permute_mut(black_box(&mut state));
     }
     encode(&state)
+}
+
+/// [`STATES`] states through the one batch interface that 0.8.0 has for permutations, the tree compression.
+fn batch<P, Perm, const WIDTH: usize, const N: usize>(times: usize, permutation: Perm) -> Vec<u8>
+where
+    P: PackedValue<Value = Goldilocks> + Default,
+    Perm: CryptographicPermutation<[P; WIDTH]>,
+{
+    let compression = TruncatedPermutation::<Perm, N, 4, WIDTH>::new(permutation);
+    let mut rng = SmallRng::seed_from_u64(1);
+    let groups: Vec<[[P; 4]; N]> = permute::groups(&mut rng, STATES / P::WIDTH);
+    let mut digests = vec![[P::default(); 4]; groups.len()];
+    for _ in 0..times {
+        compression.compress_many(black_box(&groups), &mut digests);
+    }
+    encode(digests.as_flattened())
 }
 
 /// A whole commitment, with the memory that it takes and gives back.

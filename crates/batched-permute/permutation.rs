@@ -18,7 +18,7 @@ use crate::poseidon2_batch::{
 
 /// The Poseidon2 permutation over Goldilocks for batches of states of width 8, 12 or 16.
 ///
-/// States are arrays of `A`: `Goldilocks`, or its packing on AVX2 and AVX-512. The results are those of
+/// States are arrays of `A`: `Goldilocks`, or its packing on AVX2, AVX-512 and wasm's SIMD. The results are those of
 /// `p3_goldilocks::Poseidon2Goldilocks` with the same constants.
 #[derive(Clone, Debug)]
 pub struct BatchedPoseidon2<A: BatchElement, const WIDTH: usize> {

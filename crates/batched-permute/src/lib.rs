@@ -31,6 +31,8 @@ use p3_goldilocks::Goldilocks;
 use p3_goldilocks::PackedGoldilocksAVX2;
 #[cfg(all(target_arch = "x86_64", target_feature = "avx512f"))]
 use p3_goldilocks::PackedGoldilocksAVX512;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+use p3_goldilocks::PackedGoldilocksWasmSimd128;
 
 #[path = "../permutation.rs"]
 mod permutation;
@@ -40,8 +42,15 @@ mod poseidon2_batch;
 #[allow(missing_docs)]
 mod poseidon2_batch_pair;
 // The tests run it on intervals, whatever the target.
-#[cfg(any(test, all(target_arch = "x86_64", target_feature = "avx2")))]
-#[cfg_attr(not(target_feature = "avx2"), allow(dead_code))]
+#[cfg(any(
+    test,
+    all(target_arch = "x86_64", target_feature = "avx2"),
+    all(target_arch = "wasm32", target_feature = "simd128")
+))]
+#[cfg_attr(
+    not(any(target_feature = "avx2", target_feature = "simd128")),
+    allow(dead_code)
+)]
 #[allow(missing_docs)]
 mod poseidon2_batch_vector;
 
@@ -56,6 +65,11 @@ mod x86_64_avx2 {
 
 #[cfg(all(target_arch = "x86_64", target_feature = "avx512f"))]
 mod x86_64_avx512 {
+    mod poseidon2_batch;
+}
+
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod wasm32_simd128 {
     mod poseidon2_batch;
 }
 

@@ -22,6 +22,9 @@ pub type Halves = [u64; 2];
 
 /// The two halves of one element side by side: a vector of two 64-bit words.
 pub trait Pair: Word {
+    /// [`BatchElement::BATCH`]
+    const BATCH: usize;
+
     fn new(words: [u64; 2]) -> Self;
 
     /// The lower and the upper 32 bits of `x`.
@@ -42,8 +45,7 @@ impl BatchElement for Goldilocks {
     const PARTS: usize = 1;
     type Constant = Self;
 
-    /// As for vectors.
-    const BATCH: usize = 4;
+    const BATCH: usize = <Halves as Pair>::BATCH;
 
     #[inline(always)]
     fn constant(constant: Self) -> Self {
@@ -114,6 +116,9 @@ impl Word for [u64; 2] {
 }
 
 impl Pair for [u64; 2] {
+    /// More spill. One is 6 % faster in width 8, but is no batch to the callers.
+    const BATCH: usize = 2;
+
     #[inline(always)]
     fn new(words: [u64; 2]) -> Self {
         words
@@ -180,6 +185,9 @@ mod sse2 {
     }
 
     impl Pair for __m128i {
+        /// As for vectors.
+        const BATCH: usize = 4;
+
         #[inline(always)]
         fn new(words: [u64; 2]) -> Self {
             // SAFETY: 16 bytes without padding on both sides, all values valid.
@@ -252,6 +260,9 @@ mod neon {
     }
 
     impl Pair for uint64x2_t {
+        /// As for vectors.
+        const BATCH: usize = 4;
+
         #[inline(always)]
         fn new(words: [u64; 2]) -> Self {
             // SAFETY: 16 bytes without padding on both sides, all values valid.

@@ -19,7 +19,10 @@ use crate::poseidon2_batch_pair::{Halves, Pair};
 
 mod differential;
 
-#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+#[cfg(any(
+    all(target_arch = "x86_64", target_feature = "avx2"),
+    all(target_arch = "wasm32", target_feature = "simd128")
+))]
 type Packed = <Goldilocks as p3_field::Field>::Packing;
 
 #[test]
@@ -39,7 +42,10 @@ fn scalar_states_match_the_published_permutation() {
 }
 
 // On other targets, the packing is the scalar field or, on aarch64, a vector without a kernel of its own.
-#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+#[cfg(any(
+    all(target_arch = "x86_64", target_feature = "avx2"),
+    all(target_arch = "wasm32", target_feature = "simd128")
+))]
 #[test]
 fn packed_states_match_the_published_permutation() {
     check_against_published::<Packed, _, 8>(
@@ -133,7 +139,10 @@ fn known_answers() {
 }
 
 reductions!(scalar, Goldilocks, |words| [Halves::new(words)]);
-#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+#[cfg(any(
+    all(target_arch = "x86_64", target_feature = "avx2"),
+    all(target_arch = "wasm32", target_feature = "simd128")
+))]
 reductions!(packed, Packed, |words: [u64; 2]| words
     .map(crate::poseidon2_batch_vector::Vector::splat));
 
