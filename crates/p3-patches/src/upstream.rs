@@ -14,7 +14,7 @@ use crate::project::Project;
 use crate::source::{self, Package};
 use crate::tree::{self, Folder, Tree};
 
-/// Packages that no patch needs to touch, but whose files a suite reads: p3-goldilocks's checks its constants with the
+/// Packages whose files a suite reads, whether or not a patch touches them: p3-goldilocks's checks its constants with the
 /// generator beside it.
 const READ: [&str; 1] = ["p3-poseidon1"];
 
@@ -64,7 +64,8 @@ impl Suites {
                 path,
             });
         }
-        for name in READ {
+        let touched = |name: &str| packages.iter().any(|package| package.name == name);
+        for name in READ.into_iter().filter(|name| !touched(name)) {
             let package = source::package(project, name, base)?;
             let manifest = &package.files["Cargo.toml"];
             write(&root.join(&package.folder), &package.files, manifest)?;
