@@ -91,7 +91,7 @@ where
 {
     let compression = TruncatedPermutation::<Perm, N, 4, WIDTH>::new(permutation);
     let mut rng = SmallRng::seed_from_u64(1);
-    let groups: Vec<[[P; 4]; N]> = permute::groups(&mut rng, STATES / P::WIDTH);
+    let groups: Vec<[[P; 4]; N]> = permute::groups(&mut rng, STATES.div_ceil(P::WIDTH));
     let mut digests = vec![[P::default(); 4]; groups.len()];
     for _ in 0..times {
         compression.compress_many(black_box(&groups), &mut digests);
