@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: ci/ab.sh NAME [ARGUMENT]..
-# Measures a patch with `cargo p3 ab`. Leaves the table in ab.txt, the rows in ab.json and the raw samples in ab.csv, and
-# appends the table to the job's summary where there is one. Without a NAME, prints every patch with each runner whose
+# Measures a patch with `cargo p3 ab`. Leaves the rows in ab.json, the raw samples in ab.csv and a page of both in ab.html,
+# and appends the effects to the job's summary where there is one. Without a NAME, prints every patch with each runner whose
 # builds it changes, as the variable that the matrix of ab.yml reads.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,8 +16,5 @@ if [[ $# == 0 ]]; then
   exit
 fi
 
-cargo p3 ab "$@" --json ab.json | tee ab.txt
-{
-  printf '### %s\n\n' "$1"
-  sed 's/^/    /' ab.txt
-} >>"${GITHUB_STEP_SUMMARY:-/dev/null}"
+cargo p3 ab "$@" --json ab.json --html ab.html
+cargo p3 report ab.json >>"${GITHUB_STEP_SUMMARY:-/dev/null}"

@@ -3,8 +3,8 @@
 //!
 //! The modules are the stations of a pipeline, in order: `series` names the patches, `patch` reads one, `source`
 //! has the registry's tarballs, `tree` writes patched packages, `manifest` points a workspace at them; to measure,
-//! `build` makes two workers, `pairs` runs them, `stats` judges the samples and `report` shows them, `breakdown` a
-//! permutation's phases; to count, `emulation` runs them, `trace` finds the instructions of one unit and `model` has
+//! `build` makes two workers, `pairs` runs them, `stats` judges the samples and `report` has the rows, `breakdown` a
+//! permutation's phases; `record` files and finds samples, `figure` draws rows and `page` is the report to look at; to count, `emulation` runs them, `trace` finds the instructions of one unit and `model` has
 //! llvm-mca time these. `upstream` has upstream's own suites. Each subcommand is a file in `commands/`.
 //!
 //! Data goes to stdout, progress and notes to stderr. Exit codes: 0 done, 1 a check failed, 2 usage, 3 input
@@ -15,14 +15,17 @@ mod build;
 mod commands;
 mod emulation;
 mod error;
+mod figure;
 mod git;
 mod interrupt;
 mod isa;
 mod manifest;
 mod model;
+mod page;
 mod pairs;
 mod patch;
 mod project;
+mod record;
 mod report;
 mod series;
 mod source;
@@ -71,6 +74,7 @@ enum Command {
     Ab(ab::Args),
     Phases(phases::Args),
     Count(count::Args),
+    Report(commands::report::Args),
     Test(test::Args),
 }
 
@@ -97,6 +101,7 @@ fn run(cli: Cli) -> Result<()> {
         Command::Ab(args) => ab::run(args, &project),
         Command::Phases(args) => phases::run(&args, &project),
         Command::Count(args) => count::run(args, &project),
+        Command::Report(args) => commands::report::run(&args, &project),
         Command::Test(args) => test::run(&args, &project),
     }
 }

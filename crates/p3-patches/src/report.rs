@@ -1,35 +1,35 @@
-//! Results: the rows of a comparison, as a table, JSON, CSV, a record in `benches/record` and the README's table.
+//! Results: the rows of a comparison, as a table, JSON and CSV.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use clap::ValueEnum;
 use comfy_table::{CellAlignment, Table, presets};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Failure;
-use crate::isa::Isa;
 use crate::pairs::{Run, Side};
-use crate::patch::Patch;
-use crate::project::Project;
-use crate::series::{Entry, Series};
 use crate::stats::{Ratio, Verdict, median};
 
 /// What `--json` writes. Other programs read it: a change of meaning is a new `schema`.
-#[derive(Serialize)]
+#[derive(Clone, Deserialize, Serialize)]
 pub struct Report {
     pub schema: u32,
+    /// As it was typed. Older reports have none.
+    #[serde(default)]
+    pub command: String,
     pub base: String,
     pub patches: Vec<String>,
+    /// Whether the candidate got the patches and then had them reversed.
+    #[serde(default)]
+    pub reverted: bool,
     pub machine: Machine,
     pub rows: Vec<Row>,
 }
 
 /// Where and how the numbers were made.
-#[derive(Clone, Serialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Machine {
     pub cpu: String,
     pub cores: usize,
@@ -38,11 +38,11 @@ pub struct Machine {
 }
 
 /// One workload on one ISA.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Row {
     pub workload: String,
     pub isa: String,
-    pub unit: &'static str,
+    pub unit: String,
     /// Median times.
     pub baseline: f64,
     pub candidate: f64,
@@ -89,7 +89,7 @@ impl Row {
         Ok(Self {
             workload: first.workload.clone(),
             isa: first.isa.clone(),
-            unit: "ms",
+            unit: "ms".into(),
             baseline: round4(milliseconds(|side| side != Side::Candidate)),
             candidate: round4(milliseconds(|side| side == Side::Candidate)),
             ratio: round4(candidate.value),
@@ -146,7 +146,7 @@ fn logs(runs: &[Run], log: fn(&Pair) -> f64) -> Result<Vec<Vec<f64>>> {
 
 /// The rounds, by seed and number, less those in which a run was disturbed, unless more than half were. The gate goes by
 /// the scheduler's evidence, never by how a time compares with others, and drops both sides alike.
-fn calm_rounds(runs: &[Run]) -> BTreeMap<(u64, usize), Vec<&Run>> {
+pub fn calm_rounds(runs: &[Run]) -> BTreeMap<(u64, usize), Vec<&Run>> {
     let mut rounds: BTreeMap<_, Vec<&Run>> = BTreeMap::new();
     for run in runs {
         rounds.entry((run.seed, run.round)).or_default().push(run);
@@ -228,7 +228,7 @@ pub fn table(rows: &[Row], terminal: bool) -> String {
     table.trim_fmt()
 }
 
-fn verdict_name(verdict: Verdict) -> &'static str {
+pub fn verdict_name(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Faster => "faster",
         Verdict::Slower => "slower",
@@ -242,6 +242,32 @@ pub fn write_json(path: &Path, report: &impl Serialize) -> Result<()> {
     fs::write(path, json + "\n").with_context(|| format!("cannot write {}", path.display()))
 }
 
+impl Report {
+    pub const SCHEMA: u32 = 1;
+
+    /// Reads what `ab --json` wrote.
+    pub fn read(path: &Path) -> Result<Self> {
+        let refused = |why: String| Failure::input(format!("{}: {why}", path.display()));
+        let text = fs::read(path).map_err(|error| refused(error.to_string()))?;
+        let report: Self = serde_json::from_slice(&text).map_err(|error| {
+            refused(error.to_string()).hint("`cargo p3 ab --json FILE` writes such a file")
+        })?;
+        if report.schema != Self::SCHEMA {
+            return Err(refused(format!("schema {}", report.schema))
+                .hint(format!("this tool reads schema {}", Self::SCHEMA))
+                .into());
+        }
+        for row in &report.rows {
+            let figures = [row.ratio, row.aa_ratio].into_iter();
+            let mut figures = figures.chain(row.ci95).chain(row.aa_ci95);
+            if !figures.all(|ratio| ratio.is_normal() && ratio > 0.0) {
+                return Err(refused(format!("{}: no ratio", row.workload)).into());
+            }
+        }
+        Ok(report)
+    }
+}
+
 /// Writes raw samples.
 pub fn write_csv(path: &Path, runs: &[Run]) -> Result<()> {
     let unwritable = || format!("cannot write {}", path.display());
@@ -252,7 +278,8 @@ pub fn write_csv(path: &Path, runs: &[Run]) -> Result<()> {
     writer.flush().with_context(unwritable)
 }
 
-fn read_csv(path: &Path) -> Result<Vec<Run>> {
+/// Reads what [`write_csv`] wrote.
+pub fn read_csv(path: &Path) -> Result<Vec<Run>> {
     let unreadable = || format!("cannot read {}", path.display());
     let mut reader = csv::Reader::from_path(path).with_context(unreadable)?;
     reader
@@ -261,352 +288,12 @@ fn read_csv(path: &Path) -> Result<Vec<Run>> {
         .with_context(unreadable)
 }
 
-/// Files the samples of each ISA as `benches/record/BASE/TRIPLE-ISA/DATE-CPU/NAME.csv` with `machine.txt` beside. A patch
-/// that stacks on others is measured with them and filed under its own name; several are joined by `+`; none are the whole
-/// [`SERIES`].
-pub fn record(
-    project: &Project,
-    triple: &str,
-    asked: &[String],
-    report: &Report,
-    runs: &[Run],
-) -> Result<()> {
-    let Machine {
-        cpu, cores, rustc, ..
-    } = &report.machine;
-    let date = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
-    for runs in runs.chunk_by(|a, b| a.isa == b.isa) {
-        let isa = &runs[0].isa;
-        let dir = project
-            .record_dir()
-            .join(&report.base)
-            .join(format!("{triple}-{isa}"))
-            .join(format!("{}-{}", &date[..10], file_name(cpu)));
-        fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
-        let name = if asked.is_empty() {
-            SERIES.to_owned()
-        } else {
-            asked.join("+")
-        };
-        write_csv(&dir.join(format!("{name}.csv")), runs)?;
-        let rustflags = Isa::from_str(isa, false).map_or("", Isa::rustflags);
-        let facts = format!("{CPU}{cpu}\ncores: {cores}\nrustc: {rustc}\nrustflags: {rustflags}\n");
-        let path = dir.join(MACHINE);
-        fs::write(&path, facts).with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    Ok(())
-}
-
-/// Under which all patches together are filed.
-const SERIES: &str = "series";
-
-const MACHINE: &str = "machine.txt";
-const CPU: &str = "cpu: ";
-
-/// A CPU's name as part of a file's: `AMD EPYC (family 25)` is `amd-epyc-family-25`.
-fn file_name(cpu: &str) -> String {
-    let plain = cpu.replace("(R)", "").replace("(TM)", "").to_lowercase();
-    let words = plain.split(|c: char| !c.is_ascii_alphanumeric());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    words.join("-")
-}
-
-/// A recorded `count`, as far as it is shown.
-#[derive(Deserialize)]
-pub struct Counts {
-    emulated_cpu: String,
-    rustflags: String,
-    units: Vec<CountedUnit>,
-}
-
-#[derive(Deserialize)]
-struct CountedUnit {
-    unit: String,
-    baseline: Counted,
-    candidate: Counted,
-}
-
-#[derive(Deserialize)]
-struct Counted {
-    instructions: u64,
-    /// By core.
-    model_cycles: BTreeMap<String, u64>,
-}
-
-/// The newest counts of `name` on `base` for each TRIPLE-ISA, and the path of their file below the project's root.
-pub fn counts(project: &Project, base: &str, name: &str) -> Result<Vec<(String, Counts)>> {
-    let root = project.record_dir().join(base);
-    let mut counts = Vec::new();
-    for machine in folders(&root)? {
-        for run in folders(&root.join(&machine))?.into_iter().rev() {
-            let path = root.join(&machine).join(&run).join(format!("{name}.json"));
-            let Ok(json) = fs::read(&path) else { continue };
-            let read = serde_json::from_slice(&json);
-            let shown = format!("benches/record/{base}/{machine}/{run}/{name}.json");
-            counts.push((
-                shown,
-                read.with_context(|| format!("cannot read {}", path.display()))?,
-            ));
-            break;
-        }
-    }
-    Ok(counts)
-}
-
-impl Counts {
-    /// Ratios as Markdown: a line per unit, a column for instructions and for each core's model.
-    pub fn markdown(&self) -> String {
-        let ratio =
-            |candidate: u64, baseline: u64| format!("{:.3}", candidate as f64 / baseline as f64);
-        let cores: BTreeSet<&str> = (self.units.iter())
-            .flat_map(|unit| unit.baseline.model_cycles.keys().map(String::as_str))
-            .collect();
-        let mut table = Table::new();
-        table.load_style(presets::ASCII_MARKDOWN);
-        let models = cores.iter().map(|core| format!("cycles, {core} model"));
-        let head = ["with / without".to_owned(), "instructions".to_owned()];
-        table.set_header(head.into_iter().chain(models));
-        for unit in &self.units {
-            let (candidate, baseline) = (&unit.candidate, &unit.baseline);
-            let cycles = cores.iter().map(|core| {
-                let cycles = |counted: &Counted| counted.model_cycles.get(*core).copied();
-                let both = cycles(candidate).zip(cycles(baseline));
-                both.map_or_else(String::new, |(candidate, baseline)| {
-                    ratio(candidate, baseline)
-                })
-            });
-            let head = [
-                format!("`{}`", unit.unit),
-                ratio(candidate.instructions, baseline.instructions),
-            ];
-            table.add_row(head.into_iter().chain(cycles));
-        }
-        format!(
-            "Executed by an emulated {}, `{}`; cycles are llvm-mca's models, nothing was timed.\n\n{table}\n",
-            self.emulated_cpu, self.rustflags
-        )
-    }
-}
-
-/// The newest recorded comparison of one patch on one CPU with one ISA.
-#[derive(Serialize)]
-pub struct Record {
-    /// Below the project's root, with `/` between the parts.
-    dir: String,
-    cpu: String,
-    pub rows: Vec<Row>,
-}
-
-/// The newest record of `name` on `base` for each TRIPLE-ISA and CPU, evaluated anew from its raw samples.
-pub fn records(project: &Project, base: &str, name: &str) -> Result<Vec<Record>> {
-    let root = project.record_dir().join(base);
-    let mut records: Vec<Record> = Vec::new();
-    for machine in folders(&root)? {
-        let mut cpus = BTreeSet::new();
-        for run in folders(&root.join(&machine))?.into_iter().rev() {
-            let folder = root.join(&machine).join(&run);
-            let csv = folder.join(format!("{name}.csv"));
-            if !csv.is_file() {
-                continue;
-            }
-            let facts = folder.join(MACHINE);
-            let unreadable = || format!("cannot read {}", facts.display());
-            let facts = fs::read_to_string(&facts).with_context(unreadable)?;
-            let cpu = facts.lines().find_map(|line| line.strip_prefix(CPU));
-            let cpu = cpu.with_context(|| format!("{}: no `{CPU}`", folder.display()))?;
-            if cpus.insert(cpu.to_owned()) {
-                records.push(Record {
-                    dir: format!("benches/record/{base}/{machine}/{run}"),
-                    cpu: cpu.to_owned(),
-                    rows: Row::all(&read_csv(&csv)?).with_context(|| csv.display().to_string())?,
-                });
-            }
-        }
-    }
-    Ok(records)
-}
-
-/// Names of the folders in `dir`, sorted; none where there is no such folder.
-fn folders(dir: &Path) -> Result<Vec<String>> {
-    let entries = match fs::read_dir(dir) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", dir.display())),
-    };
-    let mut names = Vec::new();
-    for entry in entries {
-        let entry = entry.with_context(|| format!("cannot read {}", dir.display()))?;
-        if entry.file_type()?.is_dir() {
-            names.push(entry.file_name().to_string_lossy().into_owned());
-        }
-    }
-    names.sort();
-    Ok(names)
-}
-
-/// The workloads that the README shows: what a prover does. Bare permutations and products are in the records.
-const SHOWN: [&str; 6] = [
-    "merkle-commit/",
-    "merkle-commit-2t/",
-    "fri-commit/",
-    "sumcheck-prove/",
-    "whir-prove/",
-    "stark-prove/",
-];
-
-/// Who reads a table of effects.
-#[derive(Clone, Copy, Eq, PartialEq)]
-pub enum Reader {
-    /// Of this repository: each ratio leads to its samples.
-    Here,
-    Elsewhere,
-}
-
-/// The records of one patch as Markdown: a line per workload and CPU, a column per ISA.
-pub fn markdown(records: &[Record], reader: Reader) -> String {
-    let mut lines: Vec<(&str, &str)> = Vec::new();
-    let mut isas: Vec<&str> = Vec::new();
-    for record in records {
-        for Row { workload, isa, .. } in &record.rows {
-            if !isas.contains(&isa.as_str()) {
-                isas.push(isa);
-            }
-            let line = (workload.as_str(), record.cpu.as_str());
-            if SHOWN.iter().any(|shown| workload.starts_with(shown)) && !lines.contains(&line) {
-                lines.push(line);
-            }
-        }
-    }
-    // Lines of one workload side by side, workloads in the order of their first samples.
-    let workloads: Vec<&str> = lines.iter().map(|(workload, _)| *workload).collect();
-    lines.sort_by_key(|(workload, _)| workloads.iter().position(|known| known == workload));
-
-    let mut table = Table::new();
-    table.load_style(presets::ASCII_MARKDOWN);
-    table.set_header(["time with / without", "CPU"].iter().chain(&isas));
-    for (workload, cpu) in lines {
-        let cell = |isa: &&str| {
-            let on_cpu = records.iter().filter(|record| record.cpu == cpu);
-            let mut cells = on_cpu.flat_map(|record| {
-                let rows = record.rows.iter();
-                let rows = rows.filter(|row| row.workload == workload && row.isa == *isa);
-                rows.map(|row| markdown_cell(row, &record.dir, reader))
-            });
-            cells.next().unwrap_or_default()
-        };
-        let head = [format!("`{workload}`"), cpu.to_owned()];
-        table.add_row(head.into_iter().chain(isas.iter().map(cell)));
-    }
-    table.to_string() + "\n"
-}
-
-fn markdown_cell(row: &Row, dir: &str, reader: Reader) -> String {
-    let [low, high] = row.ci95;
-    let ratio = match reader {
-        Reader::Here => format!("[{:.3}]({dir})", row.ratio),
-        Reader::Elsewhere => format!("{:.3}", row.ratio),
-    };
-    let interval = format!("{low:.3} to {high:.3}");
-    match row.verdict {
-        Verdict::Faster => format!("**{ratio}** ({interval})"),
-        Verdict::Slower => format!("{ratio} ({interval}), slower"),
-        Verdict::NoChange => format!("{ratio} ({interval}), no change"),
-    }
-}
-
-const BEGIN: &str = "<!-- p3:effects:begin, written by `cargo p3 list --readme` -->\n";
-const END: &str = "<!-- p3:effects:end -->";
-
-/// The README as it is, and as it should be by the records.
-pub struct Readme {
-    path: PathBuf,
-    text: String,
-    expected: String,
-}
-
-impl Readme {
-    pub fn load(project: &Project) -> Result<Self> {
-        let path = project.root.join("README.md");
-        let text =
-            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let (before, rest) = text.split_once(BEGIN).ok_or_else(|| {
-            Failure::input(format!("{}: no line {}", path.display(), BEGIN.trim()))
-        })?;
-        let (_, after) = rest
-            .split_once(END)
-            .ok_or_else(|| Failure::input(format!("{}: no line {END}", path.display())))?;
-        let mut expected = format!("{before}{BEGIN}");
-        let series = Series::load(project)?;
-        for base in series.bases.iter().rev().map(ToString::to_string) {
-            let records = records(project, &base, SERIES)?;
-            if !records.is_empty() {
-                let table = markdown(&records, Reader::Here);
-                write!(expected, "\n### All patches, Plonky3 {base}\n\n{table}")?;
-            }
-        }
-        for Entry { name, needs } in &series.entries {
-            let with = if needs.is_empty() {
-                String::new()
-            } else {
-                format!(" with {}", needs.join(", "))
-            };
-            let bases = series.bases.iter().rev().map(ToString::to_string);
-            let ported = bases.filter(|base| Patch::path(project, base, name).is_file());
-            for (older, base) in ported.enumerate() {
-                let (records, counts) = (
-                    records(project, &base, name)?,
-                    counts(project, &base, name)?,
-                );
-                let nothing = records.is_empty() && counts.is_empty();
-                if older > 0 && nothing {
-                    continue;
-                }
-                write!(expected, "\n### {name}{with}, Plonky3 {base}\n")?;
-                if nothing {
-                    expected.push_str("\nNot measured yet.\n");
-                }
-                if !records.is_empty() {
-                    write!(expected, "\n{}", markdown(&records, Reader::Here))?;
-                }
-                for (file, counts) in counts {
-                    write!(expected, "\n[Counts]({file}). {}", counts.markdown())?;
-                }
-            }
-        }
-        write!(expected, "\n{END}{after}")?;
-        Ok(Self {
-            path,
-            text,
-            expected,
-        })
-    }
-
-    /// Fails where the table is not what the records say.
-    pub fn check(&self) -> Result<()> {
-        if self.text == self.expected {
-            return Ok(());
-        }
-        let path = self.path.display();
-        Err(Failure::check(format!(
-            "{path}: the table of effects is not what benches/record says"
-        ))
-        .hint("`cargo p3 list --readme` writes it")
-        .into())
-    }
-
-    /// Writes the table.
-    pub fn write(&self) -> Result<()> {
-        fs::write(&self.path, &self.expected)
-            .with_context(|| format!("cannot write {}", self.path.display()))
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
     /// Five seeds of two rounds: a baseline of 10 ms that drifts by 1 % per run, and a candidate `ratio` times that.
-    fn runs(ratio: f64) -> Vec<Run> {
+    pub fn runs(ratio: f64) -> Vec<Run> {
         let mut runs = Vec::new();
         let mut clock = 1e7;
         for round in 0..10 {
@@ -684,77 +371,11 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_names_a_folder() {
-        assert_eq!(
-            file_name("AMD EPYC (family 25, model 17)"),
-            "amd-epyc-family-25-model-17"
-        );
-        assert_eq!(
-            file_name("Intel(R) Xeon(R) Processor @ 2.50GHz"),
-            "intel-xeon-processor-2-50ghz"
-        );
-    }
-
-    #[test]
     fn samples_survive_the_csv() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("samples.csv");
         let runs = runs(0.9);
         write_csv(&path, &runs).unwrap();
         assert_eq!(read_csv(&path).unwrap(), runs);
-    }
-
-    #[test]
-    fn records_are_found_by_the_newest_date_and_shown() {
-        let dir = tempfile::tempdir().unwrap();
-        let project = Project {
-            root: dir.path().to_owned(),
-            patches: dir.path().join("patches"),
-        };
-        let file = |run: &str, name: &str, cpu: &str, ratio| {
-            let folder = project.record_dir().join("0.8.0/triple-x86-64-v3");
-            let folder = folder.join(run);
-            fs::create_dir_all(&folder).unwrap();
-            fs::write(folder.join(MACHINE), format!("{CPU}{cpu}\ncores: 2\n")).unwrap();
-            write_csv(&folder.join(name), &runs(ratio)).unwrap();
-        };
-        file("2026-01-02-narrow", "quick-sponge.csv", "Narrow", 0.5);
-        file("2026-11-01-narrow", "quick-sponge.csv", "Narrow", 0.75);
-        file("2026-10-01-wide", "quick-sponge.csv", "Wide", 1.25);
-        file("2026-11-02-narrow", "series.csv", "Narrow", 0.25);
-        let found = records(&project, "0.8.0", "quick-sponge").unwrap();
-        let found: Vec<_> = found
-            .iter()
-            .map(|record| (record.cpu.as_str(), record.rows.len(), record.rows[0].ratio))
-            .collect();
-        assert_eq!(found, [("Narrow", 1, 0.75), ("Wide", 1, 1.25)]);
-        assert!(records(&project, "0.8.0", "other").unwrap().is_empty());
-        assert!(
-            records(&project, "0.7.0", "quick-sponge")
-                .unwrap()
-                .is_empty()
-        );
-
-        let counts = r#"{"schema": 1, "emulated_cpu": "cortex-a76", "rustflags": "-C opt", "units": [
-            {"unit": "permute/x", "leaves": 1,
-             "baseline": {"instructions": 1000, "model_cycles": {"neoverse-n1": 500}},
-             "candidate": {"instructions": 900, "model_cycles": {"neoverse-n1": 400}}}]}"#;
-        let folder = project
-            .record_dir()
-            .join("0.8.0/triple-neon/2026-11-01-qemu");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("quick-sponge.json"), counts).unwrap();
-
-        fs::create_dir_all(dir.path().join("patches/0.8.0")).unwrap();
-        fs::write(dir.path().join("patches/0.8.0/quick-sponge.patch"), "").unwrap();
-        fs::write(dir.path().join("patches/0.8.0/base-layer.patch"), "").unwrap();
-        let series = "base-layer\nquick-sponge needs: base-layer\n";
-        fs::write(dir.path().join("patches/series"), series).unwrap();
-        let path = dir.path().join("README.md");
-        fs::write(&path, format!("# Title\n\n{BEGIN}stale\n{END}\n\nRest.\n")).unwrap();
-        assert!(Readme::load(&project).unwrap().check().is_err());
-        Readme::load(&project).unwrap().write().unwrap();
-        Readme::load(&project).unwrap().check().unwrap();
-        insta::assert_snapshot!(fs::read_to_string(&path).unwrap());
     }
 }

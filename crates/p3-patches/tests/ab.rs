@@ -144,6 +144,13 @@ fn json_has_the_documented_schema_and_raw_samples_beside_it() {
         assert!(!report["machine"][fact].is_null());
         report["machine"][fact] = format!("[{fact}]").into();
     }
+    let command = report["command"].as_str().unwrap();
+    assert!(command.starts_with("cargo p3 "), "{command}");
+    assert!(
+        command.contains(" --workload '*/small/*' --seeds 2 "),
+        "{command}"
+    );
+    report["command"] = "[command]".into();
     insta::assert_snapshot!(serde_json::to_string_pretty(&report).unwrap());
 
     let csv = fs::read_to_string(fixture.path("ab.csv")).unwrap();
@@ -160,6 +167,28 @@ fn json_has_the_documented_schema_and_raw_samples_beside_it() {
 }
 
 #[test]
+fn a_page_has_the_row_and_every_sample() {
+    let fixture = Fixture::new();
+    let page = fixture.path("page.html");
+    fixture
+        .ab(
+            &fixture.honest("baseline", 10),
+            &fixture.honest("candidate", 8),
+        )
+        .args(["--workload", "*/small/*", "--seeds", "2", "--reps", "3"])
+        .arg("--html")
+        .arg(&page)
+        .assert()
+        .success();
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("<code>merkle-commit/small/2^4</code>"));
+    assert!(page.contains("<b>0.800</b> 0.800 to 0.800"));
+    assert!(page.contains("--workload '*/small/*' --seeds 2"));
+    // Six rounds of four runs.
+    assert_eq!(page.matches(r#"r="1.8""#).count(), 24);
+}
+
+#[test]
 fn no_time_is_reported_for_outputs_that_differ() {
     let fixture = Fixture::new();
     let json = fixture.path("ab.json");
@@ -168,6 +197,8 @@ fn no_time_is_reported_for_outputs_that_differ() {
         .ab(&fixture.honest("baseline", 10), &liar)
         .arg("--json")
         .arg(&json)
+        .arg("--html")
+        .arg(fixture.path("page.html"))
         .assert()
         .code(1)
         .stdout(contains("merkle-commit").not())
@@ -175,7 +206,7 @@ fn no_time_is_reported_for_outputs_that_differ() {
             "error: merkle-commit/small/2^4, seed 1: the candidate's outputs differ",
         ))
         .stderr(contains("hint: "));
-    assert!(!json.exists());
+    assert!(!json.exists() && !fixture.path("page.html").exists());
     fixture.assert_no_worker_left();
 }
 

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{IsTerminal, Write as _};
 use std::path::PathBuf;
@@ -14,9 +15,11 @@ use crate::breakdown::PHASE;
 use crate::build::{Builder, Candidate, Toolchain};
 use crate::error::Failure;
 use crate::isa::Isa;
+use crate::page;
 use crate::pairs::{self, Plan, RowInfo, Run, Workers};
 use crate::patch;
 use crate::project::Project;
+use crate::record;
 use crate::report::{self, Machine, Report, Row};
 use crate::series::Series;
 use crate::stats::Verdict;
@@ -52,7 +55,7 @@ pub struct Args {
     #[arg(long)]
     quick: bool,
     /// Compare outputs on small and odd inputs, measure nothing.
-    #[arg(long, conflicts_with_all = ["quick", "revert", "json", "record", "seeds", "reps"])]
+    #[arg(long, conflicts_with_all = ["quick", "revert", "json", "html", "record", "seeds", "reps"])]
     outputs_only: bool,
     /// Confirm: the candidate gets the patches and then has them reversed; fails unless every change vanishes.
     #[arg(long, conflicts_with = "record")]
@@ -60,6 +63,9 @@ pub struct Args {
     /// Write the rows to FILE, and the raw samples beside it as CSV.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Write the rows and the samples to FILE as a page to look at, which loads nothing.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// File the raw samples under benches/record.
     #[arg(long, conflicts_with = "quick")]
     record: bool,
@@ -123,9 +129,11 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     )?;
     let runs = measure(&workers, &rows, &plan)?;
     let report = Report {
-        schema: 1,
+        schema: Report::SCHEMA,
+        command: command(),
         base,
         patches: names,
+        reverted: args.revert,
         machine,
         rows: Row::all(&runs)?,
     };
@@ -145,13 +153,25 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         report::write_json(path, &report)?;
         report::write_csv(&path.with_extension("csv"), &runs)?;
     }
+    let mut dirs = BTreeMap::new();
     if args.record {
-        report::record(project, &toolchain.host, &args.names, &report, &runs)?;
+        dirs = record::file(project, &toolchain.host, &args.names, &report, &runs)?;
+    }
+    if let Some(path) = &args.html {
+        let section = report.clone().into_section(&runs, &dirs);
+        page::write(project, path, "Plonky3 with patches", &[section])?;
     }
     if args.revert {
         confirm_reverted(&report.rows)?;
     }
     Ok(())
+}
+
+/// What the user typed.
+fn command() -> String {
+    let words = std::env::args().skip(1);
+    let words = words.map(|word| record::shell_word(&word));
+    format!("cargo p3 {}", words.collect::<Vec<_>>().join(" "))
 }
 
 /// The instruction sets asked for, each once; refuses those that this CPU cannot run.

@@ -12,7 +12,7 @@ use crate::error::Failure;
 use crate::interrupt;
 use crate::patch::Patch;
 use crate::project::Project;
-use crate::report::Readme;
+use crate::record::{self, Readme};
 use crate::series::{Entry, Series};
 use crate::tree;
 
@@ -118,7 +118,8 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             applies(project, base, &series.ported(project, base)),
         )?;
     }
-    let readme = Readme::load(project).and_then(|readme| readme.check());
+    let readme =
+        record::recorded(project).and_then(|sections| Readme::new(project, &sections)?.check());
     record("README.md shows the recorded effects".to_owned(), readme)?;
     progress.finish_and_clear();
 

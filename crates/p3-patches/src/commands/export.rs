@@ -10,7 +10,7 @@ use crate::error::Failure;
 use crate::interrupt;
 use crate::patch::{END, Patch};
 use crate::project::Project;
-use crate::report::{self, Counts, Reader, Record};
+use crate::record::{self, Counts, Line, Reader, Record};
 use crate::series::Series;
 
 /// Write a patch for upstream: a mail for `git am`, and the text of the pull request.
@@ -72,8 +72,8 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
 /// What is exported for `name`, by `author`.
 pub fn texts(project: &Project, base: &str, name: &str, author: &str) -> Result<Texts> {
     let patch = Patch::load(project, base, name)?;
-    let records = report::records(project, base, name)?;
-    let counts = report::counts(project, base, name)?;
+    let records = record::records(project, base, name)?;
+    let counts = record::counts(project, base, name)?;
     Ok(Texts {
         mail: mail(&patch, author),
         description: description(&patch, base, &records, &counts),
@@ -108,10 +108,10 @@ fn description(
         text += &format!("\nStacks on: {}.\n", patch.header.needs.join(", "));
     }
     if !records.is_empty() {
-        text += &format!(
-            "\n## Measured\n\n{}",
-            report::markdown(records, Reader::Elsewhere)
-        );
+        let mut lines = record::lines(records);
+        lines.retain(Line::of_prover);
+        let table = record::markdown(&lines, Reader::Elsewhere);
+        text += &format!("\n## Measured\n\n{table}");
     }
     for (_, counts) in counts {
         text += &format!("\n## Counted\n\n{}", counts.markdown());

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use crate::patch::Patch;
 use crate::project::Project;
-use crate::report::{self, Readme, Record, Row};
+use crate::record::{self, Record};
+use crate::report::Row;
 use crate::series::Series;
 
 /// List the patches: what they touch, what they need, how far they are upstream, what they were last measured to do.
@@ -18,9 +19,6 @@ pub struct Args {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Write the table of effects in README.md from the records instead.
-    #[arg(long, conflicts_with = "json")]
-    readme: bool,
 }
 
 #[derive(Serialize)]
@@ -41,9 +39,6 @@ struct Listed {
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
-    if args.readme {
-        return Readme::load(project)?.write();
-    }
     let series = Series::load(project)?;
     let mut listed = Vec::new();
     for entry in &series.entries {
@@ -59,7 +54,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             architectures: header.architectures,
             forwarded: header.forwarded,
             applied_upstream: header.applied_upstream,
-            effect: report::records(project, &base, &entry.name)?,
+            effect: record::records(project, &base, &entry.name)?,
         });
     }
     if args.json {

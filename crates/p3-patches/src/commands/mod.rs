@@ -10,6 +10,7 @@ pub mod list;
 pub mod phases;
 pub mod refresh;
 pub mod remove;
+pub mod report;
 pub mod status;
 pub mod test;
 

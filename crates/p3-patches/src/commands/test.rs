@@ -25,7 +25,8 @@ use crate::upstream::Suites;
 ///
 /// Formatting, lints, the workspace's tests; for each instruction set that this CPU has, the kernels' tests, upstream's
 /// own suites on patched packages, and the comparison of outputs with Plonky3 as published. On x86-64, NEON runs under
-/// emulation where qemu and a cross linker are there. What cannot run here is skipped by name.
+/// emulation where qemu and a cross linker are there; a report's page is looked at in Chromium. What cannot run here is
+/// skipped by name.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cargo p3 test
@@ -65,11 +66,16 @@ enum Work {
     Outputs { isa: Isa, base: String },
     /// Tests that run what a cross compiler makes in the emulator.
     Emulator,
+    /// Tests that look at a report's page in this program.
+    Browser(Option<&'static str>),
     /// `cargo p3 count`, which fails unless its counts are exact and outputs are equal.
     Count,
     /// A program that a machine may lack, and its arguments.
     Lint(&'static str, &'static [&'static str]),
 }
+
+/// Chromium's names, by who packages it.
+const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 enum Outcome {
     Passed,
@@ -149,6 +155,7 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
                     ".ci/run",
                     "ci/ab.sh",
                     "ci/apt.sh",
+                    "ci/browser.sh",
                     "ci/check.sh",
                     "ci/isa.sh",
                     "ci/overlay.sh",
@@ -183,6 +190,8 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
         isas.filter(move |isa| !repeats(*isa))
     };
     stages.push(stage("emulator", Work::Emulator));
+    let browser = BROWSERS.into_iter().find(|name| emulation::runs(name));
+    stages.push(stage("browser", Work::Browser(browser)));
     let vectors = isas().filter(|isa| *isa != Isa::Generic);
     stages.extend(vectors.map(|isa| stage(&format!("clippy/{isa}"), Work::Clippy(isa))));
     stages.extend(isas().map(|isa| stage(&format!("kernels/{isa}"), Work::Kernels(isa))));
@@ -249,7 +258,12 @@ impl Stage {
             | Work::Kernels(isa)
             | Work::Upstream { isa, .. }
             | Work::Outputs { isa, .. } => Some(isa),
-            Work::Cargo(_) | Work::Check | Work::Emulator | Work::Count | Work::Lint(..) => None,
+            Work::Cargo(_)
+            | Work::Check
+            | Work::Emulator
+            | Work::Browser(_)
+            | Work::Count
+            | Work::Lint(..) => None,
         }
     }
 
@@ -291,7 +305,8 @@ impl Stage {
     /// What this machine lacks to run the stage.
     fn missing(&self) -> Option<String> {
         match self.work {
-            Work::Cargo(_) | Work::Check => None,
+            Work::Cargo(_) | Work::Check | Work::Browser(Some(_)) => None,
+            Work::Browser(None) => Some(format!("no {} on this machine", BROWSERS.join(", no "))),
             Work::Emulator | Work::Count => {
                 emulation::missing().map(|what| format!("{what} on this machine"))
             }
@@ -316,21 +331,12 @@ impl Stage {
             Work::Lint(program, args) => in_folder(Command::new(program), &project.root, args),
             Work::Check => own(project, &["check"])?,
             Work::Count => own(project, &["count", "--isa", "neon"])?,
-            Work::Emulator => in_folder(
-                cargo(),
-                &project.root,
-                &[
-                    "test",
-                    "--quiet",
-                    "--locked",
-                    "--package",
-                    "p3-patches",
-                    "--test",
-                    "count",
-                    "--",
-                    "--ignored",
-                ],
-            ),
+            Work::Emulator => ignored(project, "count"),
+            Work::Browser(program) => {
+                let mut test = ignored(project, "report");
+                test.env("CHROMIUM", program.unwrap_or_default());
+                test
+            }
             Work::Outputs { isa, base } => own(
                 project,
                 &[
@@ -387,6 +393,13 @@ impl Stage {
 
 fn in_folder(mut command: Command, folder: &Path, args: &[&str]) -> Command {
     command.current_dir(folder).args(args);
+    command
+}
+
+/// Tests that are ignored where nobody asks for them; of the workspace, which the stage of that name has built.
+fn ignored(project: &Project, test: &str) -> Command {
+    let mut command = in_folder(cargo(), &project.root, &["test", "--quiet", "--locked"]);
+    command.args(["--workspace", "--test", test, "--", "--ignored"]);
     command
 }
 

@@ -72,9 +72,10 @@ impl Fixture {
             );
         }
         write(&self.project().join("crates/demo/src/demo.rs"), kernel);
-        let readme = "<!-- p3:effects:begin, written by `cargo p3 list --readme` -->\n<!-- p3:effects:end -->\n";
+        let readme =
+            "<!-- p3:effects:begin, written by `cargo p3 report` -->\n<!-- p3:effects:end -->\n";
         write(&self.project().join("README.md"), readme);
-        self.succeed(&["list", "--readme"]);
+        self.succeed(&["report"]);
         self
     }
 

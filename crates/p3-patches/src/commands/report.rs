@@ -1,0 +1,107 @@
+//! `report`: what was measured, to look at and to pass on.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use crate::error::Failure;
+use crate::page;
+use crate::project::Project;
+use crate::record::{self, Reader, Readme, Section};
+use crate::report::{Report, read_csv};
+
+/// Show what was measured: as a page, as the README's tables and figures, as Markdown for a pull request.
+///
+/// Without FILE, rebuilds everything from benches/record: the tables and figures of README.md, and the page. With files
+/// that `ab --json` wrote, on one machine or on several, prints their effects as one Markdown table for each set of
+/// patches. The samples that `ab` wrote beside a file are shown on the page. The page is one file and loads nothing.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  cargo p3 report
+  cargo p3 report intel.json amd.json --html both.html")]
+pub struct Args {
+    /// Files of `ab --json`.
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Where to write the page [default: target/p3/report.html; with files, no page is written].
+    #[arg(long, value_name = "PAGE")]
+    html: Option<PathBuf>,
+}
+
+pub fn run(args: &Args, project: &Project) -> Result<()> {
+    if !args.files.is_empty() {
+        let sections = merged(&args.files)?;
+        for section in &sections {
+            let table = record::markdown(&record::lines(&section.records), Reader::Elsewhere);
+            println!("### {}\n\n{table}", record::plain(&section.title));
+        }
+        return match &args.html {
+            Some(path) => page::write(project, path, "Plonky3 with patches", &sections),
+            None => Ok(()),
+        };
+    }
+    let sections = record::recorded(project)?;
+    let readme = Readme::new(project, &sections)?;
+    for path in readme.write()? {
+        println!("{}", project.relative(path));
+    }
+    let path = match &args.html {
+        Some(path) => path.clone(),
+        None => {
+            let folder = project.root.join("target/p3");
+            fs::create_dir_all(&folder)
+                .with_context(|| format!("cannot create {}", folder.display()))?;
+            folder.join("report.html")
+        }
+    };
+    page::write(project, &path, "Plonky3 with patches", &sections)?;
+    println!("{}", project.relative(&path));
+    Ok(())
+}
+
+/// A section for each set of patches and release that the files are about.
+fn merged(files: &[PathBuf]) -> Result<Vec<Section>> {
+    let mut sections: Vec<Section> = Vec::new();
+    let mut seen = BTreeMap::new();
+    for path in files {
+        let report = Report::read(path)?;
+        let cpu = &report.machine.cpu;
+        for row in &report.rows {
+            let measured = (
+                report.title(),
+                cpu.clone(),
+                row.workload.clone(),
+                row.isa.clone(),
+            );
+            if let Some(other) = seen.insert(measured, path) {
+                return Err(Failure::input(format!(
+                    "{} and {} both have {} on {} for {}",
+                    other.display(),
+                    path.display(),
+                    row.workload,
+                    cpu,
+                    row.isa
+                ))
+                .hint("there is no merging two measurements of one thing: choose one")
+                .into());
+            }
+        }
+        let samples = path.with_extension("csv");
+        let runs = if samples.is_file() {
+            read_csv(&samples)?
+        } else {
+            Vec::new()
+        };
+        let section = report.into_section(&runs, &BTreeMap::new());
+        match sections
+            .iter_mut()
+            .find(|known| known.title == section.title)
+        {
+            Some(known) => known.records.extend(section.records),
+            None => sections.push(section),
+        }
+    }
+    Ok(sections)
+}

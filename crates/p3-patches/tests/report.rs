@@ -1,0 +1,350 @@
+//! `report` on files of several machines: what is merged, what is refused, and the page in a browser.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command as Process;
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// What a page must show and never obey.
+const HOSTILE: &str =
+    "Evil | <img src=https://example.com/x.png onerror=alert(1)> & \"Sons\" </style>";
+
+struct Fixture {
+    dir: TempDir,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let dir = TempDir::new().unwrap();
+        fs::create_dir_all(dir.path().join("patches")).unwrap();
+        fs::write(dir.path().join("patches/series"), "").unwrap();
+        Self { dir }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn write(&self, name: &str, report: &Value) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, report.to_string()).unwrap();
+        path
+    }
+
+    fn report(&self, files: &[&Path]) -> Command {
+        let mut command = Command::cargo_bin("p3-patches").unwrap();
+        command.arg("--project").arg(self.dir.path()).arg("report");
+        command.args(files);
+        command
+    }
+
+    /// The page of two machines, one of them with samples.
+    fn page(&self) -> PathBuf {
+        let narrow = self.write("narrow.json", &report("Narrow", &[row("x86-64-v3", 0.5)]));
+        fs::write(self.path("narrow.csv"), samples()).unwrap();
+        let hostile = report(HOSTILE, &[row("x86-64-v3", 1.25), row("x86-64-v4", 0.9)]);
+        let hostile = self.write("hostile.json", &hostile);
+        let page = self.path("page.html");
+        let mut command = self.report(&[&narrow, &hostile]);
+        command.arg("--html").arg(&page).assert().success();
+        page
+    }
+}
+
+fn row(isa: &str, ratio: f64) -> Value {
+    let verdict = if ratio < 1.0 { "faster" } else { "slower" };
+    json!({
+        "workload": "merkle-commit/koala-bear-poseidon2-w16/2^16x64", "isa": isa, "unit": "ms",
+        "baseline": 1234.5678, "candidate": 1234.5678 * ratio,
+        "ratio": ratio, "ci95": [ratio * 0.98, ratio * 1.01],
+        "aa_ratio": 1.001, "aa_ci95": [0.99, 1.02],
+        "pairs": 4, "memory_ratio": 1.01, "outputs_equal": true, "verdict": verdict,
+    })
+}
+
+fn report(cpu: &str, rows: &[Value]) -> Value {
+    json!({
+        "schema": 1, "command": "cargo p3 ab quick-sponge", "base": "0.8.0", "patches": ["quick-sponge"],
+        "machine": {"cpu": cpu, "cores": 2, "rustc": "rustc 1.95.0", "rustflags": "x86-64-v3: -C three; x86-64-v4: -C four"},
+        "rows": rows,
+    })
+}
+
+/// Two seeds of two rounds; the first round shared its core.
+fn samples() -> String {
+    let mut csv = "workload,isa,threads,seed,round,side,wall_ns,cpu_ns,peak_kib\n".to_owned();
+    for round in 0..4 {
+        for (side, time) in [
+            ("baseline", 1000),
+            ("candidate", 500),
+            ("candidate", 510),
+            ("control", 1010),
+        ] {
+            let (seed, wall) = (round / 2, if round == 0 { 2 * time } else { time });
+            csv += &format!(
+                "merkle-commit/koala-bear-poseidon2-w16/2^16x64,x86-64-v3,1,{seed},{round},{side},{wall},{time},\n"
+            );
+        }
+    }
+    csv
+}
+
+#[test]
+fn machines_are_merged_into_one_table() {
+    let fixture = Fixture::new();
+    let narrow = fixture.write("narrow.json", &report("Narrow", &[row("x86-64-v3", 0.5)]));
+    let hostile = report(HOSTILE, &[row("x86-64-v3", 1.25), row("x86-64-v4", 0.9)]);
+    let hostile = fixture.write("hostile.json", &hostile);
+    let mut other = report("Narrow", &[row("x86-64-v3", 0.99)]);
+    other["reverted"] = true.into();
+    other["rows"][0]["verdict"] = "no change".into();
+    let other = fixture.write("other.json", &other);
+    let run = fixture
+        .report(&[&narrow, &hostile, &other])
+        .assert()
+        .success();
+    insta::assert_snapshot!(String::from_utf8_lossy(&run.get_output().stdout));
+}
+
+#[test]
+fn two_measurements_of_one_thing_are_not_merged() {
+    let fixture = Fixture::new();
+    let first = fixture.write("first.json", &report("Narrow", &[row("x86-64-v3", 0.5)]));
+    let second = fixture.write("second.json", &report("Narrow", &[row("x86-64-v3", 0.6)]));
+    fixture
+        .report(&[&first, &second])
+        .assert()
+        .code(3)
+        .stdout("")
+        .stderr(contains("second.json both have merkle-commit/"))
+        .stderr(contains("on Narrow for x86-64-v3"))
+        .stderr(contains("hint: "));
+}
+
+#[test]
+fn files_that_are_no_report_are_refused_by_name() {
+    let fixture = Fixture::new();
+    let refuse = |path: &Path, why: &str| {
+        let refused = fixture.report(&[path]).assert().code(3).stdout("");
+        let name = path.file_name().unwrap().to_str().unwrap();
+        refused.stderr(contains(name).and(contains(why)));
+    };
+    refuse(&fixture.path("missing.json"), "No such file");
+    refuse(&fixture.write("other.json", &json!({"rows": 1})), "hint: ");
+    let mut newer = report("Narrow", &[]);
+    newer["schema"] = 2.into();
+    refuse(&fixture.write("newer.json", &newer), "schema 2");
+    let nothing = report("Narrow", &[row("x86-64-v3", 0.0)]);
+    refuse(&fixture.write("nothing.json", &nothing), "no ratio");
+}
+
+#[test]
+fn the_page_shows_what_it_is_given_and_obeys_none_of_it() {
+    let fixture = Fixture::new();
+    let page = fs::read_to_string(fixture.page()).unwrap();
+    let shown = "Evil | &lt;img src=https://example.com/x.png onerror=alert(1)&gt; &amp; &quot;Sons&quot; &lt;/style&gt;";
+    assert!(page.contains(shown));
+    for markup in [
+        "<img",
+        "<script",
+        "<link",
+        "src=\"",
+        "url(",
+        "@import",
+        "href=\"http",
+    ] {
+        assert!(!page.contains(markup), "{markup}");
+    }
+    assert_eq!(page.matches("</style>").count(), 1);
+    for fact in [
+        "<h2 id=\"s0\">quick-sponge, Plonky3 0.8.0</h2>",
+        "<b>0.500</b> 0.490 to 0.505",
+        "A/A 1.001 0.990 to 1.020",
+        "<code>-C three</code>",
+        "<code>-C four</code>",
+        "cargo p3 ab quick-sponge",
+        "<a href=\"benches/METHODOLOGY.md\">",
+    ] {
+        assert!(page.contains(fact), "{fact}");
+    }
+}
+
+/// A browser, which `cargo p3 test` finds and names.
+struct Browser {
+    dir: TempDir,
+}
+
+/// What became of a page in the browser.
+struct Visit {
+    dom: String,
+    /// What the page had the browser ask for; the browser itself asks for more.
+    requests: Vec<String>,
+    console: Vec<String>,
+}
+
+impl Browser {
+    fn new() -> Self {
+        // Not in /tmp, which a confined browser does not share.
+        let dir = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        Self { dir }
+    }
+
+    fn visit(&self, text: &str, extension: &str) -> Visit {
+        let program = std::env::var_os("CHROMIUM").expect("CHROMIUM names a browser");
+        let path = |name: &str| self.dir.path().join(name);
+        let page = path("page").with_extension(extension);
+        fs::write(&page, text).unwrap();
+        let output = Process::new(program)
+            .args([
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--no-first-run",
+            ])
+            .args(["--disable-background-networking", "--disable-extensions"])
+            .args([
+                "--host-resolver-rules=MAP * ~NOTFOUND",
+                "--window-size=1600,900",
+            ])
+            .args(["--enable-logging=stderr", "--v=0", "--dump-dom"])
+            .arg(format!("--user-data-dir={}", path("profile").display()))
+            .arg(format!("--log-net-log={}", path("net.json").display()))
+            .arg(format!("file://{}", page.display()))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let log: Value = serde_json::from_slice(&fs::read(path("net.json")).unwrap()).unwrap();
+        let events = log["events"].as_array().unwrap().iter();
+        let asked = events.filter_map(|event| {
+            let initiator = event["params"]["initiator"].as_str()?;
+            let url = event["params"]["url"].as_str()?;
+            (initiator != "not an origin").then(|| url.to_owned())
+        });
+        let messages = String::from_utf8_lossy(&output.stderr);
+        let console = messages.lines().filter(|line| line.contains(":CONSOLE"));
+        Visit {
+            dom: String::from_utf8_lossy(&output.stdout).into_owned(),
+            requests: asked.collect(),
+            console: console.map(str::to_owned).collect(),
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium; `cargo p3 test` runs it where there is one"]
+fn a_browser_shows_the_page_and_asks_for_nothing() {
+    let fixture = Fixture::new();
+    let page = fs::read_to_string(fixture.page()).unwrap();
+    let browser = Browser::new();
+    let visit = browser.visit(&page, "html");
+    assert_eq!((visit.console, visit.requests), (vec![], vec![]));
+    assert!(visit.dom.contains("<h1>Plonky3 with patches</h1>"));
+    assert!(visit.dom.contains("Evil | &lt;img"));
+
+    // What the page forbids is refused and said so; without that, the request would have been seen.
+    let loading = page.replace("<main>", "<main><img src=\"https://example.com/x.png\">");
+    let visit = browser.visit(&loading, "html");
+    assert_eq!(visit.requests, [""; 0]);
+    assert!(visit.console[0].contains("Content Security Policy"));
+    let unguarded = loading.replace("Content-Security-Policy", "none");
+    let visit = browser.visit(&unguarded, "html");
+    assert_eq!(visit.requests, ["https://example.com/x.png"]);
+}
+
+/// Says in the attribute `data-seen` of a page what is seen of another one, in a frame of a phone's width and in a wide one.
+const LOOK: &str = r#"onload = () => {
+    document.body.dataset.seen = JSON.stringify([...document.querySelectorAll("iframe")].map(frame => {
+        const page = frame.contentDocument, root = page.documentElement;
+        const box = part => part.getBoundingClientRect();
+        const dots = [...page.querySelectorAll("td svg circle")];
+        const inside = dot => {
+            const inner = box(dot), outer = box(dot.ownerSVGElement);
+            return inner.width > 3 && inner.left >= outer.left - 3 && inner.right <= outer.right + 3
+                && inner.top >= outer.top - 3 && inner.bottom <= outer.bottom + 3;
+        };
+        const effect = page.querySelector(".plot .faster circle");
+        const plot = box(effect.ownerSVGElement), dot = box(effect);
+        const style = frame.contentWindow.getComputedStyle(page.body);
+        return {
+            client: root.clientWidth, scroll: root.scrollWidth, dots: dots.length,
+            astray: dots.filter(dot => !inside(dot)).length,
+            place: 100 * ((dot.left + dot.right) / 2 - plot.left) / plot.width + "",
+            asked: effect.getAttribute("cx"), round: Math.abs(dot.width - dot.height) < 0.1,
+            paper: style.backgroundColor, ink: style.color,
+            smallest: Math.min(...[...page.querySelectorAll("main *")]
+                .map(part => parseFloat(frame.contentWindow.getComputedStyle(part).fontSize))),
+        };
+    }));
+}"#;
+
+#[test]
+#[ignore = "needs Chromium; `cargo p3 test` runs it where there is one"]
+fn the_page_fits_a_phone_and_the_dark() {
+    let fixture = Fixture::new();
+    let page = fs::read_to_string(fixture.page()).unwrap();
+    let page = page.replace("<details", "<details open");
+    let page = page.replace('&', "&amp;").replace('"', "&quot;");
+    let frame = |width, scheme: &str| {
+        format!(
+            "<iframe style=\"width: {width}px; height: 800px; border: 0; color-scheme: {scheme}\" srcdoc=\"{page}\"></iframe>"
+        )
+    };
+    let frames = [frame(360, "light"), frame(1400, "dark")].concat();
+    let visit = Browser::new().visit(
+        &format!("<!DOCTYPE html><meta charset=utf-8><body>{frames}<script>{LOOK}</script>"),
+        "html",
+    );
+    assert_eq!(visit.console, [""; 0]);
+    let (_, seen) = visit
+        .dom
+        .split_once("data-seen=\"")
+        .expect("the script ran");
+    let (seen, _) = seen.split_once('"').unwrap();
+    let seen: Vec<Value> = serde_json::from_str(&seen.replace("&quot;", "\"")).unwrap();
+    let colours = |seen: &Value| [seen["paper"].clone(), seen["ink"].clone()];
+    for seen in &seen {
+        assert!(seen["scroll"].as_u64() <= seen["client"].as_u64(), "{seen}");
+        // Two of each of three rows, and sixteen samples of one.
+        assert_eq!(
+            (&seen["dots"], &seen["astray"]),
+            (&json!(22), &json!(0)),
+            "{seen}"
+        );
+        let number = |name: &str| -> f64 {
+            seen[name]
+                .as_str()
+                .unwrap()
+                .trim_end_matches('%')
+                .parse()
+                .unwrap()
+        };
+        assert!((number("place") - number("asked")).abs() < 0.2, "{seen}");
+        assert_eq!(seen["round"], true, "{seen}");
+        assert!(seen["smallest"].as_f64().unwrap() >= 10.0, "{seen}");
+    }
+    assert_eq!(colours(&seen[0]), ["rgb(255, 255, 255)", "rgb(31, 35, 40)"]);
+    assert_eq!(colours(&seen[1]), ["rgb(13, 17, 23)", "rgb(230, 237, 243)"]);
+}
+
+#[test]
+#[ignore = "needs Chromium; `cargo p3 test` runs it where there is one"]
+fn a_browser_reads_the_readmes_figures() {
+    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/record");
+    let mut figures = 0;
+    for base in fs::read_dir(records).unwrap() {
+        let Ok(figure) = fs::read_to_string(base.unwrap().path().join("series.svg")) else {
+            continue;
+        };
+        let visit = Browser::new().visit(&figure, "svg");
+        assert_eq!((visit.console, visit.requests), (vec![], vec![]));
+        assert!(!visit.dom.contains("parsererror"), "{}", visit.dom);
+        assert!(visit.dom.contains("<circle "));
+        figures += 1;
+    }
+    assert!(figures > 0);
+}
