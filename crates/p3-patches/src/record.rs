@@ -710,6 +710,12 @@ mod tests {
         assert!(readme().check().is_err());
         readme().write().unwrap();
         readme().check().unwrap();
+        let figure = project.record_dir().join("0.8.0/series.svg");
+        let drawn = fs::read_to_string(&figure).unwrap();
+        fs::write(&figure, drawn.replace("0.250", "0.251")).unwrap();
+        let stale = format!("{:#}", readme().check().unwrap_err());
+        assert!(stale.contains("series.svg"), "{stale}");
+        readme().write().unwrap();
         insta::assert_snapshot!(fs::read_to_string(&path).unwrap());
     }
 }
