@@ -267,7 +267,8 @@ pub fn svg(title: &str, lines: &[Line<'_>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::tests::runs;
+    use crate::record::{Record, lines};
+    use crate::report::{Machine, tests::runs};
 
     fn row(ratio: f64, ci95: [f64; 2]) -> Row {
         Row {
@@ -371,5 +372,33 @@ mod tests {
         // The disturbed run's seed and round were left out: three runs, since the last has another seed.
         assert_eq!(drawn.matches("class=\"out\"").count(), 3);
         assert!(attributes(control, "x1=").contains(&"87.50%"));
+    }
+
+    #[test]
+    fn names_in_a_figure_of_its_own_are_text() {
+        let record = Record {
+            dir: None,
+            machine: Machine {
+                cpu: "A & <b>".into(),
+                cores: 1,
+                rustc: String::new(),
+                rustflags: String::new(),
+            },
+            rows: vec![Row {
+                workload: "x<script>".into(),
+                ..row(0.8, [0.7, 0.9])
+            }],
+            runs: Vec::new(),
+            command: String::new(),
+        };
+        let drawn = svg("<title> & more", &lines(std::slice::from_ref(&record)));
+        for text in [
+            ">&lt;title&gt; &amp; more<",
+            ">A &amp; &lt;b&gt;<",
+            ">x&lt;script&gt;<",
+        ] {
+            assert!(drawn.contains(text), "{text}");
+        }
+        assert!(drawn.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"-10 0 "));
     }
 }
