@@ -4,14 +4,16 @@
 //! The modules are the stations of a pipeline, in order: `series` names the patches, `patch` reads one, `source`
 //! has the registry's tarballs, `tree` writes patched packages, `manifest` points a workspace at them; to measure,
 //! `build` makes two workers, `pairs` runs them, `stats` judges the samples and `report` has the rows, `breakdown` a
-//! permutation's phases; `record` files and finds samples, `figure` draws rows and `page` is the report to look at; to count, `emulation` runs them, `trace` finds the instructions of one unit and `model` has
-//! llvm-mca time these. `upstream` has upstream's own suites. Each subcommand is a file in `commands/`.
+//! permutation's phases; `record` files and finds samples, `figure` draws rows and `page` is the report to look at; to
+//! count, `emulation` runs them, `trace` finds the instructions of one unit and `model` has llvm-mca time these; `code`
+//! says what their functions hold. `upstream` has upstream's own suites. Each subcommand is a file in `commands/`.
 //!
 //! Data goes to stdout, progress and notes to stderr. Exit codes: 0 done, 1 a check failed, 2 usage, 3 input
 //! refused, 4 the surroundings do not allow it, 130 interrupted.
 
 mod breakdown;
 mod build;
+mod code;
 mod commands;
 mod emulation;
 mod error;
@@ -41,7 +43,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use commands::{
-    ab, apply, check, count, edit, export, list, phases, refresh, remove, status, test,
+    ab, apply, check, count, edit, export, list, phases, preflight, refresh, remove, status, test,
 };
 use error::{Failure, Kind};
 use interrupt::Interrupted;
@@ -75,6 +77,7 @@ enum Command {
     Phases(phases::Args),
     Count(count::Args),
     Report(commands::report::Args),
+    Preflight(preflight::Args),
     Test(test::Args),
 }
 
@@ -102,6 +105,7 @@ fn run(cli: Cli) -> Result<()> {
         Command::Phases(args) => phases::run(&args, &project),
         Command::Count(args) => count::run(args, &project),
         Command::Report(args) => commands::report::run(&args, &project),
+        Command::Preflight(args) => preflight::run(&args, &project),
         Command::Test(args) => test::run(&args, &project),
     }
 }

@@ -1,21 +1,50 @@
-//! What LLVM's models of some cores say that a sequence of instructions takes.
+//! What LLVM's models of some cores say that sequences of instructions take.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::process::Command;
+use std::thread;
 
 use anyhow::{Context, Result};
+use serde::Deserialize;
 
+use crate::code::Architecture;
 use crate::error::Failure;
 use crate::interrupt;
 
-/// The cores whose models are told apart from older ones. `cortex-a76` is not among them: LLVM has it as a Cortex-A57.
-pub const CORES: [&str; 3] = ["neoverse-n1", "neoverse-v1", "neoverse-v2"];
+impl Architecture {
+    /// The cores whose models are told apart from older ones. `cortex-a76` is not among them: LLVM has it as a Cortex-A57.
+    pub const fn cores(self) -> &'static [&'static str] {
+        match self {
+            Self::X86_64 => &[
+                "znver4",
+                "znver5",
+                "sapphirerapids",
+                "icelake-server",
+                "skylake-avx512",
+            ],
+            Self::Aarch64 => &["neoverse-n1", "neoverse-v1", "neoverse-v2"],
+        }
+    }
+
+    const fn triple(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x86_64-linux-gnu",
+            Self::Aarch64 => "aarch64-linux-gnu",
+        }
+    }
+}
 
 /// The first release of LLVM that has a model of each of the [`CORES`] and leaves out what a model does not know.
 pub const OLDEST: u32 = 19;
+
+/// The beginning of the mnemonics that a core lacks, though its model takes them for instructions like others.
+pub fn lacking(core: &str) -> Option<&'static str> {
+    // IFMA came with the next one.
+    (core == "skylake-avx512").then_some("vpmadd52")
+}
 
 /// llvm-mca, and the disassembler of the same release, whose text it reads.
 pub struct Models {
@@ -26,9 +55,56 @@ pub struct Models {
 
 /// What a model makes of a sequence.
 pub struct Estimate {
+    /// Of all passes.
     pub cycles: u64,
-    /// How many it took in; it leaves out those that it has no figures for.
+    /// How many of one pass it took in; it leaves out those that it has no figures for.
     pub instructions: usize,
+    /// That one pass takes where no instruction waits for another's result.
+    pub bound: f64,
+    /// Of one pass.
+    pub micro_ops: u64,
+}
+
+/// What a model makes of all sequences of a file.
+pub struct Estimates {
+    /// By the number of the sequence.
+    pub sequences: HashMap<usize, Estimate>,
+    /// What the model calls the core's units. Cores with the same units are one model by two names.
+    pub units: Vec<String>,
+}
+
+/// What llvm-mca prints, as far as it is read.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Listing {
+    code_regions: Vec<Region>,
+    target_info: TargetInfo,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Region {
+    name: String,
+    summary_view: Summary,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Summary {
+    #[serde(rename = "BlockRThroughput")]
+    bound: f64,
+    /// Of all passes, and so are micro-ops.
+    instructions: u64,
+    iterations: u64,
+    total_cycles: u64,
+    #[serde(rename = "TotaluOps")]
+    micro_ops: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct TargetInfo {
+    resources: Vec<String>,
 }
 
 impl Models {
@@ -46,49 +122,103 @@ impl Models {
     }
 
     /// The text of each instruction of an executable, by address.
-    pub fn disassemble(&self, executable: &Path) -> Result<HashMap<u64, String>> {
+    pub fn disassemble(
+        &self,
+        architecture: Architecture,
+        executable: &Path,
+    ) -> Result<HashMap<u64, String>> {
         let program = format!("llvm-objdump{}", self.suffix);
         let mut command = Command::new(&program);
         command
             .args(["--disassemble", "--no-show-raw-insn"])
             .arg(executable);
         let listing = succeed(&mut command)?;
+        let parse = |line| parse(architecture, line);
         Ok(listing.lines().filter_map(parse).collect())
     }
 
-    /// Writes a sequence as one straight line for [`Models::estimate`].
-    pub fn write(&self, path: &Path, sequence: &[u64], texts: &HashMap<u64, String>) -> Result<()> {
+    /// Writes sequences, each as one straight line where it is not empty, for [`Models::estimate`].
+    pub fn write<'a>(
+        &self,
+        path: &Path,
+        sequences: impl IntoIterator<Item = &'a [u64]>,
+        texts: &HashMap<u64, String>,
+    ) -> Result<()> {
         let unwritable = || format!("cannot write {}", path.display());
         let mut file = BufWriter::new(File::create(path).with_context(unwritable)?);
-        for address in sequence {
-            let text = texts.get(address).ok_or_else(|| {
-                Failure::check(format!(
-                    "{address:#x}: executed, but not in the disassembly"
-                ))
-            })?;
-            writeln!(file, "{text}").with_context(unwritable)?;
+        for (number, sequence) in sequences.into_iter().enumerate() {
+            if sequence.is_empty() {
+                continue;
+            }
+            writeln!(file, "# LLVM-MCA-BEGIN {number}").with_context(unwritable)?;
+            for address in sequence {
+                let text = texts.get(address).ok_or_else(|| {
+                    Failure::check(format!("{address:#x}: not in the disassembly"))
+                })?;
+                writeln!(file, "{text}").with_context(unwritable)?;
+            }
+            writeln!(file, "# LLVM-MCA-END").with_context(unwritable)?;
         }
         file.flush().with_context(unwritable)
     }
 
-    /// One pass over the file that [`Models::write`] wrote, on a `core` whose caches and branches never miss.
-    pub fn estimate(&self, core: &str, assembly: &Path) -> Result<Estimate> {
+    /// What each core's model makes of the sequences that [`Models::write`] wrote, or why it makes nothing of them.
+    pub fn estimates(
+        &self,
+        architecture: Architecture,
+        assembly: &Path,
+        passes: u64,
+    ) -> Vec<(&'static str, Result<Estimates>)> {
+        thread::scope(|scope| {
+            let start = |core: &&'static str| {
+                let core = *core;
+                let estimate = move || self.estimate(architecture, core, assembly, passes);
+                (core, scope.spawn(estimate))
+            };
+            let started: Vec<_> = architecture.cores().iter().map(start).collect();
+            started
+                .into_iter()
+                .map(|(core, thread)| (core, thread.join().expect("estimating does not panic")))
+                .collect()
+        })
+    }
+
+    /// So many passes over each sequence, on a `core` whose caches and branches never miss.
+    fn estimate(
+        &self,
+        architecture: Architecture,
+        core: &str,
+        assembly: &Path,
+        passes: u64,
+    ) -> Result<Estimates> {
         let mut command = Command::new(format!("llvm-mca{}", self.suffix));
         command
-            .args(["-mtriple=aarch64-linux-gnu", "-iterations=1"])
+            .arg(format!("-mtriple={}", architecture.triple()))
             .arg(format!("-mcpu={core}"))
+            .arg(format!("-iterations={passes}"))
             .args(["-instruction-info=false", "-resource-pressure=false"])
-            .arg("-skip-unsupported-instructions=lack-sched")
+            .args(["-skip-unsupported-instructions=lack-sched", "-json"])
             .arg(assembly);
-        let summary = succeed(&mut command)?;
-        let figure = |name: &str| -> Result<u64> {
-            let line = summary.lines().find_map(|line| line.strip_prefix(name));
-            let value = line.and_then(|value| value.trim().parse().ok());
-            value.with_context(|| format!("llvm-mca printed no line {name}"))
+        let listing: Listing = serde_json::from_str(&succeed(&mut command)?)
+            .context("llvm-mca printed what is no listing")?;
+        let estimate = |region: Region| -> Result<(usize, Estimate)> {
+            let summary = region.summary_view;
+            let number = region.name.parse().context("a sequence without a number")?;
+            let estimate = Estimate {
+                cycles: summary.total_cycles,
+                instructions: (summary.instructions / summary.iterations) as usize,
+                bound: summary.bound,
+                micro_ops: summary.micro_ops / summary.iterations,
+            };
+            Ok((number, estimate))
         };
-        Ok(Estimate {
-            cycles: figure("Total Cycles:")?,
-            instructions: figure("Instructions:")? as usize,
+        Ok(Estimates {
+            sequences: listing
+                .code_regions
+                .into_iter()
+                .map(estimate)
+                .collect::<Result<_>>()?,
+            units: listing.target_info.resources,
         })
     }
 }
@@ -116,26 +246,31 @@ fn succeed(command: &mut Command) -> Result<String> {
 }
 
 /// Address and text of a line of a disassembly, `  ADDRESS: \tMNEMONIC\tOPERANDS`.
-fn parse(line: &str) -> Option<(u64, String)> {
+fn parse(architecture: Architecture, line: &str) -> Option<(u64, String)> {
     let (address, text) = line.split_once(':')?;
     let address = u64::from_str_radix(address.trim_start(), 16).ok()?;
-    Some((address, straightened(text.trim_start())))
+    Some((address, straightened(architecture, text.trim_start())))
 }
 
 /// An instruction as it stands in a straight line: it leads nowhere but to the next one.
 ///
 /// A model charges 100 cycles for each call and return, as it cannot see what comes between. These become branches,
 /// and every target becomes a name, since the assembler takes no number for one.
-fn straightened(text: &str) -> String {
-    let text = text.split("//").next().unwrap_or(text).trim_end();
+fn straightened(architecture: Architecture, text: &str) -> String {
+    let (comment, branch, elsewhere): (_, _, &[&str]) = match architecture {
+        Architecture::X86_64 => ("#", "jmp", &["call", "callq", "jmp", "jmpq", "ret", "retq"]),
+        Architecture::Aarch64 => ("//", "b", &["bl", "blr", "br", "ret"]),
+    };
+    let text = text.split(comment).next().unwrap_or(text).trim_end();
     let (mnemonic, operands) = text.split_once('\t').unwrap_or((text, ""));
-    if matches!(mnemonic, "bl" | "blr" | "br" | "ret") {
-        return "b\ttarget".into();
+    if elsewhere.contains(&mnemonic) {
+        return format!("{branch}\ttarget");
     }
     let operands: Vec<&str> = operands
         .split(", ")
         .map(|operand| {
-            if operand.starts_with("0x") {
+            // In parentheses stands what an x86 adds to the number.
+            if operand.starts_with("0x") && !operand.contains('(') {
                 "target"
             } else {
                 operand
@@ -177,10 +312,31 @@ mod tests {
             ),
             ("  40be10:      \tnop", "nop\t"),
         ] {
-            assert_eq!(parse(line).unwrap().1, text);
+            assert_eq!(parse(Architecture::Aarch64, line).unwrap().1, text);
         }
+        let parse = |line| parse(Architecture::Aarch64, line);
         assert_eq!(parse("  40be10:      \tnop").unwrap().0, 0x40_be10);
         assert!(parse("000000000040bdc0 <_start>:").is_none());
         assert!(parse("worker:\tfile format elf64-littleaarch64").is_none());
+    }
+
+    #[test]
+    fn an_x86s_addresses_are_no_targets() {
+        for (line, text) in [
+            (
+                "  23ff0:      \tvpaddq\t0x20(%rsp), %ymm0, %ymm1",
+                "vpaddq\t0x20(%rsp), %ymm0, %ymm1",
+            ),
+            (
+                "  23ff0:      \tvmovdqa\t0x1f(%rip), %ymm0 # 0x24010 <_ZN1fE>",
+                "vmovdqa\t0x1f(%rip), %ymm0",
+            ),
+            ("  23ff0:      \tjne\t0x24010 <_ZN1fE+0x10>", "jne\ttarget"),
+            ("  23ff0:      \tcallq\t*0x20(%rax)", "jmp\ttarget"),
+            ("  23ff0:      \tretq", "jmp\ttarget"),
+            ("  23ff0:      \tmovl\t$0x10, %eax", "movl\t$0x10, %eax"),
+        ] {
+            assert_eq!(parse(Architecture::X86_64, line).unwrap().1, text);
+        }
     }
 }

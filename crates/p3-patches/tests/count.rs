@@ -43,11 +43,16 @@ case "$1" in
     *) lines=0
        for file; do :; done
        while read -r line; do
-           case "$line" in add*|b*target) lines=$((lines + 1)) ;; *) echo "no: $line" >&2; exit 1 ;; esac
+           case "$line" in
+               '# LLVM-MCA-'*) ;;
+               add*|b*target) lines=$((lines + 1)) ;;
+               *) echo "no: $line" >&2; exit 1 ;;
+           esac
        done < "$file"
        case "$*" in *neoverse-n1*) scale=10 ;; *) scale=1 ;; esac
-       echo "Instructions:      $lines"
-       echo "Total Cycles:      $((scale * lines))" ;;
+       echo '{"CodeRegions":[{"Name":"0","SummaryView":{"BlockRThroughput":1,"Iterations":1,'
+       echo "\"Instructions\":$lines,\"TotaluOps\":$lines,\"TotalCycles\":$((scale * lines))}}],"
+       echo '"TargetInfo":{"Resources":["N1UnitB"]}}' ;;
 esac"#;
 
 /// A repetition of three instructions.
@@ -228,7 +233,7 @@ fn an_instruction_without_a_text_is_not_passed_over() {
         .count(&worker, &worker)
         .assert()
         .code(1)
-        .stderr(contains("0x400018: executed, but not in the disassembly"));
+        .stderr(contains("0x400018: not in the disassembly"));
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, Table, presets};
@@ -12,10 +11,11 @@ use tempfile::TempDir;
 
 use super::spinner;
 use crate::build::{Builder, Candidate, Target, Toolchain};
+use crate::code::Architecture;
 use crate::emulation::{self, CORTEX_A76, Emulator};
 use crate::error::Failure;
 use crate::isa::Isa;
-use crate::model::{CORES, Estimate, Models, OLDEST};
+use crate::model::{Estimate, Models, OLDEST};
 use crate::pairs::Workers;
 use crate::pairs::protocol::{Reply, Request, UnitInfo};
 use crate::project::Project;
@@ -202,7 +202,7 @@ impl Counter {
         let texts = self
             .models
             .as_ref()
-            .map(|models| models.disassemble(executable));
+            .map(|models| models.disassemble(Architecture::Aarch64, executable));
         Ok(Side {
             name,
             executable,
@@ -268,17 +268,18 @@ impl Counter {
             return Ok(BTreeMap::new());
         };
         let path = self.scratch.path().join("unit.s");
-        models.write(&path, sequence, texts)?;
-        let estimates = thread::scope(|scope| {
-            let started = CORES.map(|core| scope.spawn(|| models.estimate(core, &path)));
-            started.map(|thread| thread.join().expect("estimating does not panic"))
-        });
+        models.write(&path, [sequence], texts)?;
         let mut cycles = BTreeMap::new();
-        for (core, estimate) in CORES.into_iter().zip(estimates) {
+        for (core, estimates) in models.estimates(Architecture::Aarch64, &path, 1) {
+            let estimates = estimates?;
             let Estimate {
                 cycles: modelled,
                 instructions,
-            } = estimate?;
+                ..
+            } = estimates
+                .sequences
+                .get(&0)
+                .with_context(|| format!("llvm-mca knows none of {unit} on {core}"))?;
             let left_out = sequence.len() - instructions;
             if left_out > sequence.len() / 1000 {
                 let side = side.name;
@@ -286,7 +287,7 @@ impl Counter {
                     "note: {unit}, {side}: {core}'s model knows nothing of {left_out} instructions"
                 );
             }
-            cycles.insert(core, modelled);
+            cycles.insert(core, *modelled);
         }
         Ok(cycles)
     }

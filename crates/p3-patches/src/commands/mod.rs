@@ -8,6 +8,7 @@ pub mod edit;
 pub mod export;
 pub mod list;
 pub mod phases;
+pub mod preflight;
 pub mod refresh;
 pub mod remove;
 pub mod report;

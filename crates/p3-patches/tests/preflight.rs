@@ -1,0 +1,251 @@
+//! `preflight` on executables made here: which functions it looks at, what it pairs, and what it says of models.
+//!
+//! The compiler and LLVM's tools are shell scripts.
+
+#![cfg(all(unix, target_arch = "x86_64"))]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use assert_cmd::Command;
+use object::write::{Object, Symbol, SymbolSection};
+use object::{Architecture, BinaryFormat, Endianness, SymbolFlags, SymbolKind, SymbolScope};
+use predicates::prelude::*;
+use predicates::str::contains;
+use tempfile::TempDir;
+
+const RUSTC: &str = "echo 'rustc 1.95.0'; echo 'host: x86_64-unknown-linux-gnu'";
+
+/// A text for each byte, so for each instruction.
+const OBJDUMP: &str = r#"
+case "$1" in
+    --version) echo '  Debian LLVM version 19.1.7' ;;
+    *) address=0
+       while [ $address -lt 512 ]; do
+           printf '  %x: \tnop\n' $address
+           address=$((address + 1))
+       done ;;
+esac"#;
+
+/// As many cycles as instructions, and twice that without waiting. It has no skylake-avx512, and one model for two cores.
+const MCA: &str = r#"
+case "$*" in
+    *--version*) echo '  Debian LLVM version 19.1.7'; exit ;;
+    *skylake-avx512*) echo 'unknown core' >&2; exit 1 ;;
+    *znver*) units='"Zn4"' ;;
+    *sapphire*) units='"SPR"' ;;
+    *) units='"ICX"' ;;
+esac
+case "$*" in *-iterations=20*) passes=20 ;; *) passes=1 ;; esac
+for file; do :; done
+regions=
+while read -r line; do
+    case "$line" in
+        *LLVM-MCA-BEGIN*) name=${line##* }; lines=0 ;;
+        *LLVM-MCA-END*)
+            total=$((lines * passes))
+            regions="$regions${regions:+,}{\"Name\":\"$name\",\"SummaryView\":{\"BlockRThroughput\":$lines.5,
+                \"Instructions\":$total,\"Iterations\":$passes,\"TotalCycles\":$((2 * total)),\"TotaluOps\":$((1000 * total))}}" ;;
+        *) lines=$((lines + 1)) ;;
+    esac
+done < "$file"
+echo "{\"CodeRegions\":[$regions],\"TargetInfo\":{\"Resources\":[$units]}}"
+"#;
+
+const MULTIPLY: [u8; 4] = [0xc5, 0xed, 0xf4, 0xd9]; // vpmuludq
+const RELOAD: [u8; 5] = [0x48, 0x8b, 0x44, 0x24, 0x08]; // movq 8(%rsp), %rax
+const RETURN: u8 = 0xc3;
+
+/// So many multiplications, in a loop if wanted, with a reload after it.
+fn code(multiplications: usize, looped: bool) -> Vec<u8> {
+    let mut code = MULTIPLY.repeat(multiplications);
+    if looped {
+        let back = code.len() as u8 + 2;
+        code.extend([0x75, back.wrapping_neg()]); // jne to the beginning
+    }
+    code.extend(RELOAD);
+    code.push(RETURN);
+    code
+}
+
+/// A function's mangled name, and its code.
+type Function = (&'static str, Vec<u8>);
+
+const PERMUTE: &str = "_ZN13p3_goldilocks7permute17h0123456789abcdefE";
+const SAME: &str = "_ZN13p3_goldilocks4same17h0123456789abcdefE";
+const FEW: &str = "_ZN13p3_goldilocks3few17h0123456789abcdefE";
+const NEW: &str = "_ZN13p3_goldilocks5Layer3new17h0123456789abcdefE";
+const ELSEWHERE: &str = "_ZN9p3_matrix7permute17h0123456789abcdefE";
+const MANY: &str = "_ZN12p3_symmetric12permute_many17h0123456789abcdefE";
+
+struct Fixture {
+    dir: TempDir,
+}
+
+impl Fixture {
+    /// A project with one patch, and programs to be found on the path.
+    fn new(programs: &[(&str, &str)]) -> Self {
+        let fixture = Self {
+            dir: TempDir::new().unwrap(),
+        };
+        fs::create_dir_all(fixture.path("patches/0.8.0")).unwrap();
+        fs::create_dir_all(fixture.path("bin")).unwrap();
+        fs::write(fixture.path("patches/series"), "demo\n").unwrap();
+        let demo = include_str!("fixtures/demo.patch");
+        fs::write(fixture.path("patches/0.8.0/demo.patch"), demo).unwrap();
+        for (name, script) in [("rustc", RUSTC)].iter().chain(programs) {
+            let path = fixture.path("bin").join(name);
+            fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        fixture
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// An object file with these functions, one after another.
+    fn executable(&self, name: &str, functions: &[Function]) -> PathBuf {
+        let mut object = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+        let text = object.section_id(object::write::StandardSection::Text);
+        for (name, code) in functions {
+            let value = object.append_section_data(text, code, 1);
+            object.add_symbol(Symbol {
+                name: (*name).into(),
+                value,
+                size: code.len() as u64,
+                kind: SymbolKind::Text,
+                scope: SymbolScope::Linkage,
+                weak: false,
+                section: SymbolSection::Section(text),
+                flags: SymbolFlags::None,
+            });
+        }
+        let path = self.path(name);
+        fs::write(&path, object.write().unwrap()).unwrap();
+        path
+    }
+
+    fn baseline(&self) -> PathBuf {
+        self.executable(
+            "baseline",
+            &[
+                (PERMUTE, code(6, true)),
+                (SAME, code(4, false)),
+                (FEW, code(3, false)),
+                (NEW, code(9, false)),
+                (ELSEWHERE, code(9, false)),
+            ],
+        )
+    }
+
+    fn candidate(&self) -> PathBuf {
+        self.executable(
+            "candidate",
+            &[
+                (SAME, code(4, false)),
+                (MANY, code(8, false)),
+                (NEW, code(4, false)),
+                (PERMUTE, code(5, true)),
+            ],
+        )
+    }
+
+    fn preflight(&self, arguments: &[&str], executables: &[&Path]) -> Command {
+        let mut command = Command::cargo_bin("p3-patches").unwrap();
+        command
+            .arg("--project")
+            .arg(self.dir.path())
+            .arg("preflight")
+            .args(arguments)
+            .arg("--workers")
+            .args(executables)
+            .env("PATH", self.path("bin"))
+            .env_remove("RUSTC")
+            .timeout(Duration::from_secs(60));
+        command
+    }
+}
+
+/// What a run prints on both streams.
+fn transcript(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    format!(
+        "exit {}\n--- stdout\n{}--- stderr\n{}",
+        output.status.code().unwrap(),
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+#[test]
+fn what_differs_is_shown_with_what_models_say() {
+    let fixture = Fixture::new(&[("llvm-mca-19", MCA), ("llvm-objdump-19", OBJDUMP)]);
+    let (baseline, candidate) = (fixture.baseline(), fixture.candidate());
+    let json = fixture.path("preflight.json");
+    let mut command = fixture.preflight(
+        &["demo", "--json", json.to_str().unwrap()],
+        &[&baseline, &candidate],
+    );
+    insta::assert_snapshot!(transcript(&mut command));
+    insta::assert_snapshot!("json", fs::read_to_string(json).unwrap());
+}
+
+#[test]
+fn a_core_is_not_credited_with_what_it_cannot_run() {
+    let (mca, objdump) = (
+        MCA.replace("*skylake-avx512*", "*nothing*"),
+        OBJDUMP.replace("nop", "vpmadd52luq"),
+    );
+    let fixture = Fixture::new(&[("llvm-mca-19", &mca), ("llvm-objdump-19", &objdump)]);
+    let baseline = fixture.baseline();
+    fixture
+        .preflight(&["--baseline"], &[&baseline])
+        .assert()
+        .success()
+        .stdout(contains("icelake-server").and(contains("skylake-avx512").not()))
+        .stderr(contains(
+            "skylake-avx512: cannot run all kernels of the baseline",
+        ));
+}
+
+#[test]
+fn the_baseline_alone_is_shown_in_full_and_without_models() {
+    let fixture = Fixture::new(&[]);
+    let baseline = fixture.baseline();
+    let mut command = fixture.preflight(&["--baseline"], &[&baseline]);
+    insta::assert_snapshot!(transcript(&mut command));
+}
+
+#[test]
+fn kernels_are_chosen_by_a_part_of_their_path() {
+    let fixture = Fixture::new(&[]);
+    let (baseline, candidate) = (fixture.baseline(), fixture.candidate());
+    fixture
+        .preflight(&["--kernel", "many"], &[&baseline, &candidate])
+        .assert()
+        .success()
+        .stdout(contains("\np3_symmetric::permute_many\n"))
+        .stdout(contains("\np3_goldilocks::permute\n").not())
+        .stdout(contains("the same on both sides").not());
+    fixture
+        .preflight(&["--kernel", "nothing"], &[&baseline, &candidate])
+        .assert()
+        .code(3)
+        .stderr(contains("no kernel"));
+}
+
+#[test]
+fn what_is_no_executable_is_refused() {
+    let fixture = Fixture::new(&[]);
+    let text = fixture.path("text");
+    fs::write(&text, "no ELF").unwrap();
+    fixture
+        .preflight(&["--baseline"], &[&text])
+        .assert()
+        .code(4)
+        .stderr(contains("text: ").and(contains("hint: only ELF executables are read")));
+}
