@@ -236,6 +236,17 @@ pub fn verdict_name(verdict: Verdict) -> &'static str {
     }
 }
 
+/// Refuses a file whose folder is missing: better than after an hour of measuring.
+pub fn check_folder(path: &Path) -> Result<(), Failure> {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") && !folder.is_dir() => {
+            let folder = folder.display();
+            Err(Failure::environment(format!("{folder}: no such folder")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Writes what `--json` asks for.
 pub fn write_json(path: &Path, report: &impl Serialize) -> Result<()> {
     let json = serde_json::to_string_pretty(report)?;

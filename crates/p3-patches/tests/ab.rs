@@ -189,6 +189,23 @@ fn a_page_has_the_row_and_every_sample() {
 }
 
 #[test]
+fn a_file_that_cannot_be_written_is_refused_before_anything_is_measured() {
+    let fixture = Fixture::new();
+    let honest = fixture.honest("worker", 10);
+    for option in ["--json", "--html"] {
+        fixture
+            .ab(&honest, &honest)
+            .arg(option)
+            .arg(fixture.path("missing/file"))
+            .assert()
+            .code(4)
+            .stdout("")
+            .stderr(contains("missing: no such folder"));
+    }
+    assert!(!fixture.path("pids").exists());
+}
+
+#[test]
 fn no_time_is_reported_for_outputs_that_differ() {
     let fixture = Fixture::new();
     let json = fixture.path("ab.json");

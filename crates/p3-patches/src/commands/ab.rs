@@ -85,6 +85,9 @@ pub struct Args {
 
 pub fn run(args: Args, project: &Project) -> Result<()> {
     let isas = runnable(&args.isa)?;
+    for path in args.json.iter().chain(&args.html) {
+        report::check_folder(path)?;
+    }
     let series = Series::load(project)?;
     let base = series.base(args.base.as_deref())?;
     let names = series.chosen(project, &base, &args.names)?;
