@@ -195,6 +195,27 @@ fn what_differs_is_shown_with_what_models_say() {
 }
 
 #[test]
+fn instances_of_one_name_are_paired_by_what_they_multiply() {
+    let fixture = Fixture::new(&[]);
+    let padded =
+        |multiplications, reloads| [RELOAD.repeat(reloads), code(multiplications, false)].concat();
+    let baseline = [(PERMUTE, padded(4, 20)), (PERMUTE, padded(8, 1))];
+    let candidate = [(PERMUTE, padded(8, 2)), (PERMUTE, padded(4, 1))];
+    let baseline = fixture.executable("baseline", &baseline);
+    let candidate = fixture.executable("candidate", &candidate);
+    let row = |figure: &str, counts: &str| {
+        let counts: Vec<_> = counts.split(' ').collect();
+        predicates::str::is_match(format!(r"\n {figure} +{} *\n", counts.join(" +"))).unwrap()
+    };
+    fixture
+        .preflight(&[], &[&baseline, &candidate])
+        .assert()
+        .success()
+        .stdout(row("multiplies", "4 4").and(row("multiplies", "8 8")))
+        .stdout(row("reloads", "21 2").and(row("reloads", "2 3")));
+}
+
+#[test]
 fn a_core_is_not_credited_with_what_it_cannot_run() {
     let (mca, objdump) = (
         MCA.replace("*skylake-avx512*", "*nothing*"),

@@ -268,9 +268,10 @@ fn compare(
     }
     let mut kernels = Vec::new();
     for (name, mut sides) in by_name {
-        // Instances of one generic function have one name; the largest are taken for the same one, and so on.
+        // Instances of one generic function have one name. What they compute decides how often they multiply, and changes
+        // less than their size does.
         for side in &mut sides {
-            side.sort_by_key(|held| Reverse(held.all.bytes));
+            side.sort_by_key(|held| Reverse((held.all.multiplies, held.all.bytes)));
         }
         let [baseline, candidate] = sides.map(Vec::into_iter);
         let longer = baseline.len().max(candidate.len());
