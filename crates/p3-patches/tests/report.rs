@@ -139,8 +139,10 @@ fn files_that_are_no_report_are_refused_by_name() {
     let mut newer = report("Narrow", &[]);
     newer["schema"] = 2.into();
     refuse(&fixture.write("newer.json", &newer), "schema 2");
-    let nothing = report("Narrow", &[row("x86-64-v3", 0.0)]);
-    refuse(&fixture.write("nothing.json", &nothing), "no ratio");
+    for ratio in [0.0, -1.0, 1e300] {
+        let absurd = report("Narrow", &[row("x86-64-v3", ratio)]);
+        refuse(&fixture.write("absurd.json", &absurd), "no ratio");
+    }
 }
 
 #[test]
