@@ -148,8 +148,9 @@ fn introduction(up: Option<&str>) -> Markup {
         }
         p {
             "The samples stand in the order in which they were taken, each against the baseline's median: a drift would show "
-            "as a slope, another guest on the machine as a burst. Hollow dots are the baseline, full ones the candidate; faint ones shared "
-            "their core with something else and were left out with their round. Vertical lines are restarts with another input."
+            "as a slope, another guest on the machine as a burst. Hollow dots are the baseline, full ones the candidate. "
+            "A disturbed run shared its core with something else; its round is left out and faint, unless most are like "
+            "that. Vertical lines are restarts with another input."
             @if let Some(up) = up {
                 " " a href=(format!("{up}benches/METHODOLOGY.md")) { "How this is measured" } ", and what may bias it."
             }
@@ -166,7 +167,7 @@ fn tables(section: &Section) -> Markup {
         @if !prover.is_empty() { (table(&prover, &section.title)) }
         @if !parts.is_empty() {
             details open[prover.is_empty()] {
-                summary { "Permutations and products: " (parts.len()) " rows" }
+                summary { "Permutations and products (" (parts.len()) ")" }
                 (table(&parts, &section.title))
             }
         }
@@ -215,6 +216,7 @@ fn table_row(line: &Line<'_>, cpu: Option<&str>, scale: &Scale) -> Markup {
     let Line { record: _, row } = line;
     let Row { unit, pairs, .. } = row;
     let interval = |[low, high]: [f64; 2]| format!("{low:.3} to {high:.3}");
+    let disturbed = line.runs().iter().filter(|run| run.disturbed()).count();
     html! {
         tr {
             th scope="row" { (row.isa) @if let Some(cpu) = cpu { small { (cpu) } } }
@@ -230,7 +232,10 @@ fn table_row(line: &Line<'_>, cpu: Option<&str>, scale: &Scale) -> Markup {
                     @if let Some(memory) = row.memory_ratio { ", memory " (format!("{memory:.3}")) }
                 }
             }
-            td.verdict { b class=(figure::class(row.verdict)) { (verdict_name(row.verdict)) } }
+            td.verdict {
+                b class=(figure::class(row.verdict)) { (verdict_name(row.verdict)) }
+                @if disturbed > 0 { small { (disturbed) " of " (line.runs().len()) " disturbed" } }
+            }
             td.time {
                 @match line.runs() {
                     [] => small { "not beside the file" },

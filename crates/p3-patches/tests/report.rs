@@ -170,6 +170,7 @@ fn the_page_shows_what_it_is_given_and_obeys_none_of_it() {
         "<code>-C three</code>",
         "<code>-C four</code>",
         "cargo p3 ab quick-sponge",
+        "<small>4 of 16 disturbed</small>",
         "<a href=\"benches/METHODOLOGY.md\">",
     ] {
         assert!(page.contains(fact), "{fact}");
