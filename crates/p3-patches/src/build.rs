@@ -32,8 +32,10 @@ pub struct Target {
     /// The folder that it is built in, and what messages call it.
     pub name: String,
     pub rustflags: String,
-    /// To have its instructions counted under emulation.
+    /// To have its instructions counted.
     counted: bool,
+    /// For another architecture than this machine's.
+    foreign: bool,
 }
 
 impl From<Isa> for Target {
@@ -42,6 +44,7 @@ impl From<Isa> for Target {
             name: isa.to_string(),
             rustflags: isa.rustflags().into(),
             counted: false,
+            foreign: false,
         }
     }
 }
@@ -49,17 +52,31 @@ impl From<Isa> for Target {
 impl Target {
     /// NEON as the compiler uses it for `cpu`, with the C library linked in: a count covers what that executes too, and
     /// one executable has the text of every instruction.
-    pub fn counted(cpu: &str, cfgs: &[String]) -> Self {
+    pub fn emulated(cpu: &str) -> Self {
         let neon = Isa::Neon.rustflags();
-        let mut rustflags = format!("{neon} -C target-cpu={cpu} -C target-feature=+crt-static");
-        for cfg in cfgs {
-            rustflags += " --cfg ";
-            rustflags += cfg;
-        }
         Self {
             name: format!("{}-{cpu}", Isa::Neon),
-            rustflags,
+            rustflags: format!("{neon} -C target-cpu={cpu} -C target-feature=+crt-static"),
             counted: true,
+            foreign: true,
+        }
+    }
+
+    /// As for a measurement, with what makes counts repeatable. In a folder of its own, which leaves the measured workers
+    /// alone.
+    pub fn counted(isa: Isa) -> Self {
+        Self {
+            name: format!("{isa}-count"),
+            counted: true,
+            ..isa.into()
+        }
+    }
+
+    /// Compiles with what patches ask for.
+    pub fn set_cfgs(&mut self, cfgs: &[String]) {
+        for cfg in cfgs {
+            self.rustflags += " --cfg ";
+            self.rustflags += cfg;
         }
     }
 }
@@ -211,6 +228,8 @@ impl<'a> Builder<'a> {
             .env("CARGO_BUILD_BUILD_DIR", self.dir.join("build"));
         if target.counted {
             build.args(["--features", "count"]);
+        }
+        if target.foreign {
             emulation::cross(&mut build);
         }
         let built = interrupt::output(with_rustflags(&mut build, &target.rustflags))?;

@@ -157,14 +157,14 @@ impl Emulator {
                 interrupt::check()?;
             }
         }
-        let mut reply = String::new();
+        let mut text = String::new();
         // One line, which fits the pipe while the log is being read.
-        BufReader::new(stdout).read_to_string(&mut reply)?;
+        BufReader::new(stdout).read_to_string(&mut text)?;
         let status = child.wait()?;
         interrupt::check()?;
 
-        let worker = worker.display();
         if !status.success() || !complaint.is_empty() {
+            let worker = worker.display();
             return Err(Failure::check(format!(
                 "{worker}: ended with {status} under {EMULATOR} -cpu {}: {}",
                 self.cpu,
@@ -172,15 +172,21 @@ impl Emulator {
             ))
             .into());
         }
-        match serde_json::from_str(&reply) {
-            Ok(Reply::Error(error)) => Err(Failure::check(format!("{worker}: {error}")).into()),
-            Ok(reply) => Ok((reply, addresses)),
-            Err(_) => Err(Failure::check(format!(
-                "{worker}: printed what is no reply: {}",
-                reply.chars().take(80).collect::<String>()
-            ))
-            .into()),
-        }
+        Ok((reply(worker, &text)?, addresses))
+    }
+}
+
+/// What a worker answered, if it did answer.
+pub fn reply(worker: &Path, text: &str) -> Result<Reply> {
+    let worker = worker.display();
+    match serde_json::from_str(text) {
+        Ok(Reply::Error(error)) => Err(Failure::check(format!("{worker}: {error}")).into()),
+        Ok(reply) => Ok(reply),
+        Err(_) => Err(Failure::check(format!(
+            "{worker}: printed what is no reply: {}",
+            text.chars().take(80).collect::<String>()
+        ))
+        .into()),
     }
 }
 

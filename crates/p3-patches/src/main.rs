@@ -5,14 +5,16 @@
 //! has the registry's tarballs, `tree` writes patched packages, `manifest` points a workspace at them; to measure,
 //! `build` makes two workers, `pairs` runs them, `stats` judges the samples and `report` has the rows, `breakdown` a
 //! permutation's phases; `record` files and finds samples, `figure` draws rows and `page` is the report to look at; to
-//! count, `emulation` runs them, `trace` finds the instructions of one unit and `model` has llvm-mca time these; `code`
-//! says what their functions hold. `upstream` has upstream's own suites. Each subcommand is a file in `commands/`.
+//! count, `emulation` or `callgrind` runs them, `trace` finds the instructions of one unit and `model` has llvm-mca time
+//! these; `code` says what their functions hold. `upstream` has upstream's own suites. Each subcommand is a file in
+//! `commands/`.
 //!
 //! Data goes to stdout, progress and notes to stderr. Exit codes: 0 done, 1 a check failed, 2 usage, 3 input
 //! refused, 4 the surroundings do not allow it, 130 interrupted.
 
 mod breakdown;
 mod build;
+mod callgrind;
 mod code;
 mod commands;
 mod emulation;

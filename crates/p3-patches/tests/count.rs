@@ -55,6 +55,19 @@ case "$1" in
        echo '"TargetInfo":{"Resources":["N1UnitB"]}}' ;;
 esac"#;
 
+/// Runs the worker with a shell, and counts what it says it executes.
+const VALGRIND: &str = r#"
+case "$*" in
+    --version) echo 'valgrind-3.19.0' ;;
+    --tool=callgrind*)
+        for worker; do case "$worker" in --log-file=*) log=${worker#*=} ;; esac; done
+        (. "$worker") 2>"$log.steps" || { echo 'killed by SIGILL' >&2; exit 1; }
+        count=0
+        while read -r step; do count=$((count + 1)); done < "$log.steps"
+        echo "==77== Collected : $count" > "$log" ;;
+    *) echo "called with $*" >&2; exit 9 ;;
+esac"#;
+
 /// A repetition of three instructions.
 const BODY: &str = "step 400010; step 400014; step 400020";
 
@@ -111,11 +124,15 @@ esac
     }
 
     fn count(&self, baseline: &Path, candidate: &Path) -> Command {
+        self.count_on("neon", baseline, candidate)
+    }
+
+    fn count_on(&self, isa: &str, baseline: &Path, candidate: &Path) -> Command {
         let mut command = Command::cargo_bin("p3-patches").unwrap();
         command
             .arg("--project")
             .arg(self.dir.path())
-            .args(["count", "--isa", "neon", "--workers"])
+            .args(["count", "--isa", isa, "--workers"])
             .args([baseline, candidate])
             .env("PATH", self.path("bin"))
             .env_remove("RUSTC")
@@ -248,7 +265,55 @@ fn other_instruction_sets_are_refused() {
     let fixture = Fixture::emulated();
     let mut command = Command::cargo_bin("p3-patches").unwrap();
     command.arg("--project").arg(fixture.dir.path());
-    insta::assert_snapshot!(transcript(command.args(["count", "--isa", "x86-64-v3"])));
+    insta::assert_snapshot!(transcript(command.args(["count", "--isa", "x86-64-v4"])));
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn counts_in_valgrind() {
+    let fixture = Fixture::new(&[("valgrind", VALGRIND), ("rustc", RUSTC)]);
+    let baseline = fixture.worker("baseline", BODY, "aa");
+    let candidate = fixture.worker("candidate", "step 400010; step 400020", "aa");
+    insta::assert_snapshot!(transcript(&mut fixture.count_on(
+        "x86-64-v3",
+        &baseline,
+        &candidate
+    )));
+
+    let uneven = "step 400010; [ $times -ne 4 ] || step 400024";
+    for (body, digest, complaint) in [
+        (
+            uneven,
+            "aa",
+            "permute/x: the candidate's runs of 2, 3 and 4 repetitions are not apart by as many instructions (4, 5 and 7)",
+        ),
+        (BODY, "bb", "permute/x: the candidate's outputs differ"),
+        ("exit 4", "aa", "under valgrind: killed by SIGILL"),
+        ("echo chatter", "aa", "printed what is no reply: chatter"),
+    ] {
+        fixture
+            .count_on(
+                "x86-64-v3",
+                &baseline,
+                &fixture.worker("candidate", body, digest),
+            )
+            .assert()
+            .code(1)
+            .stdout(contains("permute/x").not())
+            .stderr(contains(complaint));
+    }
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_valgrind_that_is_not_there_is_named() {
+    let fixture = Fixture::new(&[("rustc", RUSTC)]);
+    let worker = fixture.worker("worker", BODY, "aa");
+    fixture
+        .count_on("x86-64-v3", &worker, &worker)
+        .assert()
+        .code(4)
+        .stderr(contains("no valgrind on this machine").and(contains("hint: ci/isa.sh")));
 }
 
 /// A loop of `nops` instructions and two more, around the same protocol.

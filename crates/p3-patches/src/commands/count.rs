@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use super::spinner;
 use crate::build::{Builder, Candidate, Target, Toolchain};
+use crate::callgrind::Callgrind;
 use crate::code::Architecture;
 use crate::emulation::{self, CORTEX_A76, Emulator};
 use crate::error::Failure;
@@ -25,24 +26,25 @@ use crate::trace;
 
 /// Count the instructions of Plonky3 with patches and of Plonky3 as published.
 ///
-/// Runs both workers in an emulator that lists each instruction. The counts are exact: a unit's are what a run that
-/// repeats it once more executes beyond one that does not, and the tool fails unless that is one repetition and nothing
-/// else. Cycles are what llvm-mca's models of some cores make of the listed instructions; nothing is timed. Outputs are
-/// compared first.
+/// Runs both workers in an emulator that lists each instruction, or on x86-64 in valgrind, which counts them. The counts
+/// are exact: a unit's are what a run that repeats it once more executes beyond one that does not, and the tool fails
+/// unless that is one repetition and nothing else. Cycles are what llvm-mca's models of some cores make of the listed
+/// instructions; nothing is timed, and a count does not say how instructions overlap. Outputs are compared first.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cargo p3 count --isa neon
   cargo p3 count batched-permute --isa neon --json count.json
+  cargo p3 count batched-permute --isa x86-64-v3
   cargo p3 count batched-permute --isa neon --target-cpu neoverse-v2
   cargo p3 count neon-dispatch-fix --isa neon --cfg 'p3_goldilocks_packed_w8=\"fused\"'")]
 pub struct Args {
     /// Patches to count together; none means all of the series.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Instruction set to build for; only neon so far.
+    /// Instruction set to build for: neon or x86-64-v3. Valgrind has no AVX-512.
     #[arg(long, value_enum, value_name = "ISA", default_value = "neon")]
     isa: Isa,
-    /// The core to compile for, by rustc's name for it; `generic` is rustc's own default.
+    /// The core that NEON is compiled for, by rustc's name for it; `generic` is rustc's own default.
     #[arg(long, value_name = "CPU", default_value = CORTEX_A76)]
     target_cpu: String,
     /// A cfg that a patch asks for, as rustc takes it; may be given several times.
@@ -90,20 +92,28 @@ struct Count {
 }
 
 pub fn run(args: Args, project: &Project) -> Result<()> {
-    if args.isa != Isa::Neon {
-        return Err(Failure::input(format!(
-            "--isa {}: instructions are counted for neon only",
-            args.isa
-        ))
-        .hint("`cargo p3 ab` measures times on what this CPU runs")
-        .into());
-    }
+    let machine = match args.isa {
+        Isa::Neon => Machine::emulated(&args.target_cpu)?,
+        Isa::V3 => {
+            args.isa.check()?;
+            Machine::Callgrind(Callgrind::find()?)
+        }
+        other => {
+            return Err(Failure::input(format!(
+                "--isa {other}: instructions are counted for neon and x86-64-v3; valgrind has no AVX-512"
+            ))
+            .hint("`cargo p3 ab` measures times on what this CPU runs")
+            .into());
+        }
+    };
     let series = Series::load(project)?;
     let base = series.base(None)?;
     let patches = series.chosen(project, &base, &args.names)?;
-    let emulator = Emulator::find(&args.target_cpu)?;
-    let models = Models::find();
-    let target = Target::counted(&args.target_cpu, &args.cfg);
+    let mut target = match args.isa {
+        Isa::Neon => Target::emulated(&args.target_cpu),
+        isa => Target::counted(isa),
+    };
+    target.set_cfgs(&args.cfg);
     let mut report = Report {
         schema: 1,
         base,
@@ -111,16 +121,16 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         isa: args.isa.to_string(),
         rustc: Toolchain::query()?.version,
         rustflags: target.rustflags.clone(),
-        emulator: emulator.version.clone(),
-        emulated_cpu: emulator.cpu.clone(),
-        llvm_mca: models.as_ref().map(|models| models.version.clone()),
+        emulator: machine.version().to_owned(),
+        emulated_cpu: machine.cpu().to_owned(),
+        llvm_mca: machine.models().map(|models| models.version.clone()),
         units: Vec::new(),
     };
 
     let (workers, _lock) = workers(&args, project, &report, target)?;
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{}", header(&report))?;
-    report.units = Counter::new(emulator, models)?.all(&workers)?;
+    report.units = Counter::new(machine)?.all(&workers)?;
     writeln!(stdout, "{}", table(&report.units, stdout.is_terminal()))?;
     if let Some(path) = &args.json {
         report::write_json(path, &report)?;
@@ -142,8 +152,10 @@ fn workers<'a>(
         };
         return Ok((given, None));
     }
-    emulation::require()?;
-    emulation::check_target_cpu(&args.target_cpu)?;
+    if args.isa == Isa::Neon {
+        emulation::require()?;
+        emulation::check_target_cpu(&args.target_cpu)?;
+    }
     let bar = spinner(format!("building the workers for {}", target.name));
     let builder = Builder::new(project, &report.base, &report.patches, Candidate::Patched)?;
     let workers = builder.build(target)?;
@@ -151,10 +163,44 @@ fn workers<'a>(
     Ok((workers, Some(builder)))
 }
 
+/// What executes the workers.
+enum Machine {
+    /// Lists each instruction, for the models to read.
+    Emulated(Emulator, Option<Models>),
+    /// Counts them.
+    Callgrind(Callgrind),
+}
+
+impl Machine {
+    fn emulated(target_cpu: &str) -> Result<Self> {
+        Ok(Self::Emulated(Emulator::find(target_cpu)?, Models::find()))
+    }
+
+    fn version(&self) -> &str {
+        match self {
+            Self::Emulated(emulator, _) => &emulator.version,
+            Self::Callgrind(callgrind) => &callgrind.version,
+        }
+    }
+
+    fn cpu(&self) -> &str {
+        match self {
+            Self::Emulated(emulator, _) => &emulator.cpu,
+            Self::Callgrind(_) => "this CPU without AVX-512",
+        }
+    }
+
+    fn models(&self) -> Option<&Models> {
+        match self {
+            Self::Emulated(_, models) => models.as_ref(),
+            Self::Callgrind(_) => None,
+        }
+    }
+}
+
 /// Counts, and asks the models.
 struct Counter {
-    emulator: Emulator,
-    models: Option<Models>,
+    machine: Machine,
     scratch: TempDir,
 }
 
@@ -166,10 +212,9 @@ struct Side<'a> {
 }
 
 impl Counter {
-    fn new(emulator: Emulator, models: Option<Models>) -> Result<Self> {
+    fn new(machine: Machine) -> Result<Self> {
         Ok(Self {
-            emulator,
-            models,
+            machine,
             scratch: tempfile::tempdir().context("cannot create a temporary folder")?,
         })
     }
@@ -200,8 +245,8 @@ impl Counter {
 
     fn side<'a>(&self, name: &'static str, executable: &'a Path) -> Result<Side<'a>> {
         let texts = self
-            .models
-            .as_ref()
+            .machine
+            .models()
             .map(|models| models.disassemble(Architecture::Aarch64, executable));
         Ok(Side {
             name,
@@ -211,20 +256,23 @@ impl Counter {
     }
 
     fn listed(&self, side: &Side<'_>) -> Result<Vec<UnitInfo>> {
-        match self.emulator.trace(side.executable, &Request::Units)? {
-            (Reply::Units(units), _) => Ok(units),
-            (other, _) => Err(side.confused(&other)),
+        let reply = match &self.machine {
+            Machine::Emulated(emulator, _) => emulator.trace(side.executable, &Request::Units)?.0,
+            Machine::Callgrind(callgrind) => callgrind.count(side.executable, &Request::Units)?.0,
+        };
+        match reply {
+            Reply::Units(units) => Ok(units),
+            other => Err(side.confused(&other)),
         }
     }
 
     /// One unit on one side. All runs of a unit have to return the same `digest`.
     fn count(&self, unit: &str, side: &Side<'_>, digest: &mut Option<String>) -> Result<Count> {
-        let mut run = |times| {
-            let request = Request::Repeat {
-                unit: unit.to_owned(),
-                times,
-            };
-            let (reply, executed) = self.emulator.trace(side.executable, &request)?;
+        let request = |times| Request::Repeat {
+            unit: unit.to_owned(),
+            times,
+        };
+        let mut check = |reply: Reply| {
             let Reply::Repeated { digest: returned } = reply else {
                 return Err(side.confused(&reply));
             };
@@ -237,7 +285,23 @@ impl Counter {
                 .hint("nothing is counted where outputs differ")
                 .into());
             }
-            Ok(executed)
+            Ok(())
+        };
+        let emulator = match &self.machine {
+            Machine::Emulated(emulator, _) => emulator,
+            Machine::Callgrind(callgrind) => {
+                let run = |times| {
+                    let (reply, count) = callgrind.count(side.executable, &request(times))?;
+                    check(reply)?;
+                    Ok(count)
+                };
+                return counted(unit, side, run);
+            }
+        };
+        let mut run = |times| {
+            let (reply, executed) = emulator.trace(side.executable, &request(times))?;
+            check(reply)?;
+            Ok::<_, anyhow::Error>(executed)
         };
         let (fewer, more) = (run(trace::FEWER)?, run(trace::FEWER + 1)?);
         let sequence = trace::unit(&fewer, &more).ok_or_else(|| {
@@ -264,7 +328,7 @@ impl Counter {
         side: &Side<'_>,
         sequence: &[u64],
     ) -> Result<BTreeMap<&'static str, u64>> {
-        let (Some(models), Some(texts)) = (&self.models, &side.texts) else {
+        let (Some(models), Some(texts)) = (self.machine.models(), &side.texts) else {
             return Ok(BTreeMap::new());
         };
         let path = self.scratch.path().join("unit.s");
@@ -293,6 +357,32 @@ impl Counter {
     }
 }
 
+/// A unit's instructions where runs only say how many they executed: what each of two more repetitions adds.
+fn counted(
+    unit: &str,
+    side: &Side<'_>,
+    mut run: impl FnMut(usize) -> Result<u64>,
+) -> Result<Count> {
+    let [first, second, third] = [0, 1, 2].map(|more| run(trace::FEWER + more));
+    let (first, second, third) = (first?, second?, third?);
+    match (second.checked_sub(first), third.checked_sub(second)) {
+        (Some(one), Some(other)) if one == other => Ok(Count {
+            instructions: one as usize,
+            model_cycles: BTreeMap::new(),
+        }),
+        _ => Err(Failure::check(format!(
+            "{unit}: the {}'s runs of {}, {} and {} repetitions are not apart by as many instructions ({first}, {second} \
+             and {third})",
+            side.name,
+            trace::FEWER,
+            trace::FEWER + 1,
+            trace::FEWER + 2
+        ))
+        .hint("a unit has to execute the same instructions whenever it is repeated")
+        .into()),
+    }
+}
+
 impl Side<'_> {
     fn confused(&self, reply: &Reply) -> anyhow::Error {
         Failure::check(format!(
@@ -305,7 +395,12 @@ impl Side<'_> {
 
 fn header(report: &Report) -> String {
     let cycles = report.llvm_mca.as_ref().map_or_else(
-        || format!("cycles: none, without an llvm-mca of LLVM {OLDEST} or later on this machine"),
+        || {
+            if report.isa != Isa::Neon.to_string() {
+                return "cycles: none; a count does not say how instructions overlap".into();
+            }
+            format!("cycles: none, without an llvm-mca of LLVM {OLDEST} or later on this machine")
+        },
         |version| format!("cycles: llvm-mca {version}'s models of the cores, not measured"),
     );
     let Report {

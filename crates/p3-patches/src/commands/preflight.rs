@@ -154,6 +154,9 @@ struct Cycles {
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
+    if let Some(path) = &args.json {
+        report::check_folder(path)?;
+    }
     let series = Series::load(project)?;
     let base = series.base(None)?;
     let chosen = series.chosen(project, &base, &args.names)?;
@@ -217,7 +220,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
 fn target(isa: Isa) -> Result<Target> {
     if isa == Isa::Neon && !cfg!(target_arch = "aarch64") {
         emulation::require()?;
-        return Ok(Target::counted(CORTEX_A76, &[]));
+        return Ok(Target::emulated(CORTEX_A76));
     }
     // Build scripts are compiled for it too, and run.
     isa.check()?;
