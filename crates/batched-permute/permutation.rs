@@ -11,10 +11,7 @@ use p3_goldilocks::{
 };
 use p3_poseidon2::ExternalLayerConstants;
 
-use crate::poseidon2_batch::{
-    BatchElement, external_rounds_many, internal_rounds_interleaved, internal_rounds_many,
-    is_batched,
-};
+use crate::poseidon2_batch::{BatchElement, Rounds, is_batched};
 
 /// The Poseidon2 permutation over Goldilocks for batches of states of width 8, 12 or 16.
 ///
@@ -48,19 +45,19 @@ impl<A: BatchElement, const WIDTH: usize> BatchedPoseidon2<A, WIDTH> {
 
     /// Permutes each of the states, as many interleaved as is fastest.
     pub fn permute_many(&self, states: &mut [[A; WIDTH]]) {
-        for states in states.chunks_mut(A::BATCH) {
-            external_rounds_many::<A, WIDTH, true>(states, &self.initial);
-            internal_rounds_many::<A, WIDTH>(states, &self.internal);
-            external_rounds_many::<A, WIDTH, false>(states, &self.terminal);
-        }
+        self.rounds().permute_many(states);
     }
 
-    /// Permutes each of the states, the internal rounds of `B` at a time interleaved.
+    /// Permutes each of the states, `B` at a time interleaved.
     pub fn permute_interleaved<const B: usize>(&self, states: &mut [[A; WIDTH]]) {
-        for states in states.chunks_mut(B) {
-            external_rounds_many::<A, WIDTH, true>(states, &self.initial);
-            internal_rounds_interleaved::<A, WIDTH, B>(states, &self.internal);
-            external_rounds_many::<A, WIDTH, false>(states, &self.terminal);
+        self.rounds().permute_interleaved::<B>(states);
+    }
+
+    pub(crate) fn rounds(&self) -> Rounds<'_, A, WIDTH> {
+        Rounds {
+            initial: Some(&self.initial),
+            internal: &self.internal,
+            terminal: &self.terminal,
         }
     }
 }

@@ -59,7 +59,7 @@ pub trait BatchElement: Copy {
     const PARTS: usize;
 
     /// A round constant, as the rounds add it.
-    type Constant: Copy;
+    type Constant: Copy + 'static;
 
     /// Number of states to interleave in the internal rounds: 1 to 4.
     const BATCH: usize;
@@ -87,7 +87,8 @@ pub trait BatchElement: Copy {
     /// `x / 2^bits` modulo the order, for lifted `x` and `bits <= 10`, or any `x` and `bits = 32`.
     fn div_2exp(x: Self::Unreduced, bits: u32) -> Self::Unreduced;
 
-    /// Makes elements 1 and up of a state small again, before segment `segment`, not the first.
+    /// Makes elements 1 and up of a state as small as [`Self::widen`] does, before segment `segment`. Before the first, they
+    /// come from an external layer.
     #[allow(clippy::needless_range_loop)]
     #[inline(always)]
     fn compact<const WIDTH: usize>(state: &mut [Self::Unreduced; WIDTH], _segment: usize) {
@@ -100,6 +101,12 @@ pub trait BatchElement: Copy {
     #[inline(always)]
     fn compact_tail(tail: Self::Unreduced) -> Self::Unreduced {
         tail
+    }
+
+    /// An element after the internal rounds, made fit for [`Self::sbox`], or after the terminal ones, for an external layer.
+    #[inline(always)]
+    fn settle(x: Self::Unreduced) -> Self::Unreduced {
+        x
     }
 
     /// [`Self::sbox`] on a whole state.
@@ -181,27 +188,21 @@ fn external_layer<T: Word, const WIDTH: usize>(x: &mut [T; WIDTH]) {
     }
 }
 
-/// The external rounds of one state: constants, S-box on every element, linear layer. The initial rounds are preceded by
+/// The external rounds of each state: constants, S-box on every element, linear layer. The initial rounds are preceded by
 /// a linear layer of their own.
-#[inline(always)]
-pub fn external_rounds<A: BatchElement, const WIDTH: usize, const INITIAL: bool>(
-    state: &mut [A; WIDTH],
+fn external_rounds<A: BatchElement, const WIDTH: usize, const INITIAL: bool>(
+    states: &mut [[A::Unreduced; WIDTH]],
     constants: &[[A::Constant; WIDTH]],
 ) {
-    let mut wide = [state[0].widen(); WIDTH];
-    for i in 1..WIDTH {
-        wide[i] = state[i].widen();
-    }
-    if INITIAL {
-        by_parts!(wide, |part, words| external_layer(&mut words));
-    }
-    // Each round begins with unreduced values, so that its constants join them before the reduction.
-    for constants in constants {
-        A::sbox_layer(&mut wide, constants);
-        by_parts!(wide, |part, words| external_layer(&mut words));
-    }
-    for i in 0..WIDTH {
-        state[i] = A::reduce(wide[i]);
+    for x in states {
+        if INITIAL {
+            by_parts!(x, |part, words| external_layer(&mut words));
+        }
+        // Each round begins with unreduced values, so that its constants join them before the reduction.
+        for constants in constants {
+            A::sbox_layer(x, constants);
+            by_parts!(x, |part, words| external_layer(&mut words));
+        }
     }
 }
 
@@ -346,99 +347,118 @@ fn internal_layer<T: Word, const WIDTH: usize>(x: &mut [T; WIDTH], tail: T, lift
 }
 
 /// The internal rounds of `B` states, interleaved: constant and S-box on element 0, linear layer.
+// Not inlined beside the conversions, which take registers from it.
 #[allow(clippy::needless_range_loop)]
-#[inline(always)]
-pub fn internal_rounds<A: BatchElement, const WIDTH: usize, const B: usize>(
-    states: &mut [[A; WIDTH]; B],
+#[inline(never)]
+fn internal_rounds<A: BatchElement, const WIDTH: usize, const B: usize>(
+    states: &mut [[A::Unreduced; WIDTH]; B],
     constants: &[A::Constant],
 ) {
-    let mut wide = [[states[0][0].widen(); WIDTH]; B];
     for b in 0..B {
-        for i in 0..WIDTH {
-            wide[b][i] = states[b][i].widen();
-        }
-        for_each_pair!(enter_pair, &mut wide[b]);
+        A::compact::<WIDTH>(&mut states[b], 0);
+        for_each_pair!(enter_pair, &mut states[b]);
     }
-    for (segment, constants) in constants.chunks(A::segment(WIDTH)).enumerate() {
-        if segment > 0 {
+    let (mut segment, mut round) = (0, 0);
+    // One loop for all segments: of a loop with a bound that the compiler knows it makes copies, too many for the cache.
+    for &constant in constants {
+        if round == A::segment(WIDTH) {
+            (segment, round) = (segment + 1, 0);
             for b in 0..B {
-                A::compact::<WIDTH>(&mut wide[b], segment);
+                A::compact::<WIDTH>(&mut states[b], segment);
             }
         }
-        // A rolled loop: unrolled rounds leave the instruction cache.
-        for (round, &constant) in constants.iter().enumerate() {
-            let mut x0 = [wide[0][0]; B];
-            for b in 1..B {
-                x0[b] = wide[b][0];
+        let mut x0 = [states[0][0]; B];
+        for b in 1..B {
+            x0[b] = states[b][0];
+        }
+        A::sbox(&mut x0, &[constant; B]);
+        for b in 0..B {
+            let x = &mut states[b];
+            let mut tails = x[1];
+            for part in 0..A::PARTS {
+                tails[part] = tail::<A, WIDTH>(x, part);
             }
-            A::sbox(&mut x0, &[constant; B]);
-            for b in 0..B {
-                let x = &mut wide[b];
-                let mut tails = x[1];
-                for part in 0..A::PARTS {
-                    tails[part] = tail::<A, WIDTH>(x, part);
+            let tails = A::compact_tail(tails);
+            x[0] = x0[b];
+            take_quotients::<A, WIDTH>(x);
+            by_parts!(x, |part, words| internal_layer(
+                &mut words,
+                tails[part],
+                |sum| A::lift::<WIDTH>(sum, part, round)
+            ));
+        }
+        round += 1;
+    }
+    for b in 0..B {
+        for_each_pair!(leave_pair, &mut states[b]);
+        for i in 0..WIDTH {
+            states[b][i] = A::settle(states[b][i]);
+        }
+    }
+}
+
+/// The round constants of a permutation, or of some of its rounds: without `initial`, that phase's first linear layer is
+/// left out as well.
+pub struct Rounds<'a, A: BatchElement, const WIDTH: usize> {
+    pub initial: Option<&'a [[A::Constant; WIDTH]]>,
+    pub internal: &'a [A::Constant],
+    pub terminal: &'a [[A::Constant; WIDTH]],
+}
+
+impl<A: BatchElement, const WIDTH: usize> Rounds<'_, A, WIDTH> {
+    /// Permutes each of the states, [`BatchElement::BATCH`] of them interleaved, and those that are left one by one.
+    pub fn permute_many(&self, states: &mut [[A; WIDTH]]) {
+        match A::BATCH {
+            1 => self.permute_interleaved::<1>(states),
+            2 => self.permute_interleaved::<2>(states),
+            3 => self.permute_interleaved::<3>(states),
+            4 => self.permute_interleaved::<4>(states),
+            _ => unreachable!("see BatchElement::BATCH"),
+        }
+    }
+
+    /// Permutes each of the states, `B` of them interleaved, and those that are left one by one.
+    #[allow(clippy::needless_range_loop)]
+    #[inline(always)]
+    pub fn permute_interleaved<const B: usize>(&self, states: &mut [[A; WIDTH]]) {
+        for states in states.chunks_mut(B) {
+            let mut wide = [[states[0][0].widen(); WIDTH]; B];
+            let wide = &mut wide[..states.len()];
+            for (wide, state) in wide.iter_mut().zip(&*states) {
+                for i in 0..WIDTH {
+                    wide[i] = state[i].widen();
                 }
-                let tails = A::compact_tail(tails);
-                x[0] = x0[b];
-                take_quotients::<A, WIDTH>(x);
-                by_parts!(x, |part, words| internal_layer(
-                    &mut words,
-                    tails[part],
-                    |sum| A::lift::<WIDTH>(sum, part, round)
-                ));
+            }
+            self.permute_unreduced::<B>(wide);
+            for (wide, state) in wide.iter().zip(states) {
+                for i in 0..WIDTH {
+                    state[i] = A::reduce(wide[i]);
+                }
             }
         }
     }
-    for b in 0..B {
-        for_each_pair!(leave_pair, &mut wide[b]);
-        for i in 0..WIDTH {
-            states[b][i] = A::reduce(wide[b][i]);
+
+    /// [`Self::permute_interleaved`] on states that are as [`BatchElement::widen`] returns them. Afterwards, they are as
+    /// [`BatchElement::reduce`] takes them, or after [`BatchElement::settle`] this.
+    #[inline(always)]
+    pub fn permute_unreduced<const B: usize>(&self, states: &mut [[A::Unreduced; WIDTH]]) {
+        if let Some(initial) = self.initial {
+            external_rounds::<A, WIDTH, true>(states, initial);
         }
+        let (groups, rest) = states.as_chunks_mut::<B>();
+        for group in groups {
+            internal_rounds::<A, WIDTH, B>(group, self.internal);
+        }
+        for state in rest.as_chunks_mut::<1>().0 {
+            internal_rounds::<A, WIDTH, 1>(state, self.internal);
+        }
+        external_rounds::<A, WIDTH, false>(states, self.terminal);
     }
 }
 
 /// Whether the batched permutation has an internal layer for this width.
 pub const fn is_batched(width: usize) -> bool {
     matches!(width, 8 | 12 | 16)
-}
-
-/// [`external_rounds`] on each of `states`.
-pub fn external_rounds_many<A: BatchElement, const WIDTH: usize, const INITIAL: bool>(
-    states: &mut [[A; WIDTH]],
-    constants: &[[A::Constant; WIDTH]],
-) {
-    for state in states {
-        external_rounds::<A, WIDTH, INITIAL>(state, constants);
-    }
-}
-
-/// [`internal_rounds`] on groups of [`BatchElement::BATCH`] states, and on the states that are left one by one.
-pub fn internal_rounds_many<A: BatchElement, const WIDTH: usize>(
-    states: &mut [[A; WIDTH]],
-    constants: &[A::Constant],
-) {
-    match A::BATCH {
-        1 => internal_rounds_interleaved::<A, WIDTH, 1>(states, constants),
-        2 => internal_rounds_interleaved::<A, WIDTH, 2>(states, constants),
-        3 => internal_rounds_interleaved::<A, WIDTH, 3>(states, constants),
-        4 => internal_rounds_interleaved::<A, WIDTH, 4>(states, constants),
-        _ => unreachable!("see BatchElement::BATCH"),
-    }
-}
-
-/// [`internal_rounds`] on groups of `B` states, and on the states that are left one by one.
-#[inline(always)]
-pub fn internal_rounds_interleaved<A: BatchElement, const WIDTH: usize, const B: usize>(
-    states: &mut [[A; WIDTH]],
-    constants: &[A::Constant],
-) {
-    let (groups, rest) = states.as_chunks_mut::<B>();
-    for group in groups {
-        internal_rounds(group, constants);
-    }
-    for state in rest.as_chunks_mut::<1>().0 {
-        internal_rounds(state, constants);
-    }
 }
 
 /// The longest segment of halves.
@@ -459,6 +479,9 @@ const fn zero(m: u64) -> [u64; 2] {
 
 /// The lifts of the module's documentation for the rounds of a segment, in halves.
 pub const fn lifts(width: usize) -> [[u64; 2]; SEGMENT] {
+    if !is_batched(width) {
+        return [[0; 2]; SEGMENT];
+    }
     // Those of `for_each_pair`, with their entry, or 0 where it is a fraction.
     let pairs: &[(usize, usize, u64)] = match width {
         8 => &[(3, 5, 0), (4, 6, 3)],

@@ -16,6 +16,7 @@
 //!
 //! - Of a product's columns, `w0` is in `[0, 1)` and `w1` in `[0, 3)`; `[0, 3 + e)` and `[0, e)` are taken from them. With the
 //!   zero `[4, -4 / 2^52]`, an S-box returns `l` in `(1 - e, 5)` and `h` in `(-e, 3)`.
+//! - Between two phases, and two permutations, elements are compacted: no two external layers meet without one.
 //! - The external layer multiplies by at most 35. With a constant, `l` is below 184 and `h` below 106: `2^59.6` and `2^58.8`.
 //! - In the internal rounds, the tail is compacted in every round: `l` in `[0, 1)`, `h` in `(-e, e)`. A sum is then in
 //!   `(1 - e, 6)` and `(-e, 3 + e)`, and element 0 in `(-5, e)` and `(-3 - e, 2 e)`. The zero `[8, -8 / 2^52]` in each constant
@@ -249,6 +250,11 @@ impl<A: LimbElement> BatchElement for A {
     #[inline(always)]
     fn compact_tail(tail: [A::Limb; 2]) -> [A::Limb; 2] {
         compact(tail)
+    }
+
+    #[inline(always)]
+    fn settle(x: [A::Limb; 2]) -> [A::Limb; 2] {
+        compact(x)
     }
 
     /// Four chains fill the registers; two, or all at once, take 6 to 10 % longer.

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 use p3_patches_testing::interval::Interval;
 
-use crate::poseidon2_batch::{REDUCTION_BIAS, Word, external_rounds, internal_rounds};
+use crate::poseidon2_batch::{REDUCTION_BIAS, Rounds, Word};
 use crate::{BatchElement, BatchedPoseidon2};
 
 /// Permutes a copy of `states` in groups of `B` and compares with the published permutation of each state.
@@ -188,12 +188,19 @@ impl Half {
     }
 }
 
-/// The permutation of states of `element`, which panics where a word could wrap.
+/// The permutation of states of `element`, twice without a reduction between, which panics where a word could wrap.
 pub fn run<A: BatchElement, const WIDTH: usize, const B: usize>(element: A) {
     let zero = A::constant(Goldilocks::new(0));
-    let constants = [[zero; WIDTH]; 4];
-    let mut states = [[element; WIDTH]; B];
-    external_rounds::<A, WIDTH, true>(&mut states[0], &constants);
-    internal_rounds::<A, WIDTH, B>(&mut states, &[zero; 22]);
-    external_rounds::<A, WIDTH, false>(&mut states[0], &constants);
+    let rounds = Rounds::<A, WIDTH> {
+        initial: Some(&[[zero; WIDTH]; 4]),
+        internal: &[zero; 22],
+        terminal: &[[zero; WIDTH]; 4],
+    };
+    let mut states = [[element.widen(); WIDTH]; B];
+    rounds.permute_unreduced::<B>(&mut states);
+    let mut states = states.map(|state| state.map(A::settle));
+    rounds.permute_unreduced::<B>(&mut states);
+    for x in states.as_flattened() {
+        A::reduce(*x);
+    }
 }
