@@ -103,8 +103,10 @@ impl<'a> Builder<'a> {
         let dir = project.root.join("target/p3");
         let lock = Folder::lock(&dir)?;
         let trees = match candidate {
-            Candidate::Patched => tree::materialize(project, base, names, &lock)?,
-            Candidate::Reverted => tree::materialize_reverted(project, base, names, &lock)?,
+            Candidate::Patched => tree::materialize(&project.patches, base, names, &lock)?,
+            Candidate::Reverted => {
+                tree::materialize_reverted(&project.patches, base, names, &lock)?
+            }
         };
         let builder = Self {
             project,
@@ -178,7 +180,7 @@ impl<'a> Builder<'a> {
         let mut manifest = read_manifest(&root.join("benches/Cargo.toml"))?;
         manifest.remove("dev-dependencies");
         manifest.remove("bench");
-        if base != Series::load(self.project)?.base(None)? {
+        if base != Series::load(&self.project.patches)?.base(None)? {
             without_newest(&mut manifest);
         }
         write_changed(

@@ -308,10 +308,7 @@ mod tests {
     fn only_a_page_in_the_checkout_links_into_it() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
-        let project = Project {
-            root: root.join("checkout"),
-            patches: root.join("checkout/patches"),
-        };
+        let project = Project::at(&root.join("checkout"));
         fs::create_dir_all(project.root.join("target/p3")).unwrap();
         let up = |path: &str| up(&project, &root.join(path)).unwrap();
         assert_eq!(up("checkout/page.html").as_deref(), Some(""));

@@ -6,14 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
-use std::fs;
-use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use diffy::Line;
 
 use crate::error::Failure;
-use crate::project::Project;
+use crate::project::Patches;
 use crate::source::{Package, sha256};
 
 /// The line between the header and the diff, as `git format-patch` writes it.
@@ -98,23 +96,26 @@ enum Misfit {
 
 impl Patch {
     /// Reads `patches/BASE/NAME.patch`.
-    pub fn load(project: &Project, base: &str, name: &str) -> Result<Self> {
-        let path = Self::path(project, base, name);
-        let shown = project.relative(&path).to_string();
-        if !path.is_file() {
-            return Err(Failure::input(format!("{shown}: no such patch"))
+    pub fn load(patches: &Patches, base: &str, name: &str) -> Result<Self> {
+        let path = Self::path(base, name);
+        let shown = patches.shown(&path);
+        let bytes = patches.read(&path)?.ok_or_else(|| {
+            Failure::input(format!("{shown}: no such patch"))
                 .hint(format!("`{name}` has not been ported to Plonky3 {base}"))
-                .into());
-        }
-        let bytes = fs::read(&path).with_context(|| format!("cannot read {shown}"))?;
+        })?;
         let text = str::from_utf8(&bytes)
             .map_err(|_| Failure::input(format!("{shown}: not UTF-8 text")))?;
         Self::parse(name, &shown, text)
     }
 
-    /// Where the patch `name` for `base` is kept.
-    pub fn path(project: &Project, base: &str, name: &str) -> PathBuf {
-        project.patches.join(base).join(format!("{name}.patch"))
+    /// Whether `name` has been ported to `base`.
+    pub fn exists(patches: &Patches, base: &str, name: &str) -> bool {
+        patches.has(&Self::path(base, name))
+    }
+
+    /// Where the patch `name` for `base` is kept, below the folder of patches.
+    pub fn path(base: &str, name: &str) -> String {
+        format!("{base}/{name}.patch")
     }
 
     /// Parses a patch file's text; `shown` is the path that errors name.
@@ -316,10 +317,10 @@ impl Misfit {
 }
 
 /// Those of the patches `names` that change no build for this machine's architecture, each with the reason.
-pub fn inert(project: &Project, base: &str, names: &[String]) -> Result<BTreeMap<String, String>> {
+pub fn inert(patches: &Patches, base: &str, names: &[String]) -> Result<BTreeMap<String, String>> {
     let mut inert = BTreeMap::new();
     for name in names {
-        if let Some(reason) = Patch::load(project, base, name)?.header.inert() {
+        if let Some(reason) = Patch::load(patches, base, name)?.header.inert() {
             inert.insert(name.clone(), reason);
         }
     }

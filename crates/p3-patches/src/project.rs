@@ -1,65 +1,186 @@
-//! Where this repository is: the patches, the optimizations' crates and the recorded measurements.
+//! Where the patches are, and where this repository is: the optimizations' crates and the recorded measurements.
 
+use std::borrow::Cow;
 use std::env;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use include_dir::Dir;
 
 use crate::error::Failure;
 
-/// The root of a checkout of this repository.
-pub struct Project {
-    pub root: PathBuf,
-    /// The series, and one folder per base.
-    pub patches: PathBuf,
+/// What the executable carries for use outside a checkout.
+#[derive(Clone, Copy)]
+pub struct Embedded {
+    /// The folder `patches`.
+    pub patches: &'static Dir<'static>,
+    /// The lock file, which has the checksums of the packages that they patch.
+    pub lock: &'static str,
 }
 
-impl Project {
-    /// Finds the project: the folder asked for, else the nearest one above the current folder that holds
-    /// `patches/series`, else the checkout that this tool was built from (so that an installed binary works
-    /// from inside a prover's own repository). Its patches are those in `patches`, where that is given.
-    pub fn locate(explicit: Option<PathBuf>, patches: Option<PathBuf>) -> Result<Self> {
+/// The series, and one folder of patches per base.
+pub struct Patches {
+    embedded: Embedded,
+    /// Their folder; without one, the embedded ones are meant.
+    folder: Option<PathBuf>,
+    /// The root of the checkout that the tool is at work in.
+    root: Option<PathBuf>,
+}
+
+/// The root of a checkout of this repository, and its patches.
+pub struct Project {
+    pub root: PathBuf,
+    /// The folder of `patches`.
+    pub patches_dir: PathBuf,
+    pub patches: Patches,
+}
+
+impl Patches {
+    /// Finds the checkout: the folder asked for, else the nearest one above the current folder that holds
+    /// `patches/series`. Its patches are those in `folder`, where that is given. Outside a checkout they are `embedded`.
+    pub fn locate(
+        embedded: Embedded,
+        root: Option<PathBuf>,
+        folder: Option<PathBuf>,
+    ) -> Result<Self> {
         let here = env::current_dir().context("cannot tell the current folder")?;
-        let root = explicit
-            .or_else(|| {
-                here.ancestors()
-                    .find(|dir| is_project(dir))
-                    .map(Path::to_path_buf)
-            })
-            .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
-        if !is_project(&root) {
-            return Err(Failure::input(format!(
-                "{}: no patches/series in this folder",
-                root.display()
-            ))
-            .hint("run the tool inside a checkout of its repository")
-            .into());
+        if let Some(root) = root.as_ref().filter(|root| !is_project(root)) {
+            let what = format!("{}: no patches/series in this folder", root.display());
+            return Err(Failure::input(what)
+                .hint("--project names a checkout of this tool's repository")
+                .into());
         }
+        let nearest = || here.ancestors().find(|dir| is_project(dir));
+        let root = root.or_else(|| nearest().map(Path::to_path_buf));
         let resolve = |path: PathBuf| {
             path.canonicalize()
                 .with_context(|| format!("cannot resolve {}", path.display()))
         };
-        let patches = resolve(patches.unwrap_or_else(|| root.join("patches")))?;
+        let own = || root.as_ref().map(|root| root.join("patches"));
         Ok(Self {
-            root: resolve(root)?,
-            patches,
+            embedded,
+            folder: folder.or_else(own).map(resolve).transpose()?,
+            root: root.map(resolve).transpose()?,
         })
     }
 
+    /// The checkout's root, in a checkout.
+    pub fn root(&self) -> Option<&Path> {
+        self.root.as_deref()
+    }
+
+    /// The checkout, for the subcommands that need more of it than its patches.
+    pub fn into_project(self) -> Result<Project> {
+        match (&self.root, &self.folder) {
+            (Some(root), Some(folder)) => Ok(Project {
+                root: root.clone(),
+                patches_dir: folder.clone(),
+                patches: self,
+            }),
+            _ => Err(Failure::environment(
+                "this subcommand needs a checkout of the tool's repository, and none is at or above the current folder",
+            )
+            .hint("list, apply, status and remove work anywhere")
+            .into()),
+        }
+    }
+
+    /// The contents of the file `path`, which is below the folder of patches and has `/` between its parts.
+    pub fn read(&self, path: &str) -> Result<Option<Cow<'static, [u8]>>> {
+        let Some(folder) = &self.folder else {
+            let file = self.embedded.patches.get_file(path);
+            return Ok(file.map(|file| file.contents().into()));
+        };
+        match fs::read(folder.join(path)) {
+            Ok(contents) => Ok(Some(contents.into())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", self.shown(path))),
+        }
+    }
+
+    /// Whether there is a file `path`.
+    pub fn has(&self, path: &str) -> bool {
+        match &self.folder {
+            Some(folder) => folder.join(path).is_file(),
+            None => self.embedded.patches.contains(path),
+        }
+    }
+
+    /// The names of what is in the folder itself.
+    pub fn names(&self) -> Result<Vec<String>> {
+        let Some(folder) = &self.folder else {
+            let entries = self.embedded.patches.entries().iter();
+            return Ok(entries
+                .map(|entry| entry.path().display().to_string())
+                .collect());
+        };
+        let unreadable = || format!("cannot read {}", folder.display());
+        let mut names = Vec::new();
+        for entry in fs::read_dir(folder).with_context(unreadable)? {
+            let name = entry.with_context(unreadable)?.file_name();
+            names.extend(name.into_string());
+        }
+        Ok(names)
+    }
+
+    /// `path` as a reader of the checkout would write it.
+    pub fn shown(&self, path: &str) -> String {
+        match (&self.folder, &self.root) {
+            (Some(folder), Some(root)) => relative(root, &folder.join(path)).display().to_string(),
+            (Some(folder), None) => folder.join(path).display().to_string(),
+            (None, _) => format!("patches/{path}"),
+        }
+    }
+
+    /// The lock file that has the checksums of the packages; a checkout of other patches need not have one.
+    pub fn lock(&self) -> Option<Cow<'static, str>> {
+        match &self.root {
+            Some(root) => fs::read_to_string(root.join("Cargo.lock"))
+                .ok()
+                .map(Cow::Owned),
+            None => Some(self.embedded.lock.into()),
+        }
+    }
+}
+
+impl Project {
     /// `crates/`: one folder per optimization, beside the tool's own.
     pub fn crates_dir(&self) -> PathBuf {
         self.root.join("crates")
     }
 
-    /// `benches/record/`: the raw samples behind every published number.
-    pub fn record_dir(&self) -> PathBuf {
-        self.root.join("benches/record")
-    }
-
     /// `path` as a reader of the checkout would write it.
     pub fn relative<'a>(&self, path: &'a Path) -> std::path::Display<'a> {
-        path.strip_prefix(&self.root).unwrap_or(path).display()
+        relative(&self.root, path).display()
     }
+}
+
+#[cfg(test)]
+impl Project {
+    /// A checkout at `root`, for tests.
+    pub fn at(root: &Path) -> Self {
+        static NONE: Dir<'_> = Dir::new("", &[]);
+        let embedded = Embedded {
+            patches: &NONE,
+            lock: "",
+        };
+        let patches_dir = root.join("patches");
+        Self {
+            root: root.to_owned(),
+            patches: Patches {
+                embedded,
+                folder: Some(patches_dir.clone()),
+                root: Some(root.to_owned()),
+            },
+            patches_dir,
+        }
+    }
+}
+
+fn relative<'a>(root: &Path, path: &'a Path) -> &'a Path {
+    path.strip_prefix(root).unwrap_or(path)
 }
 
 fn is_project(dir: &Path) -> bool {

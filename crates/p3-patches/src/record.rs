@@ -221,11 +221,11 @@ impl Report {
 
 /// What there is in `benches/record`: all patches together first, then each in the order of the series.
 pub fn recorded(project: &Project) -> Result<Vec<Section>> {
-    let series = Series::load(project)?;
+    let series = Series::load(&project.patches)?;
     let newest_first = || series.bases.iter().rev().map(ToString::to_string);
     let mut sections = Vec::new();
     for base in newest_first() {
-        let records = records(project, &base, SERIES)?;
+        let records = records(&project.root, &base, SERIES)?;
         if !records.is_empty() {
             sections.push(Section {
                 title: format!("All patches, Plonky3 {base}"),
@@ -241,12 +241,12 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
         } else {
             format!(" with {}", needs.join(", "))
         };
-        let ported = newest_first().filter(|base| Patch::path(project, base, name).is_file());
+        let ported = newest_first().filter(|base| Patch::exists(&project.patches, base, name));
         for (older, base) in ported.enumerate() {
             let section = Section {
                 title: format!("{name}{with}, Plonky3 {base}"),
-                records: records(project, &base, name)?,
-                counts: counts(project, &base, name)?,
+                records: records(&project.root, &base, name)?,
+                counts: counts(&project.root, &base, name)?,
                 figure: None,
             };
             if older == 0 || !section.is_empty() {
@@ -264,8 +264,8 @@ impl Section {
 }
 
 /// The newest record of `name` on `base` for each TRIPLE-ISA and CPU, evaluated anew from its raw samples.
-pub fn records(project: &Project, base: &str, name: &str) -> Result<Vec<Record>> {
-    let root = project.record_dir().join(base);
+pub fn records(root: &Path, base: &str, name: &str) -> Result<Vec<Record>> {
+    let root = root.join(RECORDS).join(base);
     let mut records: Vec<Record> = Vec::new();
     for machine in folders(&root)? {
         let mut cpus = BTreeSet::new();
@@ -381,8 +381,8 @@ struct Counted {
 }
 
 /// The newest counts of `name` on `base` for each TRIPLE-ISA, and the path of their file below the project's root.
-pub fn counts(project: &Project, base: &str, name: &str) -> Result<Vec<(String, Counts)>> {
-    let root = project.record_dir().join(base);
+pub fn counts(root: &Path, base: &str, name: &str) -> Result<Vec<(String, Counts)>> {
+    let root = root.join(RECORDS).join(base);
     let mut counts = Vec::new();
     for machine in folders(&root)? {
         for run in folders(&root.join(&machine))?.into_iter().rev() {
@@ -651,12 +651,9 @@ mod tests {
     #[test]
     fn records_are_found_by_the_newest_date_and_shown() {
         let dir = tempfile::tempdir().unwrap();
-        let project = Project {
-            root: dir.path().to_owned(),
-            patches: dir.path().join("patches"),
-        };
+        let project = Project::at(dir.path());
         let file = |run: &str, name: &str, cpu: &str, ratio| {
-            let folder = project.record_dir().join("0.8.0/triple-x86-64-v3");
+            let folder = project.root.join(RECORDS).join("0.8.0/triple-x86-64-v3");
             let folder = folder.join(run);
             fs::create_dir_all(&folder).unwrap();
             fs::write(
@@ -670,7 +667,7 @@ mod tests {
         file("2026-11-01-narrow", "quick-sponge.csv", "Narrow", 0.75);
         file("2026-10-01-wide", "quick-sponge.csv", "Wide", 1.25);
         file("2026-11-02-narrow", "series.csv", "Narrow", 0.25);
-        let found = records(&project, "0.8.0", "quick-sponge").unwrap();
+        let found = records(&project.root, "0.8.0", "quick-sponge").unwrap();
         let found: Vec<_> = found
             .iter()
             .map(|record| {
@@ -682,9 +679,9 @@ mod tests {
             })
             .collect();
         assert_eq!(found, [("Narrow", 1, 0.75), ("Wide", 1, 1.25)]);
-        assert!(records(&project, "0.8.0", "other").unwrap().is_empty());
+        assert!(records(&project.root, "0.8.0", "other").unwrap().is_empty());
         assert!(
-            records(&project, "0.7.0", "quick-sponge")
+            records(&project.root, "0.7.0", "quick-sponge")
                 .unwrap()
                 .is_empty()
         );
@@ -694,7 +691,8 @@ mod tests {
              "baseline": {"instructions": 1000, "model_cycles": {"neoverse-n1": 500}},
              "candidate": {"instructions": 900, "model_cycles": {"neoverse-n1": 400}}}]}"#;
         let folder = project
-            .record_dir()
+            .root
+            .join(RECORDS)
             .join("0.8.0/triple-neon/2026-11-01-qemu");
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("quick-sponge.json"), counts).unwrap();
@@ -710,7 +708,7 @@ mod tests {
         assert!(readme().check().is_err());
         readme().write().unwrap();
         readme().check().unwrap();
-        let figure = project.record_dir().join("0.8.0/series.svg");
+        let figure = project.root.join(RECORDS).join("0.8.0/series.svg");
         let drawn = fs::read_to_string(&figure).unwrap();
         fs::write(&figure, drawn.replace("0.250", "0.251")).unwrap();
         let stale = format!("{:#}", readme().check().unwrap_err());

@@ -1,14 +1,16 @@
 //! `patches/series`: which patches exist and the order in which they are applied.
 
 use std::collections::BTreeSet;
-use std::fs;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use cargo_metadata::semver::Version;
 
 use crate::error::Failure;
 use crate::patch::Patch;
-use crate::project::Project;
+use crate::project::Patches;
+
+/// The list's file, beside the bases.
+const SERIES: &str = "series";
 
 /// The list of patches, in order of application.
 pub struct Series {
@@ -25,22 +27,19 @@ pub struct Entry {
 }
 
 impl Series {
-    pub fn load(project: &Project) -> Result<Self> {
-        let dir = &project.patches;
-        let path = dir.join("series");
-        let text =
-            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let entries = parse(&text).map_err(|(line, what)| {
-            Failure::input(format!("{}:{line}: {what}", project.relative(&path)))
-        })?;
+    pub fn load(patches: &Patches) -> Result<Self> {
+        let shown = patches.shown(SERIES);
+        let text = (patches.read(SERIES)?)
+            .ok_or_else(|| Failure::input(format!("{shown}: no such file")))?;
+        let text = str::from_utf8(&text)
+            .map_err(|_| Failure::input(format!("{shown}: not UTF-8 text")))?;
+        let entries = parse(text)
+            .map_err(|(line, what)| Failure::input(format!("{shown}:{line}: {what}")))?;
 
-        let mut bases = Vec::new();
-        for entry in fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))? {
-            let name = entry
-                .with_context(|| format!("cannot read {}", dir.display()))?
-                .file_name();
-            bases.extend(name.to_str().and_then(|name| Version::parse(name).ok()));
-        }
+        let names = patches.names()?;
+        let mut bases = (names.iter())
+            .filter_map(|name| Version::parse(name).ok())
+            .collect::<Vec<_>>();
         bases.sort();
         Ok(Self { entries, bases })
     }
@@ -65,17 +64,17 @@ impl Series {
     }
 
     /// The patches that have been ported to `base`, in order.
-    pub fn ported(&self, project: &Project, base: &str) -> Vec<String> {
+    pub fn ported(&self, patches: &Patches, base: &str) -> Vec<String> {
         self.names()
-            .filter(|name| Patch::path(project, base, name).is_file())
+            .filter(|name| Patch::exists(patches, base, name))
             .map(str::to_owned)
             .collect()
     }
 
     /// The newest release that the patch `name` has been ported to.
-    pub fn newest_base_of(&self, project: &Project, name: &str) -> Result<String> {
+    pub fn newest_base_of(&self, patches: &Patches, name: &str) -> Result<String> {
         (self.bases.iter().rev().map(Version::to_string))
-            .find(|base| Patch::path(project, base, name).is_file())
+            .find(|base| Patch::exists(patches, base, name))
             .ok_or_else(|| Failure::input(format!("no patches/*/{name}.patch")).into())
     }
 
@@ -99,9 +98,9 @@ impl Series {
     }
 
     /// What to measure for `names`: these and what they need, or all that have been ported to `base` where there are none.
-    pub fn chosen(&self, project: &Project, base: &str, names: &[String]) -> Result<Vec<String>> {
+    pub fn chosen(&self, patches: &Patches, base: &str, names: &[String]) -> Result<Vec<String>> {
         if names.is_empty() {
-            return Ok(self.ported(project, base));
+            return Ok(self.ported(patches, base));
         }
         self.select(names)
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::io::Read;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::Failure;
 use crate::interrupt;
-use crate::project::Project;
+use crate::project::Patches;
 
 /// A published package, unpacked in memory.
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ pub struct Locked {
 }
 
 /// The package as published, from cargo's cache if it is there, with its checksum verified.
-pub fn package(project: &Project, name: &str, version: &str) -> Result<Package> {
+pub fn package(patches: &Patches, name: &str, version: &str) -> Result<Package> {
     let file = format!("{name}-{version}.crate");
     let cached = || -> Result<Option<PathBuf>> {
         Ok(caches()?
@@ -71,7 +71,7 @@ pub fn package(project: &Project, name: &str, version: &str) -> Result<Package> 
             .map(|dir| dir.join(&file))
             .find(|path| path.is_file()))
     };
-    let locked = match own_lock(project, name, version)? {
+    let locked = match own_lock(patches, name, version)? {
         Some(locked) if cached()?.is_some() => locked,
         _ => fetch(name, version)?,
     };
@@ -123,25 +123,24 @@ fn caches() -> Result<Vec<PathBuf>> {
 }
 
 /// How lock files name a published package.
-pub fn locked(project: &Project, name: &str, version: &str) -> Result<Locked> {
-    match own_lock(project, name, version)? {
+pub fn locked(patches: &Patches, name: &str, version: &str) -> Result<Locked> {
+    match own_lock(patches, name, version)? {
         Some(locked) => Ok(locked),
         None => fetch(name, version),
     }
 }
 
-/// The package's entry in this project's lock file, which is reviewed and therefore trusted first.
-fn own_lock(project: &Project, name: &str, version: &str) -> Result<Option<Locked>> {
-    find_locked(&project.root.join("Cargo.lock"), name, version)
+/// The package's entry in the lock file of these patches, which is reviewed and therefore trusted first.
+fn own_lock(patches: &Patches, name: &str, version: &str) -> Result<Option<Locked>> {
+    match patches.lock() {
+        Some(lock) => find_locked(&lock, name, version),
+        None => Ok(None),
+    }
 }
 
-/// The entry of a published package in a lock file, which need not exist.
-fn find_locked(lock: &Path, name: &str, version: &str) -> Result<Option<Locked>> {
-    let Ok(text) = fs::read_to_string(lock) else {
-        return Ok(None);
-    };
-    let lock: Lock =
-        toml::from_str(&text).with_context(|| format!("cannot parse {}", lock.display()))?;
+/// The entry of a published package in the text of a lock file.
+fn find_locked(lock: &str, name: &str, version: &str) -> Result<Option<Locked>> {
+    let lock: Lock = toml::from_str(lock).context("cannot parse Cargo.lock")?;
     let mut published = lock
         .package
         .into_iter()
@@ -175,7 +174,9 @@ fn fetch(name: &str, version: &str) -> Result<Locked> {
             .into());
         }
     }
-    find_locked(&dir.path().join("Cargo.lock"), name, version)?.ok_or_else(|| {
+    let lock =
+        fs::read_to_string(dir.path().join("Cargo.lock")).context("cargo wrote no lock file")?;
+    find_locked(&lock, name, version)?.ok_or_else(|| {
         Failure::environment(format!(
             "cargo resolved {name} {version} without a checksum"
         ))

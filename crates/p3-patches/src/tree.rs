@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::patch::{Direction, Patch};
-use crate::project::Project;
+use crate::project::Patches;
 use crate::source::{self, Package, sha256};
 
 /// The stamp's file name. Upstream has no hidden files of that name, and a patch cannot write one.
@@ -255,7 +255,7 @@ impl Planned {
 }
 
 /// The packages that `patches` name, as published, in the order of their names.
-pub fn baseline(project: &Project, base: &str, patches: &[Patch]) -> Result<Vec<Package>> {
+pub fn baseline(from: &Patches, base: &str, patches: &[Patch]) -> Result<Vec<Package>> {
     let mut names = patches
         .iter()
         .flat_map(|patch| &patch.header.packages)
@@ -264,22 +264,22 @@ pub fn baseline(project: &Project, base: &str, patches: &[Patch]) -> Result<Vec<
     names.dedup();
     names
         .into_iter()
-        .map(|name| source::package(project, name, base))
+        .map(|name| source::package(from, name, base))
         .collect()
 }
 
 /// The trees of `names`, which are in series order and complete, and a note for each hunk at an offset.
 pub fn plan(
-    project: &Project,
+    from: &Patches,
     base: &str,
     names: &[String],
     reverted: bool,
 ) -> Result<(Vec<Planned>, Vec<String>)> {
     let patches = names
         .iter()
-        .map(|name| Patch::load(project, base, name))
+        .map(|name| Patch::load(from, base, name))
         .collect::<Result<Vec<_>>>()?;
-    let mut packages = baseline(project, base, &patches)?;
+    let mut packages = baseline(from, base, &patches)?;
     let mut notes = Vec::new();
     for patch in &patches {
         interrupt::check()?;
@@ -313,12 +313,12 @@ pub fn plan(
 
 /// Writes the trees of the patches `names` (in series order, with what they need) below `dest`.
 pub fn materialize(
-    project: &Project,
+    from: &Patches,
     base: &str,
     names: &[String],
     dest: &Folder,
 ) -> Result<Vec<Tree>> {
-    let (planned, notes) = plan(project, base, names, false)?;
+    let (planned, notes) = plan(from, base, names, false)?;
     for note in notes {
         eprintln!("note: {note}");
     }
@@ -327,12 +327,12 @@ pub fn materialize(
 
 /// Writes trees from which the patches have been taken back again, for `ab --revert`.
 pub fn materialize_reverted(
-    project: &Project,
+    from: &Patches,
     base: &str,
     names: &[String],
     dest: &Folder,
 ) -> Result<Vec<Tree>> {
-    let (planned, _) = plan(project, base, names, true)?;
+    let (planned, _) = plan(from, base, names, true)?;
     planned.iter().map(|planned| dest.write(planned)).collect()
 }
 

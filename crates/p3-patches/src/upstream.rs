@@ -33,9 +33,9 @@ impl Suites {
         let _lock = Folder::lock(&root)?;
         let patches = names
             .iter()
-            .map(|name| Patch::load(project, base, name))
+            .map(|name| Patch::load(&project.patches, base, name))
             .collect::<Result<Vec<_>>>()?;
-        let mut packages = tree::baseline(project, base, &patches)?;
+        let mut packages = tree::baseline(&project.patches, base, &patches)?;
         for patch in &patches {
             patch.apply(&mut packages, Direction::Forward)?;
         }
@@ -66,7 +66,7 @@ impl Suites {
         }
         let touched = |name: &str| packages.iter().any(|package| package.name == name);
         for name in READ.into_iter().filter(|name| !touched(name)) {
-            let package = source::package(project, name, base)?;
+            let package = source::package(&project.patches, name, base)?;
             let manifest = &package.files["Cargo.toml"];
             write(&root.join(&package.folder), &package.files, manifest)?;
         }

@@ -88,9 +88,9 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     for path in args.json.iter().chain(&args.html) {
         report::check_folder(path)?;
     }
-    let series = Series::load(project)?;
+    let series = Series::load(&project.patches)?;
     let base = series.base(args.base.as_deref())?;
-    let names = series.chosen(project, &base, &args.names)?;
+    let names = series.chosen(&project.patches, &base, &args.names)?;
     let asked = if args.names.is_empty() {
         names.clone()
     } else {
@@ -191,7 +191,7 @@ pub fn runnable(asked: &[Isa]) -> Result<Vec<Isa>> {
 
 /// Names the patches that change nothing on this machine; where no other was asked for, there is nothing to measure.
 pub fn refuse_inert(project: &Project, base: &str, asked: &[String]) -> Result<()> {
-    let inert = patch::inert(project, base, asked)?;
+    let inert = patch::inert(&project.patches, base, asked)?;
     let reasons = inert
         .iter()
         .map(|(name, reason)| format!("{name}: {reason}"));

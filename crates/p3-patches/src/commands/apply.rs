@@ -9,7 +9,7 @@ use super::{Downstream, spinner};
 use crate::error::Failure;
 use crate::manifest::{self, Manifest, Restore, Stanza, TREES, Use};
 use crate::patch;
-use crate::project::Project;
+use crate::project::Patches;
 use crate::series::Series;
 use crate::tree::{self, Folder, Tree};
 
@@ -44,10 +44,10 @@ struct Applied {
     absent: Vec<Tree>,
 }
 
-pub fn run(args: &Args, project: &Project) -> Result<()> {
-    let series = Series::load(project)?;
+pub fn run(args: &Args, patches: &Patches) -> Result<()> {
+    let series = Series::load(patches)?;
     let manifest = Manifest::load(&args.downstream.manifest_path)?;
-    if manifest.root() == project.root {
+    if Some(manifest.root()) == patches.root() {
         let path = manifest.path.display();
         return Err(Failure::input(format!(
             "{path}: the baseline of the measurements stays unpatched"
@@ -59,7 +59,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     // Once more, now that no other run can change it.
     let manifest = Manifest::load(&manifest.path)?;
     let progress = spinner("applying patches");
-    let applied = apply(args, project, &series, &manifest, &folder, &progress);
+    let applied = apply(args, patches, &series, &manifest, &folder, &progress);
     let kept = match (&applied, &manifest.stanza) {
         (Ok(applied), _) => applied.trees.iter().map(|tree| tree.path.clone()).collect(),
         (Err(_), Some(stanza)) => stanza
@@ -108,7 +108,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
 /// ones go when it no longer does, so whenever this is killed, the manifest names whole trees.
 fn apply(
     args: &Args,
-    project: &Project,
+    patches: &Patches,
     series: &Series,
     manifest: &Manifest,
     folder: &Folder,
@@ -134,7 +134,7 @@ fn apply(
     let base = series.base(base)?;
 
     progress.set_message(format!("writing {}", names.join(", ")));
-    let mut trees = tree::materialize(project, &base, &names, folder)?;
+    let mut trees = tree::materialize(patches, &base, &names, folder)?;
     progress.set_message("resolving the graph");
     let restore = Restore::new(folder, &[manifest.path.clone(), manifest.lock_file()])?;
     let write = |trees: &[Tree]| {
@@ -171,7 +171,7 @@ fn apply(
     manifest::assert_overrides_used(&metadata, &trees)?;
     restore.keep();
     Ok(Applied {
-        inert: patch::inert(project, &base, &names)?,
+        inert: patch::inert(patches, &base, &names)?,
         names,
         trees,
         absent,

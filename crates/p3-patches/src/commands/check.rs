@@ -55,7 +55,7 @@ struct CratePackage {
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
-    let series = Series::load(project)?;
+    let series = Series::load(&project.patches)?;
     let bases = series
         .bases
         .iter()
@@ -85,7 +85,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         )?;
         let ported = bases
             .iter()
-            .filter(|base| Patch::path(project, base, name).exists())
+            .filter(|base| Patch::exists(&project.patches, base, name))
             .collect::<Vec<_>>();
         if ported.is_empty() {
             record(
@@ -115,7 +115,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     for base in &bases {
         record(
             format!("the series applies to {base}"),
-            applies(project, base, &series.ported(project, base)),
+            applies(project, base, &series.ported(&project.patches, base)),
         )?;
     }
     let readme =
@@ -166,7 +166,7 @@ fn strays(project: &Project, series: &Series, bases: &[String]) -> Result<()> {
     look(&project.crates_dir(), None)?;
     look(&project.root.join("benches"), Some("rs"))?;
     for base in bases {
-        look(&project.patches.join(base), Some("patch"))?;
+        look(&project.patches_dir.join(base), Some("patch"))?;
     }
     strays.sort();
     ensure!(strays.is_empty(), "not listed: {}", strays.join(", "));
@@ -192,7 +192,7 @@ fn belongings(project: &Project, name: &str) -> Result<()> {
 
 /// Whether the header is true of the diff, the series and the folders.
 fn header(project: &Project, series: &Series, base: &str, entry: &Entry) -> Result<()> {
-    let patch = Patch::load(project, base, &entry.name)?;
+    let patch = Patch::load(&project.patches, base, &entry.name)?;
     let header = &patch.header;
     let is_title = |title: &str| {
         let (scope, what) = title.split_once("): ")?;
@@ -205,19 +205,17 @@ fn header(project: &Project, series: &Series, base: &str, entry: &Entry) -> Resu
         header.title
     );
     for named in &header.bases {
-        let path = Patch::path(project, named, &entry.name);
         ensure!(
-            path.is_file(),
+            Patch::exists(&project.patches, named, &entry.name),
             "`Bases:` names {named}, but there is no {}",
-            project.relative(&path)
+            project.patches.shown(&Patch::path(named, &entry.name))
         );
     }
     for other in series.bases.iter().map(ToString::to_string) {
-        let path = Patch::path(project, &other, &entry.name);
         ensure!(
-            header.bases.contains(&other) || !path.is_file(),
+            header.bases.contains(&other) || !Patch::exists(&project.patches, &other, &entry.name),
             "`Bases:` does not name {other}, but there is {}",
-            project.relative(&path)
+            project.patches.shown(&Patch::path(&other, &entry.name))
         );
     }
     ensure!(
@@ -253,9 +251,9 @@ fn header(project: &Project, series: &Series, base: &str, entry: &Entry) -> Resu
     let names = series.select(std::slice::from_ref(&entry.name))?;
     let patches = names
         .iter()
-        .map(|name| Patch::load(project, base, name))
+        .map(|name| Patch::load(&project.patches, base, name))
         .collect::<Result<Vec<_>>>()?;
-    for package in tree::baseline(project, base, &patches)? {
+    for package in tree::baseline(&project.patches, base, &patches)? {
         let touched = patch
             .files
             .iter()
@@ -272,7 +270,7 @@ fn header(project: &Project, series: &Series, base: &str, entry: &Entry) -> Resu
 
 /// Whether the patches apply, one on top of the other, where each hunk says.
 fn applies(project: &Project, base: &str, names: &[String]) -> Result<()> {
-    let (_, notes) = tree::plan(project, base, names, false)?;
+    let (_, notes) = tree::plan(&project.patches, base, names, false)?;
     for note in notes {
         eprintln!("note: {note}");
     }
@@ -282,7 +280,7 @@ fn applies(project: &Project, base: &str, names: &[String]) -> Result<()> {
 /// The crate's sources are the files that the patch for the newest release adds, at the same paths, and the crate's own:
 /// `lib.rs` and tests. A patch for an older release adds some of these, or none.
 fn kernels(project: &Project, series: &Series, base: &str, name: &str) -> Result<()> {
-    let patch = Patch::load(project, base, name)?;
+    let patch = Patch::load(&project.patches, base, name)?;
     let src = project.crates_dir().join(name).join("src");
     let mut known = BTreeSet::from(["lib.rs", "tests.rs", "tests"].map(|own| src.join(own)));
     for (file, contents) in patch.kernels() {
@@ -301,7 +299,7 @@ fn kernels(project: &Project, series: &Series, base: &str, name: &str) -> Result
             patch.shown
         );
     }
-    if base != series.newest_base_of(project, name)? {
+    if base != series.newest_base_of(&project.patches, name)? {
         return Ok(());
     }
     let mut folders = vec![src];

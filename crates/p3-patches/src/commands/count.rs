@@ -106,9 +106,9 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
             .into());
         }
     };
-    let series = Series::load(project)?;
+    let series = Series::load(&project.patches)?;
     let base = series.base(None)?;
-    let patches = series.chosen(project, &base, &args.names)?;
+    let patches = series.chosen(&project.patches, &base, &args.names)?;
     let mut target = match args.isa {
         Isa::Neon => Target::emulated(&args.target_cpu),
         isa => Target::counted(isa),

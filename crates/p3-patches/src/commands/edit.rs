@@ -48,11 +48,11 @@ impl Repository {
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
-    let series = Series::load(project)?;
+    let series = Series::load(&project.patches)?;
     let names = series.select(std::slice::from_ref(&args.name))?;
     let base = match &args.base {
         Some(base) => series.base(Some(base))?,
-        None => series.newest_base_of(project, &args.name)?,
+        None => series.newest_base_of(&project.patches, &args.name)?,
     };
     let dir = args.repository.path(project, &args.name);
     if dir.exists() {
@@ -60,9 +60,9 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             .hint("go on there, or delete it once `refresh` has read it")
             .into());
     }
-    let load = |name: &String| Patch::load(project, &base, name);
+    let load = |name: &String| Patch::load(&project.patches, &base, name);
     let patches = names.iter().map(load).collect::<Result<Vec<_>>>()?;
-    let mut packages = tree::baseline(project, &base, &patches)?;
+    let mut packages = tree::baseline(&project.patches, &base, &patches)?;
 
     let progress = spinner(format!("writing {}", dir.display()));
     let parent = dir

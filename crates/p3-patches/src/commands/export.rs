@@ -44,7 +44,7 @@ pub struct Texts {
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
-    let series = Series::load(project)?;
+    let series = Series::load(&project.patches)?;
     let author = match &args.author {
         Some(author) => author.clone(),
         None => author(project)?,
@@ -53,7 +53,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     for name in series.select(&args.names)? {
         let base = match &args.base {
             Some(base) => series.base(Some(base))?,
-            None => series.newest_base_of(project, &name)?,
+            None => series.newest_base_of(&project.patches, &name)?,
         };
         let texts = texts(project, &base, &name, &author)?;
         files.push((args.out.join(format!("{name}.patch")), texts.mail));
@@ -71,9 +71,9 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
 
 /// What is exported for `name`, by `author`.
 pub fn texts(project: &Project, base: &str, name: &str, author: &str) -> Result<Texts> {
-    let patch = Patch::load(project, base, name)?;
-    let records = record::records(project, base, name)?;
-    let counts = record::counts(project, base, name)?;
+    let patch = Patch::load(&project.patches, base, name)?;
+    let records = record::records(&project.root, base, name)?;
+    let counts = record::counts(&project.root, base, name)?;
     Ok(Texts {
         mail: mail(&patch, author),
         description: description(&patch, base, &records, &counts),

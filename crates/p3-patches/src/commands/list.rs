@@ -5,14 +5,15 @@ use comfy_table::{Table, presets};
 use serde::Serialize;
 
 use crate::patch::Patch;
-use crate::project::Project;
+use crate::project::Patches;
 use crate::record::{self, Record};
 use crate::report::Row;
 use crate::series::Series;
 
 /// List the patches: what they touch, what they need, how far they are upstream, what they were last measured to do.
 ///
-/// The effect is the range, over the recorded workloads of one ISA, of the time with the patch to the time without.
+/// The effect is the range, over the recorded workloads of one ISA, of the time with the patch to the time without;
+/// the records are in a checkout of this tool's repository, and without one there is no effect to show.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cargo p3 list --json")]
 pub struct Args {
@@ -38,12 +39,12 @@ struct Listed {
     effect: Vec<Record>,
 }
 
-pub fn run(args: &Args, project: &Project) -> Result<()> {
-    let series = Series::load(project)?;
+pub fn run(args: &Args, patches: &Patches) -> Result<()> {
+    let series = Series::load(patches)?;
     let mut listed = Vec::new();
     for entry in &series.entries {
-        let base = series.newest_base_of(project, &entry.name)?;
-        let header = Patch::load(project, &base, &entry.name)?.header;
+        let base = series.newest_base_of(patches, &entry.name)?;
+        let header = Patch::load(patches, &base, &entry.name)?.header;
         listed.push(Listed {
             name: entry.name.clone(),
             inert: header.inert(),
@@ -54,7 +55,10 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             architectures: header.architectures,
             forwarded: header.forwarded,
             applied_upstream: header.applied_upstream,
-            effect: record::records(project, &base, &entry.name)?,
+            effect: match patches.root() {
+                Some(root) => record::records(root, &base, &entry.name)?,
+                None => Vec::new(),
+            },
         });
     }
     if args.json {

@@ -59,10 +59,10 @@ struct Report {
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
     let isas = ab::runnable(&args.isa)?;
-    let series = Series::load(project)?;
+    let series = Series::load(&project.patches)?;
     let base = series.base(None)?;
     ab::refuse_inert(project, &base, &args.names)?;
-    let patches = series.chosen(project, &base, &args.names)?;
+    let patches = series.chosen(&project.patches, &base, &args.names)?;
     let machine = ab::machine(&Toolchain::query()?, &isas);
     let Executables {
         workers,

@@ -157,12 +157,12 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     if let Some(path) = &args.json {
         report::check_folder(path)?;
     }
-    let series = Series::load(project)?;
+    let series = Series::load(&project.patches)?;
     let base = series.base(None)?;
-    let chosen = series.chosen(project, &base, &args.names)?;
+    let chosen = series.chosen(&project.patches, &base, &args.names)?;
     let mut packages = BTreeSet::new();
     for name in &chosen {
-        packages.extend(Patch::load(project, &base, name)?.header.packages);
+        packages.extend(Patch::load(&project.patches, &base, name)?.header.packages);
     }
     let models = Models::find();
     let mut report = Report {

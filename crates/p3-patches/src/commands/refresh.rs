@@ -28,7 +28,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
-    let series = Series::load(project)?;
+    let series = Series::load(&project.patches)?;
     let names = series.select(std::slice::from_ref(&args.name))?;
     let dir = args.repository.path(project, &args.name);
     let not_opened = || {
@@ -52,25 +52,28 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         "--full-index",
     ];
     let diff = git(&dir, &[&["diff"], &options[..], &[tag]].concat())?;
-    let old = Patch::load(project, base, &args.name)?;
+    let old = Patch::load(&project.patches, base, &args.name)?;
     let text = format!("{}{diff}{}", old.preamble, patch::END);
     let new = Patch::parse(&args.name, &old.shown, &text)
         .with_context(|| format!("what {} holds is no patch", dir.display()))?;
 
     // The text must do from a tarball what was done by hand in the repository.
     let stack = (names.iter().filter(|name| **name != args.name))
-        .map(|name| Patch::load(project, base, name))
+        .map(|name| Patch::load(&project.patches, base, name))
         .chain([Ok(new.clone())])
         .collect::<Result<Vec<_>>>()?;
-    let mut packages = tree::baseline(project, base, &stack)?;
+    let mut packages = tree::baseline(&project.patches, base, &stack)?;
     for patch in &stack {
         patch.apply(&mut packages, Direction::Forward)?;
     }
 
     let folder = Folder::lock(&project.root.join(TREES))?;
-    folder.replace(&Patch::path(project, base, &args.name), text.as_bytes())?;
+    folder.replace(
+        &project.patches_dir.join(Patch::path(base, &args.name)),
+        text.as_bytes(),
+    )?;
     println!("{}", new.shown);
-    if base != series.newest_base_of(project, &args.name)? {
+    if base != series.newest_base_of(&project.patches, &args.name)? {
         return Ok(());
     }
     let src = project.crates_dir().join(&args.name).join("src");

@@ -8,7 +8,7 @@ use toml_edit::{ArrayOfTables, DocumentMut, Item, value};
 use super::{Downstream, spinner};
 use crate::error::Failure;
 use crate::manifest::{Manifest, Restore};
-use crate::project::Project;
+use crate::project::Patches;
 use crate::source::{self, Locked};
 use crate::tree::Folder;
 
@@ -23,7 +23,7 @@ pub struct Args {
     downstream: Downstream,
 }
 
-pub fn run(args: &Args, project: &Project) -> Result<()> {
+pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let not_applied = |manifest: &Manifest| {
         Failure::input(format!(
             "{}: no patches are applied here",
@@ -47,7 +47,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     folder.replace(&manifest.path, manifest.original.as_bytes())?;
     if let Ok(lock) = fs::read_to_string(manifest.lock_file()) {
         let published = (stanza.overrides.keys())
-            .map(|package| source::locked(project, package, &stanza.base))
+            .map(|package| source::locked(patches, package, &stanza.base))
             .collect::<Result<Vec<_>>>()?;
         folder.replace(&manifest.lock_file(), relock(&lock, &published)?.as_bytes())?;
         manifest.resolve()?;

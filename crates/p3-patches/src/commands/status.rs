@@ -10,7 +10,7 @@ use super::{Downstream, spinner};
 use crate::error::Failure;
 use crate::manifest::{self, Manifest, Use};
 use crate::patch;
-use crate::project::Project;
+use crate::project::Patches;
 use crate::series::Series;
 use crate::tree::{self, Tree};
 
@@ -47,7 +47,7 @@ struct TreeStatus {
     used: bool,
 }
 
-pub fn run(args: &Args, project: &Project) -> Result<()> {
+pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let manifest = Manifest::load(&args.downstream.manifest_path)?;
     let mut status = Status {
         manifest: manifest.path.display().to_string(),
@@ -65,8 +65,8 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         };
     };
     let progress = spinner("comparing trees");
-    let names = Series::load(project)?.select(&stanza.names)?;
-    let (planned, _) = tree::plan(project, &stanza.base, &names, false)?;
+    let names = Series::load(patches)?.select(&stanza.names)?;
+    let (planned, _) = tree::plan(patches, &stanza.base, &names, false)?;
     let metadata = manifest.resolve_locked()?;
     for (package, place) in &stanza.overrides {
         let path = manifest.root().join(place);
@@ -95,7 +95,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     }
     status.base = Some(stanza.base.clone());
     status.patches.clone_from(&stanza.names);
-    status.inert = patch::inert(project, &stanza.base, &names)?;
+    status.inert = patch::inert(patches, &stanza.base, &names)?;
     progress.finish_and_clear();
 
     if args.json {

@@ -132,11 +132,11 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
     } else {
         Isa::V3
     };
-    let series = Series::load(project)?;
+    let series = Series::load(&project.patches)?;
     let newest = series.base(None)?;
     let mut ifma = false;
-    for name in series.ported(project, &newest) {
-        ifma |= Patch::load(project, &newest, &name)?
+    for name in series.ported(&project.patches, &newest) {
+        ifma |= Patch::load(&project.patches, &newest, &name)?
             .diff
             .contains("avx512ifma");
     }
@@ -367,7 +367,7 @@ impl Stage {
                 base,
                 parallel,
             } => {
-                let names = Series::load(project)?.ported(project, base);
+                let names = Series::load(&project.patches)?.ported(&project.patches, base);
                 let suites = Suites::lay_out(project, base, &names)?;
                 // Unoptimized, these run for seconds; optimized, they compile for minutes. The outputs of optimized
                 // packages are compared by `outputs/`.
@@ -412,7 +412,7 @@ fn own(project: &Project, args: &[&str]) -> Result<Command> {
 /// Names the optimizations' crates, and what their tests share.
 fn add_kernels(command: &mut Command, project: &Project) -> Result<()> {
     command.args(["--package", "p3-patches-testing"]);
-    for name in Series::load(project)?.names() {
+    for name in Series::load(&project.patches)?.names() {
         command.args(["--package", name]);
     }
     Ok(())

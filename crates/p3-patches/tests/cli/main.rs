@@ -6,6 +6,7 @@
 mod fixture;
 mod interrupted;
 mod lifecycle;
+mod outside;
 mod refused;
 mod stages;
 mod upstream;

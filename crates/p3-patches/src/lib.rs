@@ -1,0 +1,160 @@
+//! `p3-patches`: optimizations of Plonky3 as patches. Applies them to a prover's workspace, checks and measures
+//! them, and exports them for upstream.
+//!
+//! `project` says which patches: those of a checkout or, outside one, those that `main.rs` compiles into the executable.
+//! The modules are the stations of a pipeline, in order: `series` names the patches, `patch` reads one, `source`
+//! has the registry's tarballs, `tree` writes patched packages, `manifest` points a workspace at them; to measure,
+//! `build` makes two workers, `pairs` runs them, `stats` judges the samples and `report` has the rows, `breakdown` a
+//! permutation's phases; `record` files and finds samples, `figure` draws rows and `page` is the report to look at; to
+//! count, `emulation` or `callgrind` runs them, `trace` finds the instructions of one unit and `model` has llvm-mca time
+//! these; `code` says what their functions hold. `upstream` has upstream's own suites. Each subcommand is a file in
+//! `commands/`.
+//!
+//! Data goes to stdout, progress and notes to stderr. Exit codes: 0 done, 1 a check failed, 2 usage, 3 input
+//! refused, 4 the surroundings do not allow it, 130 interrupted.
+
+mod breakdown;
+mod build;
+mod callgrind;
+mod code;
+mod commands;
+mod emulation;
+mod error;
+mod figure;
+mod git;
+mod interrupt;
+mod isa;
+mod manifest;
+mod model;
+mod page;
+mod pairs;
+mod patch;
+mod project;
+mod record;
+mod report;
+mod series;
+mod source;
+mod stats;
+mod trace;
+mod tree;
+mod upstream;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::{env, mem};
+
+use anyhow::Result;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use commands::{
+    ab, apply, check, count, edit, export, list, phases, preflight, refresh, remove, status, test,
+};
+use error::{Failure, Kind};
+use interrupt::Interrupted;
+pub use project::Embedded;
+use project::Patches;
+
+/// How the tool is called in a checkout; `.cargo/config.toml` has the alias.
+const ALIAS: &str = "cargo p3";
+
+/// Optimizations of Plonky3 as patches: apply them, check them, measure them, send them upstream.
+#[derive(Parser)]
+#[command(name = "p3-patches", version)]
+struct Cli {
+    /// The root of the checkout to work in.
+    #[arg(long, global = true, hide = true, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// Another folder with a series and its patches: variants of an optimization that are measured but not shipped.
+    #[arg(long, global = true, value_name = "DIR")]
+    patches: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    List(list::Args),
+    Apply(apply::Args),
+    Remove(remove::Args),
+    Status(status::Args),
+    Check(check::Args),
+    Edit(edit::Args),
+    Refresh(refresh::Args),
+    Export(export::Args),
+    Ab(ab::Args),
+    Phases(phases::Args),
+    Count(count::Args),
+    Report(commands::report::Args),
+    Preflight(preflight::Args),
+    Test(test::Args),
+}
+
+/// Runs the tool on the command line's arguments.
+pub fn main(embedded: Embedded) -> ExitCode {
+    let mut command = Cli::command().bin_name(called());
+    for subcommand in command.get_subcommands_mut() {
+        if let Some(help) = subcommand.get_after_help().map(ToString::to_string) {
+            *subcommand = mem::take(subcommand).after_help(as_called(&help));
+        }
+    }
+    let cli = Cli::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit());
+    match run(cli, embedded) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => report(&error),
+    }
+}
+
+fn run(cli: Cli, embedded: Embedded) -> Result<()> {
+    interrupt::install()?;
+    let patches = Patches::locate(embedded, cli.project, cli.patches)?;
+    match cli.command {
+        Command::List(args) => list::run(&args, &patches),
+        Command::Apply(args) => apply::run(&args, &patches),
+        Command::Remove(args) => remove::run(&args, &patches),
+        Command::Status(args) => status::run(&args, &patches),
+        Command::Check(args) => check::run(&args, &patches.into_project()?),
+        Command::Edit(args) => edit::run(&args, &patches.into_project()?),
+        Command::Refresh(args) => refresh::run(&args, &patches.into_project()?),
+        Command::Export(args) => export::run(&args, &patches.into_project()?),
+        Command::Ab(args) => ab::run(args, &patches.into_project()?),
+        Command::Phases(args) => phases::run(&args, &patches.into_project()?),
+        Command::Count(args) => count::run(args, &patches.into_project()?),
+        Command::Report(args) => commands::report::run(&args, &patches.into_project()?),
+        Command::Preflight(args) => preflight::run(&args, &patches.into_project()?),
+        Command::Test(args) => test::run(&args, &patches.into_project()?),
+    }
+}
+
+/// What to type for this tool: the alias of the checkout under cargo, which sets this variable, else its own name.
+fn called() -> &'static str {
+    if env::var_os("CARGO").is_some() {
+        ALIAS
+    } else {
+        env!("CARGO_PKG_NAME")
+    }
+}
+
+/// A text that names commands by the alias, as they are called.
+fn as_called(text: &str) -> String {
+    text.replace(ALIAS, called())
+}
+
+/// Prints what went wrong and gives the exit code that goes with it.
+fn report(error: &anyhow::Error) -> ExitCode {
+    eprintln!("error: {error:#}");
+    if error.is::<Interrupted>() {
+        return ExitCode::from(130);
+    }
+    let failure = error
+        .chain()
+        .find_map(|cause| cause.downcast_ref::<Failure>());
+    if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {
+        eprintln!("hint: {}", as_called(hint));
+    }
+    // What no module foresaw is an operation of the system that failed.
+    ExitCode::from(
+        failure
+            .map_or(Kind::Environment, |failure| failure.kind)
+            .code(),
+    )
+}

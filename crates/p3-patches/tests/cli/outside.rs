@@ -1,0 +1,137 @@
+//! Outside a checkout: the patches are those that the executable carries.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use insta::assert_snapshot;
+
+use crate::fixture::{DEMO, Fixture, MANIFEST, repository};
+
+/// The tool as `cargo install` leaves it, run in the prover's folder: no checkout is named or above, and no cargo started it.
+fn installed(fixture: &Fixture, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_p3-patches"));
+    command
+        .args(args)
+        .current_dir(fixture.prover())
+        .env_remove("CARGO")
+        .env("CARGO_NET_OFFLINE", "true");
+    command.output().unwrap()
+}
+
+/// As [`installed`], for a run that has to succeed; what it prints.
+#[track_caller]
+fn succeed(fixture: &Fixture, args: &[&str]) -> String {
+    let output = installed(fixture, args);
+    assert!(
+        output.status.success(),
+        "{args:?}: {}",
+        fixture.transcript(&output)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The patches of this repository's series, in order.
+fn series() -> Vec<String> {
+    let series = fs::read_to_string(repository().join("patches/series")).unwrap();
+    let entries = series.lines().map(|line| line.split('#').next().unwrap());
+    let names = entries.filter_map(|entry| entry.split_whitespace().next());
+    names.map(str::to_owned).collect()
+}
+
+/// All patches are listed, applied, compared and removed, and the trees are those that a checkout writes.
+#[test]
+fn a_prover_needs_no_checkout() {
+    let fixture = Fixture::new();
+    let packages = ["p3-merkle-tree", "p3-baby-bear", "p3-koala-bear"];
+    let dependencies = packages.map(|package| format!("{package} = \"0.8\"\n"));
+    let manifest = MANIFEST.to_owned() + &dependencies.concat();
+    fixture.set_manifest(&manifest);
+    fixture.relock();
+    let lock = fixture.lock();
+    let series = series();
+
+    let listed = succeed(&fixture, &["list", "--json"]);
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    let names = listed.as_array().unwrap().iter();
+    let names = names.map(|patch| patch["name"].as_str().unwrap());
+    assert_eq!(names.collect::<Vec<_>>(), series);
+
+    let names = series.iter().map(String::as_str);
+    let apply = ["apply"].into_iter().chain(names).collect::<Vec<_>>();
+    succeed(&fixture, &apply);
+    succeed(&fixture, &["status"]);
+    let applied = fixture.manifest();
+    assert_ne!(applied, manifest);
+
+    // The names of the trees, in the manifest, are hashes over the packages and the patches.
+    let project = ["--project", repository().to_str().unwrap()];
+    succeed(&fixture, &[&project[..], &["status"]].concat());
+    succeed(&fixture, &[&project[..], &apply[..]].concat());
+    assert_eq!(fixture.manifest(), applied);
+
+    succeed(&fixture, &["remove"]);
+    assert_eq!(fixture.manifest(), manifest);
+    assert_eq!(fixture.lock(), lock);
+    assert!(!fixture.prover().join(".p3-patches").exists());
+}
+
+#[test]
+fn another_folder_of_patches_needs_no_checkout() {
+    let fixture = Fixture::new();
+    let patches = fixture.project().join("patches");
+    let patches = ["--patches", patches.to_str().unwrap()];
+    succeed(&fixture, &[&patches[..], &["apply", "demo"]].concat());
+    assert!(fixture.manifest().contains("with demo"));
+    succeed(&fixture, &[&patches[..], &["status"]].concat());
+    // These are the folder's, which the executable does not carry.
+    let status = installed(&fixture, &["status"]);
+    assert_snapshot!("status_without_the_folder", fixture.transcript(&status));
+    fs::write(fixture.patch("demo"), DEMO.replace("---\n", "")).unwrap();
+    let broken = installed(&fixture, &[&patches[..], &["apply"]].concat());
+    assert_snapshot!("a_broken_patch_outside", fixture.transcript(&broken));
+    succeed(&fixture, &["remove"]);
+    assert_eq!(fixture.manifest(), MANIFEST);
+}
+
+/// What needs crates, benches or records says so, and does nothing.
+#[test]
+fn the_other_subcommands_need_a_checkout() {
+    let fixture = Fixture::new();
+    let ab = installed(&fixture, &["ab"]);
+    assert_snapshot!("ab_outside", fixture.transcript(&ab));
+    let name = &*series()[0];
+    for args in [
+        &["check"][..],
+        &["edit", name],
+        &["refresh", name],
+        &["export", name, "--out", "out"],
+        &["phases", name],
+        &["count", "--isa", "neon"],
+        &["report"],
+        &["preflight", name, "--isa", "neon"],
+        &["test"],
+    ] {
+        assert_eq!(installed(&fixture, args), ab, "{args:?}");
+    }
+    let mut left = fs::read_dir(fixture.prover())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect::<Vec<_>>();
+    left.sort();
+    assert_eq!(left, ["Cargo.lock", "Cargo.toml", "src"]);
+}
+
+/// Help and hints name the tool as it was called.
+#[test]
+fn an_installed_tool_goes_by_its_own_name() {
+    let fixture = Fixture::new();
+    let help = succeed(&fixture, &["apply", "--help"]);
+    assert!(help.contains("Usage: p3-patches apply"), "{help}");
+    assert!(help.contains("Example: p3-patches apply"), "{help}");
+    assert!(!help.contains("cargo p3"), "{help}");
+    let apply = installed(&fixture, &["apply"]);
+    assert_snapshot!("hint_outside", fixture.transcript(&apply));
+    let help = fixture.succeed(&["apply", "--help"]);
+    assert!(help.contains("Usage: cargo p3 apply"), "{help}");
+    assert!(help.contains("Example: cargo p3 apply"), "{help}");
+}
