@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# The quick stages of the tests: formatting, lints, and that patches, crates and benches agree.
+# The quick stages of the tests: formatting, lints, that the known answers are what the script computes, and that patches,
+# crates and benches agree.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 ci/tools.sh
-exec cargo p3 test --only format --only actionlint --only shellcheck --only check --only clippy
+exec cargo p3 test --only format --only actionlint --only shellcheck --only known-answers --only check \
+  --only clippy

@@ -116,26 +116,14 @@ proptest! {
     }
 }
 
-/// The permutations of `0, 1, ..., WIDTH - 1` with the default constants, first and last element.
 #[test]
 fn known_answers() {
-    fn ends<const WIDTH: usize>(batched: &BatchedPoseidon2<Goldilocks, WIDTH>) -> [u64; 2] {
-        let mut states = [core::array::from_fn(|i| Goldilocks::new(i as u64))];
-        batched.permute_many(&mut states);
-        [states[0][0], states[0][WIDTH - 1]].map(|x| x.as_canonical_u64())
-    }
-    assert_eq!(
-        ends(&BatchedPoseidon2::default_8()),
-        [0x020c_f04a_1b21_4d14, 0xf415_abb9_24da_395b]
-    );
-    assert_eq!(
-        ends(&BatchedPoseidon2::default_12()),
-        [0xf292_ab67_c0f1_4b03, 0x0aaf_4489_f1f4_0166]
-    );
-    assert_eq!(
-        ends(&BatchedPoseidon2::default_16()),
-        [0x6fb6_3205_bdd0_b598, 0xf865_f600_9411_eece]
-    );
+    differential::check_known_answers::<Goldilocks>();
+    #[cfg(any(
+        all(target_arch = "x86_64", target_feature = "avx2"),
+        all(target_arch = "wasm32", target_feature = "simd128")
+    ))]
+    differential::check_known_answers::<Packed>();
 }
 
 reductions!(scalar, Goldilocks, |words| [Halves::new(words)]);

@@ -6,15 +6,14 @@ extern crate std;
 
 use std::vec::Vec;
 
-#[cfg(all(target_arch = "x86_64", target_feature = "avx512ifma"))]
-use p3_field::PackedValue;
-use p3_field::PrimeField64;
+use p3_field::{PackedValue, PrimeField64};
 use p3_goldilocks::{
     default_goldilocks_poseidon2_8, default_goldilocks_poseidon2_12,
     default_goldilocks_poseidon2_16,
 };
 use p3_patches_testing::goldilocks::{EDGES, P, representative};
 use p3_patches_testing::interval::Interval;
+use p3_patches_testing::known_answers::poseidon2;
 use p3_symmetric::Permutation;
 use proptest::prelude::*;
 use rand::rngs::SmallRng;
@@ -230,6 +229,32 @@ fn portable_lanes_match_the_published_permutation() {
 #[test]
 fn packed_states_match_the_published_permutation() {
     check_all_widths::<PackedGoldilocksAVX512>();
+}
+
+/// States of `P` in the kernel's elements, which have as many lanes.
+fn check_known_answers<A: Lanes, P: PackedValue<Value = Goldilocks>>() {
+    fn check<A: Lanes, P: PackedValue<Value = Goldilocks>, const WIDTH: usize>(
+        batched: &BatchedPoseidon2<A, WIDTH>,
+    ) {
+        poseidon2().check::<P>(|states| {
+            let element = |x: P| A::from_lanes(|lane| x.as_slice()[lane]);
+            let mut elements: Vec<[A; WIDTH]> = states.iter().map(|x| x.map(element)).collect();
+            batched.permute_many(&mut elements);
+            for (state, elements) in states.iter_mut().zip(elements) {
+                *state = elements.map(|x| P::from_fn(|lane| x.lane(lane)));
+            }
+        });
+    }
+    check::<A, P, 8>(&BatchedPoseidon2::default_8());
+    check::<A, P, 12>(&BatchedPoseidon2::default_12());
+    check::<A, P, 16>(&BatchedPoseidon2::default_16());
+}
+
+#[test]
+fn known_answers() {
+    check_known_answers::<Portable, Goldilocks>();
+    #[cfg(all(target_arch = "x86_64", target_feature = "avx512ifma"))]
+    check_known_answers::<PackedGoldilocksAVX512, PackedGoldilocksAVX512>();
 }
 
 // ---- The operations, on limbs that a permutation of random states does not reach ----

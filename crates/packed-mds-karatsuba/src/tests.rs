@@ -17,6 +17,7 @@ use p3_goldilocks::poseidon1::{
 };
 use p3_goldilocks::{Goldilocks, MdsMatrixGoldilocks};
 use p3_patches_testing::goldilocks::{self as plain, EDGES, representative};
+use p3_patches_testing::known_answers::poseidon1;
 use p3_symmetric::Permutation;
 use proptest::prelude::*;
 use rand::SeedableRng;
@@ -186,20 +187,20 @@ proptest! {
     }
 }
 
-/// The permutations of `0, 1, ..., WIDTH - 1` with the default constants, first and last element.
 #[test]
 fn known_answers() {
-    fn ends<const WIDTH: usize>(permutation: &impl Permutation<[Packing; WIDTH]>) -> [u64; 2] {
-        let state = core::array::from_fn(|i| Packing::broadcast(Goldilocks::new(i as u64)));
-        let result = permutation.permute(state);
-        [result[0], result[WIDTH - 1]].map(|x| x.as_slice()[Packing::WIDTH - 1].as_canonical_u64())
+    fn check<const WIDTH: usize>(permutation: &PackedPoseidon1<WIDTH>)
+    where
+        PackedPoseidon1<WIDTH>: Permutation<[Packing; WIDTH]>,
+    {
+        poseidon1().check::<Packing>(|states| {
+            states
+                .iter_mut()
+                .for_each(|state| permutation.permute_mut(state));
+        });
     }
-    assert_eq!(
-        ends(&default_8()),
-        [0x21bd_7407_49dd_30d7, 0xa7da_eb4d_c21c_22d7]
-    );
-    assert_eq!(
-        ends(&default_12()),
-        [0xd86c_e2b6_333e_f964, 0xfc50_ebdd_5199_b746]
-    );
+    check(&default_8());
+    check(&default_12());
+    // Width 16 has no default constants.
+    check::<16>(&PackedPoseidon1::new(&poseidon1().poseidon1_constants()));
 }

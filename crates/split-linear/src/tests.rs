@@ -50,6 +50,11 @@ mod packed {
         );
     }
 
+    #[test]
+    fn known_answers() {
+        differential::check_known_answers::<Packed>();
+    }
+
     reductions!(reduction, Packed, |words: [u64; 2]| words
         .map(Vector::splat));
 

@@ -2,8 +2,10 @@
 //!
 //! - [`goldilocks`]: values at which reductions go wrong, Poseidon1 and Poseidon2 written from the papers on plain integers.
 //! - [`koala_bear`]: the same for KoalaBear, and products of its extension of degree 5 by the textbook.
+//! - [`known_answers`]: Poseidon1 and Poseidon2 over Goldilocks by an implementation in another language.
 //! - [`interval`]: a word that knows the range of its values, to run a kernel on all inputs at once.
 
 pub mod goldilocks;
 pub mod interval;
+pub mod known_answers;
 pub mod koala_bear;

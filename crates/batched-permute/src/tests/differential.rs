@@ -9,6 +9,7 @@ use std::vec::Vec;
 use p3_field::{PackedValue, PrimeField64};
 use p3_goldilocks::Goldilocks;
 use p3_patches_testing::goldilocks::{self as plain, EDGES, P};
+use p3_patches_testing::known_answers::poseidon2;
 use p3_symmetric::Permutation;
 use proptest::prelude::*;
 
@@ -54,6 +55,13 @@ pub fn check_against_published<A, Published, const WIDTH: usize>(
     check_interleaved::<A, _, WIDTH, 2>(batched, published, &states);
     check_interleaved::<A, _, WIDTH, 3>(batched, published, &states);
     check_interleaved::<A, _, WIDTH, 4>(batched, published, &states);
+}
+
+/// All default permutations.
+pub fn check_known_answers<A: BatchElement + PackedValue<Value = Goldilocks>>() {
+    poseidon2::<8>().check(|states| BatchedPoseidon2::<A, 8>::default_8().permute_many(states));
+    poseidon2::<12>().check(|states| BatchedPoseidon2::<A, 12>::default_12().permute_many(states));
+    poseidon2::<16>().check(|states| BatchedPoseidon2::<A, 16>::default_16().permute_many(states));
 }
 
 /// The field element that two halves stand for.

@@ -23,10 +23,10 @@ use crate::upstream::Suites;
 
 /// Run every test there is.
 ///
-/// Formatting, lints, the workspace's tests; for each instruction set that this CPU has, the kernels' tests, upstream's
-/// own suites on patched packages, and the comparison of outputs with Plonky3 as published. On x86-64, NEON runs under
-/// emulation where qemu and a cross linker are there; a report's page is looked at in Chromium. What cannot run here is
-/// skipped by name.
+/// Formatting, lints, the known answers computed again, the workspace's tests; for each instruction set that this CPU has,
+/// the kernels' tests, upstream's own suites on patched packages, and the comparison of outputs with Plonky3 as published.
+/// On x86-64, NEON runs under emulation where qemu and a cross linker are there; a report's page is looked at in Chromium.
+/// What cannot run here is skipped by name.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cargo p3 test
@@ -162,6 +162,13 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
                     "ci/test.sh",
                     "ci/tools.sh",
                 ],
+            ),
+        ),
+        stage(
+            "known-answers",
+            Work::Lint(
+                "python3",
+                &["crates/testing/reference/poseidon.py", "--check"],
             ),
         ),
         stage("check", Work::Check),
