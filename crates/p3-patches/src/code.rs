@@ -39,6 +39,17 @@ enum Class {
     Other,
 }
 
+impl Class {
+    /// By the beginning of a mnemonic, the first that fits.
+    fn by_prefix(name: &str, table: &[(&[&str], Self)]) -> Self {
+        let fits = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+        table
+            .iter()
+            .find(|(prefixes, _)| fits(prefixes))
+            .map_or(Self::Other, |(_, class)| *class)
+    }
+}
+
 /// Memory that an operand names.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Place {

@@ -16,6 +16,10 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use tempfile::TempDir;
 
+use transcript::transcript;
+
+mod transcript;
+
 /// Runs the worker with a shell. Its options are those of version 7 and before.
 const EMULATOR: &str = r#"
 case "$*" in
@@ -139,17 +143,6 @@ esac
             .timeout(Duration::from_secs(60));
         command
     }
-}
-
-/// What a run prints on both streams.
-fn transcript(command: &mut Command) -> String {
-    let output = command.output().unwrap();
-    format!(
-        "exit {}\n--- stdout\n{}--- stderr\n{}",
-        output.status.code().unwrap(),
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    )
 }
 
 #[test]

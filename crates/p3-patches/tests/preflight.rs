@@ -16,6 +16,10 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use tempfile::TempDir;
 
+use transcript::transcript;
+
+mod transcript;
+
 const RUSTC: &str = "echo 'rustc 1.95.0'; echo 'host: x86_64-unknown-linux-gnu'";
 
 /// A text for each byte, so for each instruction.
@@ -168,17 +172,6 @@ impl Fixture {
             .timeout(Duration::from_secs(60));
         command
     }
-}
-
-/// What a run prints on both streams.
-fn transcript(command: &mut Command) -> String {
-    let output = command.output().unwrap();
-    format!(
-        "exit {}\n--- stdout\n{}--- stderr\n{}",
-        output.status.code().unwrap(),
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    )
 }
 
 #[test]

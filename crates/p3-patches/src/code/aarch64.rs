@@ -147,11 +147,7 @@ fn class(name: &str) -> Class {
         ),
         (&["MOV", "MVNI", "FMOV", "LD", "ST"], Class::Move),
     ];
-    let fits = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-    BY_PREFIX
-        .iter()
-        .find(|(prefixes, _)| fits(prefixes))
-        .map_or(Class::Other, |(_, class)| *class)
+    Class::by_prefix(name, BY_PREFIX)
 }
 
 #[cfg(test)]

@@ -161,11 +161,7 @@ fn class(name: &str) -> Class {
         return Class::Compare;
     }
     let name = name.strip_prefix('v').unwrap_or(name);
-    let fits = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-    BY_PREFIX
-        .iter()
-        .find(|(prefixes, _)| fits(prefixes))
-        .map_or(Class::Other, |(_, class)| *class)
+    Class::by_prefix(name, BY_PREFIX)
 }
 
 #[cfg(test)]

@@ -1,0 +1,12 @@
+use assert_cmd::Command;
+
+/// What a run prints on both streams.
+pub fn transcript(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    format!(
+        "exit {}\n--- stdout\n{}--- stderr\n{}",
+        output.status.code().unwrap(),
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
