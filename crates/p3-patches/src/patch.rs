@@ -47,6 +47,8 @@ pub struct Header {
     pub needs: Vec<String>,
     /// The architectures, as rustc calls them, whose builds the patch changes; empty where it changes all.
     pub architectures: Vec<String>,
+    /// `low`, `medium` or `high`, and of what.
+    pub risk: String,
     /// The upstream pull request, or `not yet`.
     pub forwarded: String,
     /// The release that contains the change, or `no`.
@@ -427,6 +429,7 @@ fn parse_header(text: &str) -> Result<Header, (usize, String)> {
             "Bases" => header.bases = list(value),
             "Needs" => header.needs = list(value),
             "Architectures" => header.architectures = list(value),
+            "Risk" => header.risk = value.to_owned(),
             "Forwarded" => header.forwarded = value.to_owned(),
             "Applied-Upstream" => header.applied_upstream = value.to_owned(),
             _ => return Err((number, format!("unknown field `{field}:`"))),
@@ -439,6 +442,7 @@ fn parse_header(text: &str) -> Result<Header, (usize, String)> {
         "Title",
         "Packages",
         "Bases",
+        "Risk",
         "Forwarded",
         "Applied-Upstream",
     ];

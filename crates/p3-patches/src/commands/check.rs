@@ -224,6 +224,11 @@ fn header(project: &Project, series: &Series, base: &str, entry: &Entry) -> Resu
         header.needs.join(", "),
         entry.needs.join(", ")
     );
+    let level = header.risk.split_once(": ").map(|(level, _)| level);
+    ensure!(
+        matches!(level, Some("low" | "medium" | "high")),
+        "`Risk:` says neither low, medium nor high, and then of what"
+    );
     ensure!(
         header.forwarded == "not yet" || header.forwarded.starts_with("https://"),
         "`Forwarded:` is neither an address nor `not yet`"

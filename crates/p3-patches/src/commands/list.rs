@@ -33,6 +33,7 @@ struct Listed {
     architectures: Vec<String>,
     /// Why the patch changes nothing on this machine; absent where it may.
     inert: Option<String>,
+    risk: String,
     forwarded: String,
     applied_upstream: String,
     /// The newest record on the newest base for each ISA and CPU.
@@ -53,6 +54,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             bases: header.bases,
             needs: header.needs,
             architectures: header.architectures,
+            risk: header.risk,
             forwarded: header.forwarded,
             applied_upstream: header.applied_upstream,
             effect: match patches.root() {
@@ -73,6 +75,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         "bases",
         "needs",
         "architectures",
+        "risk",
         "forwarded",
         "upstream",
         "effect",
@@ -85,6 +88,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             &patch.bases.join(" "),
             &patch.needs.join(" "),
             &architectures(patch),
+            level(&patch.risk),
             &patch.forwarded,
             &patch.applied_upstream,
             &summary(&patch.effect),
@@ -100,6 +104,11 @@ fn architectures(patch: &Listed) -> String {
         None if patch.architectures.is_empty() => "all".to_owned(),
         None => patch.architectures.join(" "),
     }
+}
+
+/// Of what it is a risk takes a sentence; JSON has it.
+fn level(risk: &str) -> &str {
+    risk.split_once(':').map_or(risk, |(level, _)| level)
 }
 
 /// One line per ISA: the smallest and the largest ratio.
