@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::env::consts::ARCH;
 
 use anyhow::Result;
+use cargo_metadata::semver::Version;
 use diffy::Line;
 
 use crate::error::Failure;
@@ -252,6 +253,11 @@ impl Patch {
 }
 
 impl Header {
+    /// The release that contains the change.
+    pub fn merged(&self) -> Option<Version> {
+        Version::parse(&self.applied_upstream).ok()
+    }
+
     /// Why the patch changes no build for this machine's architecture; `None` where it may.
     pub fn inert(&self) -> Option<String> {
         let named = &self.architectures;

@@ -97,12 +97,85 @@ impl Series {
             .collect())
     }
 
-    /// What to measure for `names`: these and what they need, or all that have been ported to `base` where there are none.
-    pub fn chosen(&self, patches: &Patches, base: &str, names: &[String]) -> Result<Vec<String>> {
-        if names.is_empty() {
-            return Ok(self.ported(patches, base));
+    /// The release and the patches to apply to it for `names`, as [`Self::base`] and [`Self::select`] have them. A name
+    /// whose change the release contains is refused; one that is only needed is left out, since the need is met.
+    pub fn resolve(
+        &self,
+        patches: &Patches,
+        base: Option<&str>,
+        names: &[String],
+    ) -> Result<(String, Vec<String>)> {
+        let selected = self.select(names)?;
+        // A release into which everything has been merged has no folder, and this says more than that.
+        if let Some(base) = base.and_then(|base| Version::parse(base).ok()) {
+            self.refuse_merged(patches, &base, names)?;
         }
-        self.select(names)
+        let base = self.base(base)?;
+        let version = Version::parse(&base)?;
+        self.refuse_merged(patches, &version, names)?;
+        let mut needed = Vec::new();
+        for name in selected {
+            if self.merged(patches, &version, &name)?.is_none() {
+                needed.push(name);
+            }
+        }
+        Ok((base, needed))
+    }
+
+    /// As [`Self::resolve`], or all that have been ported to the release where there are no names.
+    pub fn chosen(
+        &self,
+        patches: &Patches,
+        base: Option<&str>,
+        names: &[String],
+    ) -> Result<(String, Vec<String>)> {
+        if !names.is_empty() {
+            return self.resolve(patches, base, names);
+        }
+        let base = self.base(base)?;
+        self.resolve(patches, Some(&base), &self.ported(patches, &base))
+    }
+
+    /// Refuses those of `names` whose change the release `base` contains.
+    pub fn refuse_merged(&self, patches: &Patches, base: &Version, names: &[String]) -> Result<()> {
+        for name in names {
+            let Some(release) = self.merged(patches, base, name)? else {
+                continue;
+            };
+            let ported = (self.bases.iter())
+                .map(Version::to_string)
+                .filter(|other| Patch::exists(patches, other, name));
+            let (stale, older) = ported.partition::<Vec<_>, _>(|other| *other == base.to_string());
+            let hint = match &stale[..] {
+                [] => format!(
+                    "leave it out; it is for older releases ({})",
+                    older.join(", ")
+                ),
+                _ => format!(
+                    "delete {}",
+                    patches.shown(&Patch::path(&base.to_string(), name))
+                ),
+            };
+            return Err(Failure::input(format!(
+                "{name}: Plonky3 {base} contains this change, which was merged in {release}"
+            ))
+            .hint(hint)
+            .into());
+        }
+        Ok(())
+    }
+
+    /// The release that has merged the patch `name`, where that is `base` or an older one. A patch without a file for
+    /// `base` is what it was for the release before.
+    pub fn merged(&self, patches: &Patches, base: &Version, name: &str) -> Result<Option<Version>> {
+        let mut before = (self.bases.iter().rev())
+            .filter(|release| *release <= base)
+            .map(Version::to_string);
+        let Some(ported) = before.find(|release| Patch::exists(patches, release, name)) else {
+            return Ok(None);
+        };
+        let header = Patch::load(patches, &ported, name)?.header;
+        Ok(header.merged().filter(|release| release <= base))
     }
 
     /// Every name, in order.

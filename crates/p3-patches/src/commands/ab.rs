@@ -89,8 +89,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         report::check_folder(path)?;
     }
     let series = Series::load(&project.patches)?;
-    let base = series.base(args.base.as_deref())?;
-    let names = series.chosen(&project.patches, &base, &args.names)?;
+    let (base, names) = series.chosen(&project.patches, args.base.as_deref(), &args.names)?;
     let asked = if args.names.is_empty() {
         names.clone()
     } else {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use cargo_metadata::semver::Version;
 use indicatif::ProgressBar;
 
 use super::{Downstream, spinner};
@@ -115,9 +116,9 @@ fn apply(
     progress: &ProgressBar,
 ) -> Result<Applied> {
     let recorded = manifest.stanza.as_ref();
-    let names = match (args.names.is_empty(), recorded) {
-        (false, _) => series.select(&args.names)?,
-        (true, Some(stanza)) => series.select(&stanza.names)?,
+    let asked = match (args.names.is_empty(), recorded) {
+        (false, _) => &args.names,
+        (true, Some(stanza)) => &stanza.names,
         (true, None) => {
             return Err(Failure::input(format!(
                 "{}: no patches are recorded here",
@@ -131,7 +132,7 @@ fn apply(
         .base
         .as_deref()
         .or(recorded.map(|stanza| stanza.base.as_str()));
-    let base = series.base(base)?;
+    let (base, names) = series.resolve(patches, base, asked)?;
 
     progress.set_message(format!("writing {}", names.join(", ")));
     let mut trees = tree::materialize(patches, &base, &names, folder)?;
@@ -167,7 +168,7 @@ fn apply(
     if !absent.is_empty() {
         metadata = write(&trees)?;
     }
-    check_versions(manifest, &metadata, &trees, series)?;
+    check_versions(manifest, &metadata, &trees, patches, series, asked)?;
     manifest::assert_overrides_used(&metadata, &trees)?;
     restore.keep();
     Ok(Applied {
@@ -195,18 +196,22 @@ fn places(trees: &[Tree]) -> BTreeMap<String, String> {
     trees.iter().map(place).collect()
 }
 
-/// Refuses a workspace that pins another release, and says which ones there are patches for.
+/// Refuses a workspace that pins another release, and says whether that one contains the patches, else which ones there
+/// are patches for.
 fn check_versions(
     manifest: &Manifest,
     metadata: &cargo_metadata::Metadata,
     trees: &[Tree],
+    patches: &Patches,
     series: &Series,
+    asked: &[String],
 ) -> Result<()> {
     for tree in trees {
         let Use::Bypassed(found) = manifest::usage(metadata, tree) else {
             continue;
         };
         if let Some((version, _)) = found.iter().find(|(version, _)| *version != tree.version) {
+            series.refuse_merged(patches, &Version::parse(version)?, asked)?;
             let bases = series
                 .bases
                 .iter()

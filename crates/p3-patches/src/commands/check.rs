@@ -99,8 +99,8 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
                 header(project, &series, base, entry),
             )?;
             let alone = series
-                .select(std::slice::from_ref(name))
-                .and_then(|names| applies(project, base, &names));
+                .resolve(&project.patches, Some(base), std::slice::from_ref(name))
+                .and_then(|(base, names)| applies(project, &base, &names));
             record(format!("{name}: applies to {base}"), alone)?;
             record(
                 format!("{name}: kernel files for {base}"),
@@ -115,7 +115,8 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     for base in &bases {
         record(
             format!("the series applies to {base}"),
-            applies(project, base, &series.ported(&project.patches, base)),
+            (series.chosen(&project.patches, Some(base), &[]))
+                .and_then(|(base, names)| applies(project, &base, &names)),
         )?;
     }
     let readme =
@@ -234,11 +235,7 @@ fn header(project: &Project, series: &Series, base: &str, entry: &Entry) -> Resu
         "`Forwarded:` is neither an address nor `not yet`"
     );
     ensure!(
-        header.applied_upstream == "no"
-            || header
-                .applied_upstream
-                .parse::<cargo_metadata::semver::Version>()
-                .is_ok(),
+        header.applied_upstream == "no" || header.merged().is_some(),
         "`Applied-Upstream:` is neither a release nor `no`"
     );
     for named in &header.architectures {
@@ -253,7 +250,8 @@ fn header(project: &Project, series: &Series, base: &str, entry: &Entry) -> Resu
             "`Architectures:` names {named}, of which the diff says nothing"
         );
     }
-    let names = series.select(std::slice::from_ref(&entry.name))?;
+    let asked = std::slice::from_ref(&entry.name);
+    let (_, names) = series.resolve(&project.patches, Some(base), asked)?;
     let patches = names
         .iter()
         .map(|name| Patch::load(&project.patches, base, name))

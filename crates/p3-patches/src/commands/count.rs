@@ -107,8 +107,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         }
     };
     let series = Series::load(&project.patches)?;
-    let base = series.base(None)?;
-    let patches = series.chosen(&project.patches, &base, &args.names)?;
+    let (base, patches) = series.chosen(&project.patches, None, &args.names)?;
     let mut target = match args.isa {
         Isa::Neon => Target::emulated(&args.target_cpu),
         isa => Target::counted(isa),

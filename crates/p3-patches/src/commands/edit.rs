@@ -49,11 +49,13 @@ impl Repository {
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
     let series = Series::load(&project.patches)?;
-    let names = series.select(std::slice::from_ref(&args.name))?;
+    series.entry(&args.name)?;
     let base = match &args.base {
-        Some(base) => series.base(Some(base))?,
+        Some(base) => base.clone(),
         None => series.newest_base_of(&project.patches, &args.name)?,
     };
+    let asked = std::slice::from_ref(&args.name);
+    let (base, names) = series.resolve(&project.patches, Some(&base), asked)?;
     let dir = args.repository.path(project, &args.name);
     if dir.exists() {
         return Err(Failure::input(format!("{}: exists already", dir.display()))

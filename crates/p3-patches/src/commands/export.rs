@@ -1,5 +1,6 @@
 //! `export`: what goes upstream.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -49,12 +50,23 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         Some(author) => author.clone(),
         None => author(project)?,
     };
-    let mut files = Vec::new();
-    for name in series.select(&args.names)? {
+    // What a patch stacks on goes to the same release.
+    let mut exported = BTreeMap::new();
+    for name in series
+        .select(&args.names)?
+        .iter()
+        .filter(|name| args.names.contains(name))
+    {
         let base = match &args.base {
-            Some(base) => series.base(Some(base))?,
-            None => series.newest_base_of(&project.patches, &name)?,
+            Some(base) => base.clone(),
+            None => series.newest_base_of(&project.patches, name)?,
         };
+        let asked = std::slice::from_ref(name);
+        let (base, stack) = series.resolve(&project.patches, Some(&base), asked)?;
+        exported.extend(stack.into_iter().map(|name| (name, base.clone())));
+    }
+    let mut files = Vec::new();
+    for (name, base) in exported {
         let texts = texts(project, &base, &name, &author)?;
         files.push((args.out.join(format!("{name}.patch")), texts.mail));
         files.push((args.out.join(format!("{name}.md")), texts.description));

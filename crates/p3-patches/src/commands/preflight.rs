@@ -158,8 +158,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         report::check_folder(path)?;
     }
     let series = Series::load(&project.patches)?;
-    let base = series.base(None)?;
-    let chosen = series.chosen(&project.patches, &base, &args.names)?;
+    let (base, chosen) = series.chosen(&project.patches, None, &args.names)?;
     let mut packages = BTreeSet::new();
     for name in &chosen {
         packages.extend(Patch::load(&project.patches, &base, name)?.header.packages);

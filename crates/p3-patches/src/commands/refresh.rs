@@ -29,7 +29,7 @@ pub struct Args {
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
     let series = Series::load(&project.patches)?;
-    let names = series.select(std::slice::from_ref(&args.name))?;
+    series.entry(&args.name)?;
     let dir = args.repository.path(project, &args.name);
     let not_opened = || {
         Failure::input(format!("{}: no repository opened by `edit`", dir.display()))
@@ -42,6 +42,8 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let tags = git(&dir, &["tag", "--list", "base/*"])?;
     let tag = tags.lines().next().ok_or_else(not_opened)?;
     let base = tag.strip_prefix("base/").expect("listed by that prefix");
+    let asked = std::slice::from_ref(&args.name);
+    let (_, names) = series.resolve(&project.patches, Some(base), asked)?;
 
     git(&dir, &["add", "--all"])?;
     let options = [

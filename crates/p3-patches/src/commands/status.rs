@@ -65,8 +65,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         };
     };
     let progress = spinner("comparing trees");
-    let names = Series::load(patches)?.select(&stanza.names)?;
-    let (planned, _) = tree::plan(patches, &stanza.base, &names, false)?;
+    let series = Series::load(patches)?;
+    let (base, names) = series.resolve(patches, Some(&stanza.base), &stanza.names)?;
+    let (planned, _) = tree::plan(patches, &base, &names, false)?;
     let metadata = manifest.resolve_locked()?;
     for (package, place) in &stanza.overrides {
         let path = manifest.root().join(place);
