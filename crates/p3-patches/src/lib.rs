@@ -47,7 +47,8 @@ use anyhow::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use commands::{
-    ab, apply, check, count, edit, export, list, phases, preflight, refresh, remove, status, test,
+    ab, apply, check, count, edit, export, list, overlay, phases, preflight, refresh, remove,
+    status, test,
 };
 use error::{Failure, Kind};
 use interrupt::Interrupted;
@@ -77,6 +78,7 @@ enum Command {
     Apply(apply::Args),
     Remove(remove::Args),
     Status(status::Args),
+    Overlay(overlay::Args),
     Check(check::Args),
     Edit(edit::Args),
     Refresh(refresh::Args),
@@ -112,6 +114,7 @@ fn run(cli: Cli, embedded: Embedded) -> Result<()> {
         Command::Apply(args) => apply::run(&args, &patches),
         Command::Remove(args) => remove::run(&args, &patches),
         Command::Status(args) => status::run(&args, &patches),
+        Command::Overlay(args) => overlay::run(&args, &patches),
         Command::Check(args) => check::run(&args, &patches.into_project()?),
         Command::Edit(args) => edit::run(&args, &patches.into_project()?),
         Command::Refresh(args) => refresh::run(&args, &patches.into_project()?),

@@ -25,6 +25,8 @@ pub struct Package {
     pub version: String,
     /// The package's folder in upstream's repository.
     pub folder: String,
+    /// The commit there that it was published from.
+    pub commit: String,
     /// The tarball's SHA-256, as lock files spell it.
     pub checksum: String,
     /// Contents by path inside the package, with `/` between its parts.
@@ -41,7 +43,13 @@ impl Package {
 /// What cargo's packager notes about where a package comes from.
 #[derive(Deserialize)]
 struct VcsInfo {
+    git: Commit,
     path_in_vcs: String,
+}
+
+#[derive(Deserialize)]
+struct Commit {
+    sha1: String,
 }
 
 #[derive(Deserialize)]
@@ -235,12 +243,14 @@ fn unpack(name: &str, version: &str, checksum: String, bytes: &[u8]) -> Result<P
         .get(".cargo_vcs_info.json")
         .context("no .cargo_vcs_info.json, so its upstream folder is unknown")?;
     let VcsInfo {
+        git: Commit { sha1: commit },
         path_in_vcs: folder,
     } = serde_json::from_slice(vcs).context(".cargo_vcs_info.json")?;
     Ok(Package {
         name: name.to_owned(),
         version: version.to_owned(),
         folder,
+        commit,
         checksum,
         files,
     })

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, DirEntry, File, TryLockError};
 use std::io;
+use std::ops::Not;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -35,29 +36,34 @@ pub struct Tree {
 
 /// What a tree is made from.
 #[derive(Serialize)]
-struct Stamp<'a> {
-    tool: &'a str,
-    package: &'a str,
-    version: &'a str,
-    checksum: &'a str,
-    patches: Vec<StampedPatch<'a>>,
+pub struct Stamp {
+    tool: &'static str,
+    pub package: String,
+    pub version: String,
+    /// The SHA-256 of the registry's tarball.
+    pub checksum: String,
+    /// The commit of upstream's that it was published from, and the package's folder there.
+    pub commit: String,
+    pub folder: String,
+    pub patches: Vec<StampedPatch>,
     /// The patches are applied and then taken back: the candidate of `ab --revert`.
+    #[serde(skip_serializing_if = "Not::not")]
     reverted: bool,
 }
 
 #[derive(Serialize)]
-struct StampedPatch<'a> {
-    name: &'a str,
-    sha256: &'a str,
+pub struct StampedPatch {
+    pub name: String,
+    pub sha256: String,
 }
 
 /// A tree in memory, before it is written or compared with one that was.
 pub struct Planned {
-    pub package: String,
-    pub version: String,
+    pub stamp: Stamp,
     /// The tree's place below the folder of trees, with `/` between its parts.
     pub place: String,
-    files: BTreeMap<String, Vec<u8>>,
+    /// Contents by path inside the tree, the stamp's among them.
+    pub files: BTreeMap<String, Vec<u8>>,
 }
 
 /// A folder of trees that no other run is at work in.
@@ -148,66 +154,59 @@ impl Folder {
     fn write(&self, planned: &Planned) -> Result<Tree> {
         let path = self.path.join(&planned.place);
         let tree = Tree {
-            package: planned.package.clone(),
-            version: planned.version.clone(),
+            package: planned.stamp.package.clone(),
+            version: planned.stamp.version.clone(),
             path,
         };
         if planned.equals(&tree.path)? {
             return Ok(tree);
         }
-        let unfinished = tempfile::Builder::new()
-            .prefix(UNFINISHED)
-            .tempdir_in(&self.path)
-            .map_err(|error| cannot_write(&self.path, &error))?;
-        for (name, contents) in &planned.files {
-            interrupt::check()?;
-            let file = unfinished.path().join("new").join(name);
-            fs::create_dir_all(file.parent().expect("a file in a folder"))
-                .and_then(|()| fs::write(&file, contents))
-                .map_err(|error| cannot_write(&file, &error))?;
-        }
-        let publish = || -> io::Result<()> {
-            fs::create_dir_all(tree.path.parent().expect("a tree in a folder"))?;
-            if tree.path.exists() {
-                // Of this name but not of this content: edited or damaged since it was written.
-                fs::rename(&tree.path, unfinished.path().join("old"))?;
-            }
-            fs::rename(unfinished.path().join("new"), &tree.path)
-        };
-        publish().map_err(|error| cannot_write(&tree.path, &error))?;
+        replace_folder(&tree.path, &self.path, &planned.files, &[])?;
         Ok(tree)
+    }
+}
+
+impl StampedPatch {
+    pub fn new(patch: &Patch) -> Self {
+        Self {
+            name: patch.name.clone(),
+            sha256: patch.sha256.clone(),
+        }
     }
 }
 
 impl Planned {
     fn new(package: Package, patches: &[Patch], reverted: bool) -> Self {
         let touching = patches.iter().filter(|patch| touches(patch, &package));
+        let patches = touching.map(StampedPatch::new).collect();
+        let Package {
+            name,
+            version,
+            folder,
+            commit,
+            checksum,
+            mut files,
+        } = package;
         let stamp = Stamp {
             tool: env!("CARGO_PKG_VERSION"),
-            package: &package.name,
-            version: &package.version,
-            checksum: &package.checksum,
-            patches: touching
-                .map(|patch| StampedPatch {
-                    name: &patch.name,
-                    sha256: &patch.sha256,
-                })
-                .collect(),
+            package: name,
+            version,
+            checksum,
+            commit,
+            folder,
+            patches,
             reverted,
         };
-        let mut stamp = serde_json::to_vec_pretty(&stamp).expect("a stamp is plain data");
-        stamp.push(b'\n');
+        let text = json(&stamp);
         let place = format!(
             "{}/{}-{}",
-            package.version,
-            package.name,
-            &sha256(&stamp)[..12]
+            stamp.version,
+            stamp.package,
+            &sha256(&text)[..12]
         );
-        let mut files = package.files;
-        files.insert(STAMP.to_owned(), stamp);
+        files.insert(STAMP.to_owned(), text);
         Self {
-            package: package.name,
-            version: package.version,
+            stamp,
             place,
             files,
         }
@@ -334,6 +333,56 @@ pub fn materialize_reverted(
 ) -> Result<Vec<Tree>> {
     let (planned, _) = plan(from, base, names, true)?;
     planned.iter().map(|planned| dest.write(planned)).collect()
+}
+
+/// Puts a folder with these files at `target` in one step: it is written inside the folder `beside`, then renamed. Of what
+/// stands at `target`, the entries `kept` move into it; the rest goes.
+pub fn replace_folder(
+    target: &Path,
+    beside: &Path,
+    files: &BTreeMap<String, Vec<u8>>,
+    kept: &[&str],
+) -> Result<()> {
+    let unfinished = tempfile::Builder::new()
+        .prefix(UNFINISHED)
+        .tempdir_in(beside)
+        .map_err(|error| cannot_write(beside, &error))?;
+    let new = unfinished.path().join("new");
+    for (name, contents) in files {
+        interrupt::check()?;
+        let file = new.join(name);
+        fs::create_dir_all(file.parent().expect("a file in a folder"))
+            .and_then(|()| fs::write(&file, contents))
+            .map_err(|error| cannot_write(&file, &error))?;
+    }
+    let kept = (kept.iter())
+        .filter(|name| target.join(name).exists())
+        .collect::<Vec<_>>();
+    let publish = || -> io::Result<()> {
+        fs::create_dir_all(target.parent().expect("a folder in a folder"))?;
+        for name in &kept {
+            fs::rename(target.join(name), new.join(name))?;
+        }
+        if target.exists() {
+            fs::rename(target, unfinished.path().join("old"))?;
+        }
+        fs::rename(&new, target)
+    };
+    if let Err(error) = publish() {
+        // What stood there must not be deleted with what is unfinished.
+        let left = unfinished.keep();
+        return Err(cannot_write(target, &error)
+            .hint(format!("what was there is in {}", left.display()))
+            .into());
+    }
+    Ok(())
+}
+
+/// JSON as a file has it.
+pub fn json(value: &impl Serialize) -> Vec<u8> {
+    let mut text = serde_json::to_vec_pretty(value).expect("plain data");
+    text.push(b'\n');
+    text
 }
 
 fn touches(patch: &Patch, package: &Package) -> bool {

@@ -7,6 +7,7 @@ pub mod count;
 pub mod edit;
 pub mod export;
 pub mod list;
+pub mod overlay;
 pub mod phases;
 pub mod preflight;
 pub mod refresh;

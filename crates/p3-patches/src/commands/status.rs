@@ -76,7 +76,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             version: stanza.base.clone(),
             path,
         };
-        let planned = planned.iter().find(|planned| planned.package == *package);
+        let planned = planned
+            .iter()
+            .find(|planned| planned.stamp.package == *package);
         let state = match planned {
             _ if !tree.path.exists() => "missing",
             Some(planned) if !tree.path.ends_with(&planned.place) => "outdated",

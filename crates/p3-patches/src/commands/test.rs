@@ -159,6 +159,7 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
                     "ci/check.sh",
                     "ci/isa.sh",
                     "ci/overlay.sh",
+                    "ci/publish.sh",
                     "ci/test.sh",
                     "ci/tools.sh",
                 ],

@@ -263,6 +263,28 @@ pub fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
+/// Runs git in `dir` and returns what it prints.
+#[track_caller]
+pub fn git(dir: &Path, args: &[&str]) -> String {
+    let output = Command::new("git")
+        .args([
+            "-c",
+            "user.name=tester",
+            "-c",
+            "user.email=tester@localhost",
+        ])
+        .args(args)
+        .current_dir(dir)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "git {args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
 /// This repository.
 pub fn repository() -> &'static Path {
     static ROOT: OnceLock<PathBuf> = OnceLock::new();

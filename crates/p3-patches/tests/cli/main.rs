@@ -7,6 +7,7 @@ mod fixture;
 mod interrupted;
 mod lifecycle;
 mod outside;
+mod overlay;
 mod refused;
 mod stages;
 mod upstream;

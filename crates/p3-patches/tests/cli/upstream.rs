@@ -1,33 +1,11 @@
 //! check, edit, refresh, export: what authors of patches do.
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{DEMO, Fixture, write};
-
-#[track_caller]
-fn git(dir: &Path, args: &[&str]) -> String {
-    let output = Command::new("git")
-        .args([
-            "-c",
-            "user.name=tester",
-            "-c",
-            "user.email=tester@localhost",
-        ])
-        .args(args)
-        .current_dir(dir)
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "git {args:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout).unwrap()
-}
+use crate::fixture::{DEMO, Fixture, git, write};
 
 #[test]
 fn check_passes() {

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# usage: ci/publish.sh REMOTE
+# For each release that there are patches for, pushes an overlay with every patch to the branch `plonky3-RELEASE` of a git
+# remote. A branch that has the same files already is left alone.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+remote=$1
+GIT_DIR=$(git rev-parse --absolute-git-dir)
+index=$(mktemp -d)
+trap 'rm -rf "$index"' EXIT
+for patches in patches/*/; do
+  base=$(basename "$patches")
+  branch=plonky3-$base
+  overlay=$PWD/target/p3/overlay/$base
+  cargo p3 overlay --base "$base" --out "$overlay"
+
+  # The checkout's own repository, since its configuration has the right to push. Its index is not touched.
+  tree=$(
+    export GIT_DIR GIT_INDEX_FILE=$index/$base GIT_WORK_TREE=$overlay
+    cd "$overlay" && git -c core.autocrlf=false add --all --force . && git write-tree
+  )
+  parent=$(git ls-remote "$remote" "refs/heads/$branch" | cut --fields 1)
+  if [[ -n $parent ]]; then
+    git fetch --quiet --no-tags "$remote" "refs/heads/$branch"
+    if [[ $tree == $(git rev-parse "$parent^{tree}") ]]; then continue; fi
+  fi
+  commit=$(git -c user.name=overlay -c user.email=overlay@localhost commit-tree "$tree" ${parent:+-p "$parent"} \
+    -m "Plonky3 $base with the patches of $(git rev-parse --short HEAD)")
+  git push --quiet "$remote" "$commit:refs/heads/$branch"
+  echo "$branch: $commit"
+done
