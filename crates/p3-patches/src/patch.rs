@@ -21,7 +21,7 @@ const SEPARATOR: &str = "\n---\n";
 /// The last lines of every patch file. A diff cut off between two hunks still parses; without this it is truncated.
 pub const END: &str = "-- \np3-patches\n";
 
-/// One optimization for one base.
+/// One optimization, as written for a base.
 #[derive(Clone, Debug)]
 pub struct Patch {
     pub name: String,
@@ -43,7 +43,7 @@ pub struct Header {
     pub title: String,
     /// The crates.io packages whose files the diff touches.
     pub packages: Vec<String>,
-    /// The Plonky3 releases that this text applies to.
+    /// The Plonky3 releases that the patch has been ported to.
     pub bases: Vec<String>,
     pub needs: Vec<String>,
     /// The architectures, as rustc calls them, whose builds the patch changes; empty where it changes all.
@@ -98,9 +98,10 @@ enum Misfit {
 }
 
 impl Patch {
-    /// Reads `patches/BASE/NAME.patch`.
+    /// Reads the patch `name` for `base`.
     pub fn load(patches: &Patches, base: &str, name: &str) -> Result<Self> {
-        let path = Self::path(base, name);
+        let home = Self::home(patches, base, name);
+        let path = Self::path(home.as_deref().unwrap_or(base), name);
         let shown = patches.shown(&path);
         let bytes = patches.read(&path)?.ok_or_else(|| {
             Failure::input(format!("{shown}: no such patch"))
@@ -113,10 +114,32 @@ impl Patch {
 
     /// Whether `name` has been ported to `base`.
     pub fn exists(patches: &Patches, base: &str, name: &str) -> bool {
-        patches.has(&Self::path(base, name))
+        Self::home(patches, base, name).is_some()
     }
 
-    /// Where the patch `name` for `base` is kept, below the folder of patches.
+    /// The release whose folder holds the text of `name` for `base`: `base` itself, else the nearest newer one whose text
+    /// says in `Bases:` that it is for `base`, too.
+    pub fn home(patches: &Patches, base: &str, name: &str) -> Option<String> {
+        if patches.has(&Self::path(base, name)) {
+            return Some(base.to_owned());
+        }
+        let release = Version::parse(base).ok()?;
+        let newer = patches.releases().ok()?.into_iter();
+        newer
+            .filter(|other| *other > release)
+            .map(|other| other.to_string())
+            .find(|other| {
+                // A header that cannot be read is reported where the patch is loaded for its own release.
+                let text = patches.read(&Self::path(other, name)).ok().flatten();
+                let header = text
+                    .as_deref()
+                    .and_then(|text| str::from_utf8(text).ok()?.split_once(SEPARATOR))
+                    .and_then(|(header, _)| parse_header(header).ok());
+                header.is_some_and(|header| header.bases.iter().any(|named| named == base))
+            })
+    }
+
+    /// Where a text of `name` for `base` alone is kept, below the folder of patches.
     pub fn path(base: &str, name: &str) -> String {
         format!("{base}/{name}.patch")
     }

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use cargo_metadata::semver::Version;
 use include_dir::Dir;
 
 use crate::error::Failure;
@@ -108,8 +109,18 @@ impl Patches {
         }
     }
 
+    /// The Plonky3 releases with a folder of their own, oldest first.
+    pub fn releases(&self) -> Result<Vec<Version>> {
+        let names = self.names()?;
+        let mut releases = (names.iter())
+            .filter_map(|name| Version::parse(name).ok())
+            .collect::<Vec<_>>();
+        releases.sort();
+        Ok(releases)
+    }
+
     /// The names of what is in the folder itself.
-    pub fn names(&self) -> Result<Vec<String>> {
+    fn names(&self) -> Result<Vec<String>> {
         let Some(folder) = &self.folder else {
             let entries = self.embedded.patches.entries().iter();
             return Ok(entries

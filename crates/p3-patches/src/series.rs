@@ -36,11 +36,7 @@ impl Series {
         let entries = parse(text)
             .map_err(|(line, what)| Failure::input(format!("{shown}:{line}: {what}")))?;
 
-        let names = patches.names()?;
-        let mut bases = (names.iter())
-            .filter_map(|name| Version::parse(name).ok())
-            .collect::<Vec<_>>();
-        bases.sort();
+        let bases = patches.releases()?;
         Ok(Self { entries, bases })
     }
 

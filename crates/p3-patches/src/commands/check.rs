@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{export, spinner};
 use crate::error::Failure;
 use crate::interrupt;
-use crate::patch::Patch;
+use crate::patch::{Direction, Patch};
 use crate::project::Project;
 use crate::record::{self, Readme};
 use crate::series::{Entry, Series};
@@ -25,7 +25,7 @@ const TOOLS: [&str; 2] = ["p3-patches", "testing"];
 /// Check that patches, crates and benches agree, and that every patch applies.
 ///
 /// Names agree across crates/, patches/series and benches/; the fields of each header are there and true; each patch
-/// applies exactly to every release it names, alone and in series order; a crate's kernel files are what its patch
+/// applies exactly to every release it names, alone and in series order, and has no second text that does the same; a crate's kernel files are what its patch
 /// adds; an export gives the same text twice; the README's table is what the records say. Everything is checked; the
 /// exit code is 1 if anything failed.
 #[derive(clap::Args)]
@@ -102,6 +102,12 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
                 .resolve(&project.patches, Some(base), std::slice::from_ref(name))
                 .and_then(|(base, names)| applies(project, &base, &names));
             record(format!("{name}: applies to {base}"), alone)?;
+            if let Some(newer) = newer_text(project, &series, base, name) {
+                record(
+                    format!("{name}: {base} needs a text of its own"),
+                    differs(project, &series, base, &newer, name),
+                )?;
+            }
             record(
                 format!("{name}: kernel files for {base}"),
                 kernels(project, &series, base, name),
@@ -206,8 +212,9 @@ fn header(project: &Project, series: &Series, base: &str, entry: &Entry) -> Resu
         header.title
     );
     for named in &header.bases {
+        let has_folder = series.bases.iter().any(|base| base.to_string() == *named);
         ensure!(
-            Patch::exists(&project.patches, named, &entry.name),
+            has_folder && Patch::exists(&project.patches, named, &entry.name),
             "`Bases:` names {named}, but there is no {}",
             project.patches.shown(&Patch::path(named, &entry.name))
         );
@@ -277,6 +284,42 @@ fn applies(project: &Project, base: &str, names: &[String]) -> Result<()> {
     for note in notes {
         eprintln!("note: {note}");
     }
+    Ok(())
+}
+
+/// The nearest newer release with a text of the patch, where `base` has one, too.
+fn newer_text(project: &Project, series: &Series, base: &str, name: &str) -> Option<String> {
+    let has_text = |base: &String| project.patches.has(&Patch::path(base, name));
+    let mut texts = (series.bases.iter().map(ToString::to_string)).filter(has_text);
+    texts.find(|other| other == base)?;
+    texts.next()
+}
+
+/// Whether the text of `name` for `newer` fails to do to `base` what the text for `base` does.
+fn differs(project: &Project, series: &Series, base: &str, newer: &str, name: &str) -> Result<()> {
+    let (_, names) = series.resolve(&project.patches, Some(base), &[name.to_owned()])?;
+    let (_, needs) = names.split_last().expect("a selection of one patch");
+    let load = |base: &str, name: &str| Patch::load(&project.patches, base, name);
+    let needed = (needs.iter().map(|name| load(base, name))).collect::<Result<Vec<_>>>()?;
+    let files = |patch: &Patch| -> Result<Vec<_>> {
+        let patches = [needed.as_slice(), std::slice::from_ref(patch)].concat();
+        let mut packages = tree::baseline(&project.patches, base, &patches)?;
+        for patch in &patches {
+            patch.apply(&mut packages, Direction::Forward)?;
+        }
+        let files = packages
+            .into_iter()
+            .map(|package| (package.name, package.files));
+        Ok(files.collect())
+    };
+    let (own, other) = (load(base, name)?, load(newer, name)?);
+    let expected = files(&own)?;
+    ensure!(
+        files(&other).map_or(true, |files| files != expected),
+        "{} does the same; delete {}",
+        other.shown,
+        own.shown
+    );
     Ok(())
 }
 

@@ -55,8 +55,9 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     ];
     let diff = git(&dir, &[&["diff"], &options[..], &[tag]].concat())?;
     let old = Patch::load(&project.patches, base, &args.name)?;
+    let path = Patch::path(base, &args.name);
     let text = format!("{}{diff}{}", old.preamble, patch::END);
-    let new = Patch::parse(&args.name, &old.shown, &text)
+    let new = Patch::parse(&args.name, &project.patches.shown(&path), &text)
         .with_context(|| format!("what {} holds is no patch", dir.display()))?;
 
     // The text must do from a tarball what was done by hand in the repository.
@@ -70,10 +71,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     }
 
     let folder = Folder::lock(&project.root.join(TREES))?;
-    folder.replace(
-        &project.patches_dir.join(Patch::path(base, &args.name)),
-        text.as_bytes(),
-    )?;
+    folder.replace(&project.patches_dir.join(path), text.as_bytes())?;
     println!("{}", new.shown);
     if base != series.newest_base_of(&project.patches, &args.name)? {
         return Ok(());

@@ -102,6 +102,60 @@ fn check_covers_every_base() {
     );
 }
 
+/// Where a text applies to an older release as it is, that release needs none of its own.
+#[test]
+fn one_text_for_two_releases() {
+    let fixture = Fixture::new().with_crates().with_older_base();
+    let older = fixture.project().join("patches/0.4.0/demo.patch");
+    fs::copy(&older, fixture.patch("demo")).unwrap();
+    let checked = fixture.run(&["check"]);
+    assert!(
+        checked.contains("FAIL  demo: 0.4.0 needs a text of its own: patches/0.8.0/demo.patch does the same; delete patches/0.4.0/demo.patch\n"),
+        "{checked}"
+    );
+
+    fs::remove_file(&older).unwrap();
+    let checked = fixture.run(&["check"]);
+    for check in ["header for", "applies to", "kernel files for"] {
+        for base in ["0.8.0", "0.4.0"] {
+            let passed = format!("ok    demo: {check} {base}\n");
+            assert!(checked.contains(&passed), "{checked}");
+        }
+    }
+    assert!(!checked.contains("needs a text"), "{checked}");
+    fixture.succeed(&["apply", "demo", "--base", "0.4.0"]);
+
+    // What is edited for one release becomes a text of its own.
+    fixture.succeed(&["edit", "demo", "--base", "0.4.0"]);
+    let kernel = ".p3-patches/edit/demo/util/src/demo.rs";
+    write(&fixture.project().join(kernel), "//! Another kernel.\n");
+    let refreshed = fixture.succeed(&["refresh", "demo"]);
+    assert!(
+        refreshed.contains("patches/0.4.0/demo.patch\n"),
+        "{refreshed}"
+    );
+    let checked = fixture.run(&["check"]);
+    assert!(
+        checked.contains("ok    demo: 0.4.0 needs a text of its own\n"),
+        "{checked}"
+    );
+}
+
+/// A release for which there is no folder is no base.
+#[test]
+fn check_refuses_a_base_without_a_folder() {
+    let fixture = Fixture::new().with_crates();
+    write(
+        &fixture.patch("demo"),
+        &DEMO.replace("Bases: 0.8.0", "Bases: 0.8.0, 0.4.0"),
+    );
+    let checked = fixture.run(&["check"]);
+    assert!(
+        checked.contains("FAIL  demo: header for 0.8.0: `Bases:` names 0.4.0, but there is no patches/0.4.0/demo.patch\n"),
+        "{checked}"
+    );
+}
+
 /// A crate's kernel is the newest release's; porting to an older one leaves it alone.
 #[test]
 fn refresh_for_an_older_base() {
