@@ -1,17 +1,33 @@
 //! The table of rows for releases before the newest: what the patches for these change, in APIs that all of them have.
 
-use p3_goldilocks::Goldilocks;
 use p3_goldilocks::poseidon1::{
     default_goldilocks_poseidon1_8 as p1w8, default_goldilocks_poseidon1_12 as p1w12,
 };
+use p3_goldilocks::{
+    Goldilocks, Poseidon2Goldilocks, default_goldilocks_poseidon2_8 as p2w8,
+    default_goldilocks_poseidon2_12 as p2w12,
+};
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
 
 use crate::permute::p1w16;
 use crate::row::{Packed, PackedWide, Row, row};
 use crate::{merkle, permute};
 
+/// Not all of them have default constants for this width.
+fn p2w16() -> Poseidon2Goldilocks<16> {
+    Poseidon2Goldilocks::new_from_rng_128(&mut SmallRng::seed_from_u64(16))
+}
+
 /// A row has the name that it has in `rows.rs`.
 #[rustfmt::skip]
 pub const ROWS: &[Row] = &[
+    row("permute-chain/poseidon2-w8", |seed| permute::chain::<Packed, _, 8>(seed, p2w8())).quick(),
+    row("permute-chain/poseidon2-w12", |seed| permute::chain::<Packed, _, 12>(seed, p2w12())),
+    row("permute-chain/poseidon2-w16", |seed| permute::chain::<Packed, _, 16>(seed, p2w16())),
+    row("permute-chain/poseidon2-w8/scalar", |seed| permute::chain::<Goldilocks, _, 8>(seed, p2w8())),
+    row("permute-chain/poseidon2-w12/scalar", |seed| permute::chain::<Goldilocks, _, 12>(seed, p2w12())),
+    row("permute-chain/poseidon2-w16/scalar", |seed| permute::chain::<Goldilocks, _, 16>(seed, p2w16())),
     row("permute-chain/poseidon1-w8", |seed| permute::chain::<Packed, _, 8>(seed, p1w8())),
     row("permute-chain/poseidon1-w12", |seed| permute::chain::<Packed, _, 12>(seed, p1w12())),
     row("permute-chain/poseidon1-w16", |seed| permute::chain::<PackedWide, _, 16>(seed, p1w16())),
@@ -26,10 +42,20 @@ pub const ROWS: &[Row] = &[
     row("permute-many/poseidon1-w12/scalar", |seed| permute::many::<Goldilocks, _, 12, 3>(seed, p1w12())).quick(),
     row("permute-many/poseidon1-w16/scalar", |seed| permute::many::<Goldilocks, _, 16, 4>(seed, p1w16())),
 
+    row("merkle-commit/poseidon2-w8/2^14x8", |seed| merkle::commit::<_, 8, 4>(seed, p2w8(), 1 << 14, 8)).quick(),
+    row("merkle-commit/poseidon2-w8/2^16x64", |seed| merkle::commit::<_, 8, 4>(seed, p2w8(), 1 << 16, 64)),
+    row("merkle-commit/poseidon2-w12/2^16x64", |seed| merkle::commit::<_, 12, 8>(seed, p2w12(), 1 << 16, 64)),
     row("merkle-commit/poseidon1-w8/2^16x64", |seed| merkle::commit::<_, 8, 4>(seed, p1w8(), 1 << 16, 64)),
 
+    row("equal/permute-chain/poseidon2-w8", |seed| permute::chain::<Packed, _, 8>(seed, p2w8())),
+    row("equal/permute-chain/poseidon2-w12", |seed| permute::chain::<Packed, _, 12>(seed, p2w12())),
+    row("equal/permute-chain/poseidon2-w16", |seed| permute::chain::<Packed, _, 16>(seed, p2w16())),
     row("equal/permute-chain/poseidon1-w8", |seed| permute::chain::<Packed, _, 8>(seed, p1w8())),
     row("equal/permute-chain/poseidon1-w12", |seed| permute::chain::<Packed, _, 12>(seed, p1w12())),
     row("equal/permute-chain/poseidon1-w16", |seed| permute::chain::<PackedWide, _, 16>(seed, p1w16())),
+    row("equal/merkle/poseidon2-w8", |seed| merkle::odd_shapes::<_, 8, 4, 2>(seed, p2w8())),
+    row("equal/merkle/poseidon2-w12", |seed| merkle::odd_shapes::<_, 12, 8, 2>(seed, p2w12())),
+    row("equal/merkle/poseidon2-w16", |seed| merkle::odd_shapes::<_, 16, 12, 2>(seed, p2w16())),
+    row("equal/merkle/poseidon2-w16-arity4", |seed| merkle::odd_shapes::<_, 16, 12, 4>(seed, p2w16())),
     row("equal/merkle/poseidon1-w8", |seed| merkle::odd_shapes::<_, 8, 4, 2>(seed, p1w8())),
 ];
