@@ -124,8 +124,9 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
 ///
 /// What is expensive runs where it can find something. The feature `parallel` switches code on that is the same for all
 /// instruction sets, so the suites run with it on one. They and the outputs run on AVX-512 with IFMA, which upstream does
-/// not use, where a patch does: else that is AVX-512 once more, and the kernels' tests are enough. Patches for older releases are few and change vectors of x86-64:
-/// AVX2 is compared with the release as published, AVX-512 by upstream's suites.
+/// not use, where a patch does: else that is AVX-512 once more, and the kernels' tests are enough. Patches for older releases have
+/// the kernels of the newest, which change vectors of x86-64 most: AVX2 is compared with the release as published, AVX-512
+/// by upstream's suites.
 fn stages(project: &Project) -> Result<Vec<Stage>> {
     const WITH_PARALLEL: Isa = if cfg!(target_arch = "aarch64") {
         Isa::Neon
@@ -134,12 +135,15 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
     };
     let series = Series::load(&project.patches)?;
     let newest = series.base(None)?;
-    let mut ifma = false;
-    for name in series.ported(&project.patches, &newest) {
-        ifma |= Patch::load(&project.patches, &newest, &name)?
-            .diff
-            .contains("avx512ifma");
-    }
+    let uses_ifma = |base: &str| -> Result<bool> {
+        let names = series.ported(&project.patches, base);
+        let patches = (names.iter()).map(|name| Patch::load(&project.patches, base, name));
+        let patches = patches.collect::<Result<Vec<_>>>()?;
+        Ok(patches
+            .iter()
+            .any(|patch| patch.diff.contains("avx512ifma")))
+    };
+    let ifma = uses_ifma(&newest)?;
     let stage = |name: &str, work| Stage {
         name: name.to_owned(),
         work,
@@ -227,11 +231,16 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
     }
     for base in series.bases.iter().map(ToString::to_string) {
         if base != newest {
+            let avx512 = if uses_ifma(&base)? {
+                Isa::V4Ifma
+            } else {
+                Isa::V4
+            };
             let name = |kind, isa| format!("{kind}/{isa}/{base}");
             stages.push(stage(&name("outputs", Isa::V3), outputs(Isa::V3, &base)));
             stages.push(stage(
-                &name("upstream", Isa::V4),
-                upstream(Isa::V4, &base, false),
+                &name("upstream", avx512),
+                upstream(avx512, &base, false),
             ));
         }
     }

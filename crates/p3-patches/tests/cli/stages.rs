@@ -45,7 +45,7 @@ fn a_stage_that_is_not_there() {
     assert!(run.contains("outputs/x86-64-v3"), "{run}");
 }
 
-/// An older release is compared with itself on AVX2, and its suites run on AVX-512; the newest's run on IFMA where a patch
+/// An older release is compared with itself on AVX2, and its suites run on AVX-512; on IFMA, as the newest's, where a patch
 /// uses it.
 #[test]
 fn stages_follow_bases_and_patches() {
@@ -65,7 +65,15 @@ fn stages_follow_bases_and_patches() {
     let with_ifma = stages(&fixture);
     assert!(with_ifma.contains("upstream/x86-64-v4+ifma"), "{with_ifma}");
 
-    let two_bases = stages(&fixture.with_older_base());
+    let fixture = fixture.with_older_base();
+    let two_bases = stages(&fixture);
     let older = "outputs/x86-64-v3/0.4.0, upstream/x86-64-v4/0.4.0\n";
     assert!(two_bases.contains(older), "{two_bases}");
+
+    let older = fixture.project().join("patches/0.4.0/demo.patch");
+    let patch = fs::read_to_string(&older).unwrap();
+    write(&older, &patch.replace("+/// Twice `x`.", doubled));
+    let with_ifma = stages(&fixture);
+    let older = "outputs/x86-64-v3/0.4.0, upstream/x86-64-v4+ifma/0.4.0\n";
+    assert!(with_ifma.contains(older), "{with_ifma}");
 }
