@@ -3,7 +3,8 @@
 //!
 //! `project` says which patches: those of a checkout or, outside one, those that `main.rs` compiles into the executable.
 //! The modules are the stations of a pipeline, in order: `series` names the patches, `patch` reads one, `source`
-//! has the registry's tarballs, `tree` writes patched packages, `manifest` points a workspace at them; to measure,
+//! has the registry's tarballs, `tree` writes patched packages, `manifest` points a workspace at them, `git_source` is for one
+//! that has Plonky3 from git; to measure,
 //! `build` makes two workers, `pairs` runs them, `stats` judges the samples and `report` has the rows, `breakdown` a
 //! permutation's phases; `record` files and finds samples, `figure` draws rows and `page` is the report to look at; to
 //! count, `emulation` or `callgrind` runs them, `trace` finds the instructions of one unit and `model` has llvm-mca time
@@ -22,6 +23,7 @@ mod emulation;
 mod error;
 mod figure;
 mod git;
+mod git_source;
 mod interrupt;
 mod isa;
 mod manifest;

@@ -3,25 +3,36 @@
 //! The stanza is a block of text between two marker lines at the end of the manifest. Nothing else in the file is
 //! touched, which is how `remove` gives back the manifest byte for byte. Its tables are of the form
 //! `[patch.crates-io.NAME]`, which TOML allows beside every other way to write such a table but an inline one.
+//!
+//! Where a prover has Plonky3 from git, `[patch."URL".NAME]` are the overrides. The trees' manifests ask the registry for
+//! their dependencies, so `[patch.crates-io.NAME]` then points these at the tree, or at the prover's own git source: the
+//! graph has to hold one copy of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_metadata::{Metadata, MetadataCommand};
-use toml_edit::{DocumentMut, Item, Table};
+use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
 
 use crate::error::Failure;
+use crate::git_source::{GitSource, canonical};
 use crate::interrupt;
-use crate::source::{cargo, cargo_error};
+use crate::project::Patches;
+use crate::source::{self, Locked, cargo, cargo_error};
 use crate::tree::{Folder, Tree};
 
 /// The folder of trees, beside the root manifest.
 pub const TREES: &str = ".p3-patches";
 
+/// The registry, as a manifest's `[patch]` has it.
+const REGISTRY: &str = "crates-io";
+
 const BEGIN: &str = "# >>> p3-patches: ";
 const END: &str = "# <<< p3-patches";
+/// Stands between the patches and the git source in the first line.
+const IN: &str = " in ";
 const NOTICE: &str = "# Written by `cargo p3 apply`, which also re-creates the folders; `cargo p3 remove` takes this out.";
 
 /// What a manifest records about the patches applied to its workspace.
@@ -31,6 +42,39 @@ pub struct Stanza {
     pub names: Vec<String>,
     /// Trees by package, relative to the manifest's folder, with `/` between the parts.
     pub overrides: BTreeMap<String, String>,
+    /// What they replace, where that is not the registry's.
+    pub git: Option<Git>,
+}
+
+/// The part of a stanza for Plonky3 from git.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Git {
+    pub source: GitSource,
+    /// The packages that the trees ask the registry for.
+    pub needed: BTreeSet<String>,
+}
+
+impl Stanza {
+    /// What stands below `[patch]`: by registry or repository, what each package is taken from.
+    fn tables(&self) -> BTreeMap<&str, BTreeMap<&str, Table>> {
+        let place = |path: &String| Table::from_iter([("path", path)]);
+        let trees = (self.overrides.iter()).map(|(package, path)| (package.as_str(), place(path)));
+        let Some(Git { source, needed }) = &self.git else {
+            return BTreeMap::from([(REGISTRY, trees.collect())]);
+        };
+        let pinned = [("git", source.url())]
+            .into_iter()
+            .chain(source.reference());
+        let needed = needed.iter().map(|package| {
+            let tree = self.overrides.get(package).map(place);
+            let table = tree.unwrap_or_else(|| Table::from_iter(pinned.clone()));
+            (package.as_str(), table)
+        });
+        BTreeMap::from([
+            (source.url(), trees.collect()),
+            (REGISTRY, needed.collect()),
+        ])
+    }
 }
 
 /// The root manifest of a downstream workspace.
@@ -94,36 +138,85 @@ impl Manifest {
     pub fn with(&self, stanza: &Stanza) -> Result<String> {
         let document = parse(&self.path, &self.original)?;
         if let Some(patch) = document.get("patch") {
-            let crates_io = patch.get("crates-io");
-            if [Some(patch), crates_io]
-                .into_iter()
-                .flatten()
-                .any(Item::is_inline_table)
-            {
-                return Err(refuse(
-                    &self.path,
-                    "`patch.crates-io` is an inline table, which cannot be added to",
-                )
-                .hint("write it as a table: `[patch.crates-io]`")
-                .into());
-            }
-            for (key, item) in crates_io
-                .and_then(Item::as_table_like)
-                .into_iter()
-                .flat_map(|table| table.iter())
-            {
-                // Two patches of one package under two keys are written with `package = ".."`.
-                let package = item.get("package").and_then(Item::as_str).unwrap_or(key);
-                if stanza.overrides.contains_key(package) {
-                    return Err(refuse(&self.path, &format!("already patches {package} to `{}`", item.to_string().trim()))
-                        .hint(format!("remove that entry of `[patch.crates-io]`, or add the change to {package} there"))
-                        .into());
-                }
+            for (registry, packages) in stanza.tables() {
+                self.assert_unpatched(patch, registry, &packages)?;
             }
         }
         let text = join(&self.original, stanza);
         parse(&self.path, &text)?;
         Ok(text)
+    }
+
+    /// Refuses a `[patch]` that has one of `packages` below `registry`, or cannot be added to.
+    fn assert_unpatched(
+        &self,
+        patch: &Item,
+        registry: &str,
+        packages: &BTreeMap<&str, Table>,
+    ) -> Result<()> {
+        let entry = patch.get(registry);
+        if [Some(patch), entry]
+            .into_iter()
+            .flatten()
+            .any(Item::is_inline_table)
+        {
+            return Err(refuse(
+                &self.path,
+                &format!("`patch.{registry}` is an inline table, which cannot be added to"),
+            )
+            .hint(format!(
+                "write it as a table: `[patch.{}]`",
+                shown(registry)
+            ))
+            .into());
+        }
+        // A repository has several spellings, which cargo takes for one.
+        let same = |key: &str| canonical(key) == canonical(registry);
+        let tables = patch
+            .as_table_like()
+            .into_iter()
+            .flat_map(|table| table.iter());
+        let entries = tables
+            .filter(|(key, _)| same(key))
+            .filter_map(|(_, item)| item.as_table_like());
+        for (key, item) in entries.flat_map(|table| table.iter()) {
+            // Two patches of one package under two keys are written with `package = ".."`.
+            let package = item.get("package").and_then(Item::as_str).unwrap_or(key);
+            if packages.contains_key(package) {
+                return Err(refuse(
+                    &self.path,
+                    &format!("already patches {package} to `{}`", item.to_string().trim()),
+                )
+                .hint(format!(
+                    "remove that entry of `[patch.{}]`, or add the change to {package} there",
+                    shown(registry)
+                ))
+                .into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the stanza out of the manifest, and the trees out of the lock file.
+    pub fn take_out(&self, folder: &Folder, patches: &Patches) -> Result<()> {
+        let Some(stanza) = &self.stanza else {
+            return Ok(());
+        };
+        folder.replace(&self.path, self.original.as_bytes())?;
+        let Ok(lock) = fs::read_to_string(self.lock_file()) else {
+            return Ok(());
+        };
+        let replaced = |package: &String| match &stanza.git {
+            None => source::locked(patches, package, &stanza.base),
+            Some(git) => Ok(Locked {
+                name: package.clone(),
+                version: stanza.base.clone(),
+                source: git.source.to_string(),
+                checksum: String::new(),
+            }),
+        };
+        let replaced = (stanza.overrides.keys().map(replaced)).collect::<Result<Vec<_>>>()?;
+        folder.replace(&self.lock_file(), relock(&lock, &replaced)?.as_bytes())
     }
 
     /// Resolves the workspace's graph, with cargo's lock file brought up to date.
@@ -256,16 +349,42 @@ pub fn usage(metadata: &Metadata, tree: &Tree) -> Use {
     if same.is_empty() {
         return Use::Absent;
     }
-    let source = |package: &cargo_metadata::Package| match &package.source {
+    Use::Bypassed(
+        same.into_iter()
+            .map(|package| (package.version.to_string(), origin(package)))
+            .collect(),
+    )
+}
+
+/// Where the graph takes a package from.
+fn origin(package: &cargo_metadata::Package) -> String {
+    match &package.source {
         Some(source) if source.is_crates_io() => "crates.io".to_owned(),
         Some(source) => source.repr.clone(),
         None => package.manifest_path.to_string(),
+    }
+}
+
+/// Where the graph takes `name` from, at `version`.
+pub fn copies(metadata: &Metadata, name: &str, version: &str) -> Vec<String> {
+    let same = |package: &&cargo_metadata::Package| {
+        package.name == name && package.version.to_string() == version
     };
-    Use::Bypassed(
-        same.into_iter()
-            .map(|package| (package.version.to_string(), source(package)))
-            .collect(),
-    )
+    metadata.packages.iter().filter(same).map(origin).collect()
+}
+
+/// Proves that the graph holds a package once. Two copies of one release are two types to the compiler.
+pub fn assert_one_copy(metadata: &Metadata, name: &str, version: &str) -> Result<()> {
+    let copies = copies(metadata, name, version);
+    if copies.len() <= 1 {
+        return Ok(());
+    }
+    let what = format!(
+        "the graph has {name} {version} from {}",
+        copies.join(" and from ")
+    );
+    let hint = "`cargo tree --duplicates` shows who asks for which; the prover has to take Plonky3 from one place";
+    Err(Failure::input(what).hint(hint).into())
 }
 
 /// Proves that every tree is what the graph builds; cargo itself only warns.
@@ -285,6 +404,19 @@ pub fn assert_overrides_used(metadata: &Metadata, trees: &[Tree]) -> Result<()> 
                 .into());
             }
             Use::Bypassed(found) => {
+                let git = found
+                    .iter()
+                    .find_map(|(_, source)| GitSource::parse(source));
+                let hint = match git {
+                    None => {
+                        format!("an override replaces the registry's {package} {version} only")
+                    }
+                    Some(git) => format!(
+                        "`cargo p3 apply .. --source {} --rev {}` replaces what comes from there",
+                        git.url(),
+                        git.reference().map_or(git.commit(), |(_, rev)| rev)
+                    ),
+                };
                 let found = found
                     .into_iter()
                     .map(|(version, source)| format!("{version} from {source}"));
@@ -293,7 +425,7 @@ pub fn assert_overrides_used(metadata: &Metadata, trees: &[Tree]) -> Result<()> 
                     found.collect::<Vec<_>>().join(" and "),
                     path.display()
                 ))
-                .hint(format!("an override replaces the registry's {package} {version} only"))
+                .hint(hint)
                 .into());
             }
         }
@@ -319,18 +451,18 @@ pub fn overrides(trees: &[Tree]) -> Vec<String> {
 
 /// Appends the stanza, with the file's own line ends.
 fn join(original: &str, stanza: &Stanza) -> String {
-    let entries = stanza
-        .overrides
-        .iter()
-        .map(|(package, path)| (package, Table::from_iter([("path", path)])));
-    let mut crates_io = Table::from_iter(entries);
-    crates_io.set_implicit(true);
-    let mut patch = Table::from_iter([("crates-io", crates_io)]);
-    patch.set_implicit(true);
+    let implicit = |mut table: Table| {
+        table.set_implicit(true);
+        table
+    };
+    let registries = (stanza.tables().into_iter())
+        .map(|(registry, packages)| (registry, implicit(Table::from_iter(packages))));
+    let patch = implicit(Table::from_iter(registries));
     let tables = DocumentMut::from(Table::from_iter([("patch", patch)])).to_string();
     let names = stanza.names.join(", ");
+    let from = (stanza.git.as_ref()).map_or(String::new(), |git| format!("{IN}{}", git.source));
     let block = format!(
-        "\n{BEGIN}Plonky3 {} with {names}\n{NOTICE}\n{}\n{END}\n",
+        "\n{BEGIN}Plonky3 {} with {names}{from}\n{NOTICE}\n{}\n{END}\n",
         stanza.base,
         tables.trim()
     );
@@ -367,27 +499,68 @@ fn split(text: &str) -> Result<(String, Option<Stanza>), &'static str> {
         .and_then(|line| line.strip_prefix(BEGIN)?.strip_prefix("Plonky3 "))
         .and_then(|rest| rest.split_once(" with "))
         .ok_or("the first line of the p3-patches block has been changed")?;
+    let (names, source) = match names.split_once(IN) {
+        None => (names, None),
+        Some((names, source)) => {
+            let source = GitSource::parse(source.trim_end());
+            let source = source.ok_or("the first line of the p3-patches block has been changed")?;
+            (names, Some(source))
+        }
+    };
     let document: DocumentMut = block
         .parse()
         .map_err(|_| "the p3-patches block does not parse")?;
-    let overrides = document["patch"]["crates-io"]
-        .as_table_like()
+    let below = |registry: &str| document.get("patch")?.get(registry)?.as_table_like();
+    let overrides = below(source.as_ref().map_or(REGISTRY, GitSource::url))
         .ok_or("the p3-patches block patches nothing")?;
     let overrides = overrides
         .iter()
         .map(|(package, item)| Some((package.to_owned(), item.get("path")?.as_str()?.to_owned())))
         .collect::<Option<_>>()
         .ok_or("an entry of the p3-patches block has no path")?;
+    let needed = below(REGISTRY).into_iter().flat_map(|table| table.iter());
+    let needed = needed.map(|(package, _)| package.to_owned()).collect();
     let stanza = Stanza {
         base: base.to_owned(),
         names: names.split(", ").map(str::to_owned).collect(),
         overrides,
+        git: source.map(|source| Git { source, needed }),
     };
 
     // The block brought one line break before itself: an empty line, or the end of an unterminated line.
     let before = text[..begin].strip_suffix('\n').unwrap_or(&text[..begin]);
     let before = before.strip_suffix('\r').unwrap_or(before);
     Ok((format!("{before}{}", &text[end..]), Some(stanza)))
+}
+
+/// Has the lock file's text name the source of packages that `replaced` were taken in place of. Left to itself, cargo would
+/// lock the newest releases that the prover's requirements allow, and what those need in turn.
+fn relock(lock: &str, replaced: &[Locked]) -> Result<String> {
+    let mut lock: DocumentMut = lock.parse().context("cannot parse Cargo.lock")?;
+    let packages = lock
+        .get_mut("package")
+        .and_then(Item::as_array_of_tables_mut);
+    for package in packages.into_iter().flat_map(ArrayOfTables::iter_mut) {
+        let field = |name| package.get(name).and_then(Item::as_str).unwrap_or_default();
+        let same =
+            |locked: &&Locked| locked.name == field("name") && locked.version == field("version");
+        let locked = replaced.iter().find(same);
+        if let Some(locked) = locked.filter(|_| field("source").is_empty()) {
+            package["source"] = value(&locked.source);
+            if !locked.checksum.is_empty() {
+                package["checksum"] = value(&locked.checksum);
+            }
+        }
+    }
+    Ok(lock.to_string())
+}
+
+/// A registry or repository as a key of `[patch]`.
+fn shown(registry: &str) -> String {
+    match registry {
+        REGISTRY => registry.to_owned(),
+        url => format!("\"{url}\""),
+    }
 }
 
 fn read_toml(path: &Path) -> Result<String> {
@@ -450,10 +623,20 @@ mod tests {
             1..4,
         );
         let names = prop::collection::vec("[a-z0-9-]{1,8}", 1..4);
-        (packages, names).prop_map(|(overrides, names)| Stanza {
+        (packages, names, prop::option::of(git())).prop_map(|(overrides, names, git)| Stanza {
             base: "0.8.0".to_owned(),
             names,
             overrides,
+            git,
+        })
+    }
+
+    fn git() -> impl Strategy<Value = Git> {
+        let source = "git\\+https://[a-z.]{1,8}/[A-Za-z3]{1,8}(\\?(rev|tag|branch)=[a-z0-9.'é-]{1,9})?#[0-9a-f]{8}";
+        let needed = prop::collection::btree_set("p3-[a-z]{1,8}", 0..4);
+        (source, needed).prop_map(|(source, needed)| Git {
+            source: GitSource::parse(&source).expect("a git source"),
+            needed,
         })
     }
 
@@ -514,6 +697,7 @@ mod tests {
             base: "0.8.0".to_owned(),
             names: vec!["a".to_owned()],
             overrides: BTreeMap::from([("p3-field".to_owned(), ".p3-patches/x".to_owned())]),
+            git: None,
         };
         let text = join("", &stanza);
         let damages = [

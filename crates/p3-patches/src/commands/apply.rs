@@ -8,7 +8,8 @@ use indicatif::ProgressBar;
 
 use super::{Downstream, spinner};
 use crate::error::Failure;
-use crate::manifest::{self, Manifest, Restore, Stanza, TREES, Use};
+use crate::git_source::Checkout;
+use crate::manifest::{self, Git, Manifest, Restore, Stanza, TREES, Use};
 use crate::patch;
 use crate::project::Patches;
 use crate::series::Series;
@@ -20,10 +21,12 @@ use crate::tree::{self, Folder, Tree};
 /// that manifest, and proves that the resolved graph uses every one. NAMEs replace what was applied before; what
 /// they need is applied too. Without a NAME, what the manifest records is applied again, for example after a
 /// colleague has cloned it.
+///
+/// A workspace that has Plonky3 from git names the repository with `--source`. Its sources have to equal the release's.
 #[derive(clap::Args)]
-#[command(
-    after_help = "Example: cargo p3 apply batched-permute --manifest-path ../prover/Cargo.toml"
-)]
+#[command(after_help = "Examples:
+  cargo p3 apply batched-permute --manifest-path ../prover/Cargo.toml
+  cargo p3 apply batched-permute --source https://github.com/Plonky3/Plonky3 --rev a21e3ed")]
 pub struct Args {
     /// Patches to apply; `list` shows them.
     #[arg(value_name = "NAME")]
@@ -31,6 +34,12 @@ pub struct Args {
     /// The Plonky3 release that the workspace uses [default: as recorded, else the newest that has patches].
     #[arg(long, value_name = "VERSION")]
     base: Option<String>,
+    /// The git repository that the workspace has Plonky3 from [default: as recorded, else the registry].
+    #[arg(long, value_name = "URL")]
+    source: Option<String>,
+    /// Fail unless this is the revision, tag or branch that the workspace pins, or the commit that it is locked to.
+    #[arg(long, value_name = "REV", requires = "source")]
+    rev: Option<String>,
     #[command(flatten)]
     downstream: Downstream,
 }
@@ -134,15 +143,39 @@ fn apply(
         .or(recorded.map(|stanza| stanza.base.as_str()));
     let (base, names) = series.resolve(patches, base, asked)?;
 
+    let restore = Restore::new(folder, &[manifest.path.clone(), manifest.lock_file()])?;
+    let recorded_source = recorded.and_then(|stanza| stanza.git.as_ref());
+    let source = (args.source.as_deref()).or(recorded_source.map(|git| git.source.url()));
+    let unpatched;
+    let checkout = match source {
+        None => None,
+        Some(url) => {
+            progress.set_message(format!("comparing {url} with Plonky3 {base}"));
+            manifest.take_out(folder, patches)?;
+            unpatched = manifest.resolve()?;
+            let checkout = Checkout::find(&manifest.path, &unpatched, url, args.rev.as_deref())?;
+            for (name, package) in &checkout.packages {
+                let version = package.version.to_string();
+                check_version(manifest, name, &version, &base, patches, series, asked)?;
+            }
+            checkout.assert_release(patches, &base)?;
+            Some(checkout)
+        }
+    };
+
     progress.set_message(format!("writing {}", names.join(", ")));
     let mut trees = tree::materialize(patches, &base, &names, folder)?;
     progress.set_message("resolving the graph");
-    let restore = Restore::new(folder, &[manifest.path.clone(), manifest.lock_file()])?;
     let write = |trees: &[Tree]| {
+        let git = checkout.as_ref().map(|checkout| Git {
+            source: checkout.source.clone(),
+            needed: checkout.needed_by(trees),
+        });
         let stanza = Stanza {
             base: base.clone(),
             names: names.clone(),
             overrides: places(trees),
+            git,
         };
         folder.replace(&manifest.path, manifest.with(&stanza)?.as_bytes())?;
         manifest.resolve()
@@ -168,8 +201,27 @@ fn apply(
     if !absent.is_empty() {
         metadata = write(&trees)?;
     }
-    check_versions(manifest, &metadata, &trees, patches, series, asked)?;
+    for tree in &trees {
+        if let Use::Bypassed(found) = manifest::usage(&metadata, tree) {
+            for (version, _) in found {
+                check_version(
+                    manifest,
+                    &tree.package,
+                    &version,
+                    &base,
+                    patches,
+                    series,
+                    asked,
+                )?;
+            }
+        }
+    }
     manifest::assert_overrides_used(&metadata, &trees)?;
+    if let Some(checkout) = &checkout {
+        for name in checkout.packages.keys() {
+            manifest::assert_one_copy(&metadata, name, &base)?;
+        }
+    }
     restore.keep();
     Ok(Applied {
         inert: patch::inert(patches, &base, &names)?,
@@ -196,39 +248,33 @@ fn places(trees: &[Tree]) -> BTreeMap<String, String> {
     trees.iter().map(place).collect()
 }
 
-/// Refuses a workspace that pins another release, and says whether that one contains the patches, else which ones there
-/// are patches for.
-fn check_versions(
+/// Refuses a workspace that has `package` of another release than `base`, and says whether that one contains the patches,
+/// else which ones there are patches for.
+fn check_version(
     manifest: &Manifest,
-    metadata: &cargo_metadata::Metadata,
-    trees: &[Tree],
+    package: &str,
+    version: &str,
+    base: &str,
     patches: &Patches,
     series: &Series,
     asked: &[String],
 ) -> Result<()> {
-    for tree in trees {
-        let Use::Bypassed(found) = manifest::usage(metadata, tree) else {
-            continue;
-        };
-        if let Some((version, _)) = found.iter().find(|(version, _)| *version != tree.version) {
-            series.refuse_merged(patches, &Version::parse(version)?, asked)?;
-            let bases = series
-                .bases
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>();
-            return Err(Failure::input(format!(
-                "{}: uses {} {version}, and these patches are for Plonky3 {}",
-                manifest.path.display(),
-                tree.package,
-                tree.version
-            ))
-            .hint(format!(
-                "bases that exist: {}; choose one with --base",
-                bases.join(", ")
-            ))
-            .into());
-        }
+    if version == base {
+        return Ok(());
     }
-    Ok(())
+    series.refuse_merged(patches, &Version::parse(version)?, asked)?;
+    let bases = series
+        .bases
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>();
+    Err(Failure::input(format!(
+        "{}: uses {package} {version}, and these patches are for Plonky3 {base}",
+        manifest.path.display(),
+    ))
+    .hint(format!(
+        "bases that exist: {}; choose one with --base",
+        bases.join(", ")
+    ))
+    .into())
 }

@@ -32,6 +32,8 @@ pub struct Args {
 struct Status {
     manifest: String,
     base: Option<String>,
+    /// The git source that the trees replace, in cargo's notation; null where they replace the registry's packages.
+    source: Option<String>,
     patches: Vec<String>,
     /// Those of the patches that change no build for this machine's architecture, and why.
     inert: BTreeMap<String, String>,
@@ -52,6 +54,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let mut status = Status {
         manifest: manifest.path.display().to_string(),
         base: None,
+        source: None,
         patches: Vec::new(),
         inert: BTreeMap::new(),
         trees: Vec::new(),
@@ -86,9 +89,11 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             Some(_) => "changed",
             None => "outdated",
         };
-        let used = metadata
-            .as_ref()
-            .is_ok_and(|metadata| manifest::usage(metadata, &tree) == Use::Used);
+        let used = metadata.as_ref().is_ok_and(|metadata| {
+            manifest::usage(metadata, &tree) == Use::Used
+                && (stanza.git.is_none()
+                    || manifest::copies(metadata, package, &stanza.base).len() == 1)
+        });
         status.trees.push(TreeStatus {
             package: tree.package,
             path: place.clone(),
@@ -97,6 +102,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         });
     }
     status.base = Some(stanza.base.clone());
+    status.source = stanza.git.as_ref().map(|git| git.source.to_string());
     status.patches.clone_from(&stanza.names);
     status.inert = patch::inert(patches, &stanza.base, &names)?;
     progress.finish_and_clear();
@@ -110,6 +116,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             stanza.base,
             stanza.names.join(", ")
         );
+        if let Some(source) = &status.source {
+            println!("in place of {source}");
+        }
         for (name, reason) in &status.inert {
             println!("{name}: {reason}");
         }

@@ -4,6 +4,7 @@
 #![cfg(unix)] // signals, permission bits, `ulimit`
 
 mod fixture;
+mod from_git;
 mod interrupted;
 mod lifecycle;
 mod outside;

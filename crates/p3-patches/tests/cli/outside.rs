@@ -127,11 +127,17 @@ fn an_installed_tool_goes_by_its_own_name() {
     let fixture = Fixture::new();
     let help = succeed(&fixture, &["apply", "--help"]);
     assert!(help.contains("Usage: p3-patches apply"), "{help}");
-    assert!(help.contains("Example: p3-patches apply"), "{help}");
+    assert!(
+        help.contains("\n  p3-patches apply batched-permute"),
+        "{help}"
+    );
     assert!(!help.contains("cargo p3"), "{help}");
     let apply = installed(&fixture, &["apply"]);
     assert_snapshot!("hint_outside", fixture.transcript(&apply));
     let help = fixture.succeed(&["apply", "--help"]);
     assert!(help.contains("Usage: cargo p3 apply"), "{help}");
-    assert!(help.contains("Example: cargo p3 apply"), "{help}");
+    assert!(
+        help.contains("\n  cargo p3 apply batched-permute"),
+        "{help}"
+    );
 }

@@ -1,0 +1,398 @@
+//! `apply --source`: a prover that has Plonky3 from git. The repository is upstream's layout, with the registry's sources.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use insta::assert_snapshot;
+use toml::{Table, Value};
+
+use crate::fixture::{Fixture, MANIFEST, cargo_home, git, redact_hashes, write};
+
+/// The prover, and the repository that it has p3-goldilocks from.
+struct GitUser {
+    fixture: Fixture,
+    repository: PathBuf,
+    /// The commit with the registry's sources.
+    release: String,
+}
+
+impl GitUser {
+    fn new() -> Self {
+        let fixture = Fixture::new();
+        let repository = fixture.path().join("upstream");
+        lay_out(&repository);
+        git(&repository, &["init", "--quiet"]);
+        let mut user = Self {
+            fixture,
+            repository,
+            release: String::new(),
+        };
+        user.release = user.commit();
+        user.pin("rev", &user.release);
+        user
+    }
+
+    fn url(&self) -> String {
+        format!("file://{}", self.repository.display())
+    }
+
+    /// Commits what the repository's folder holds.
+    fn commit(&self) -> String {
+        git(&self.repository, &["add", "--all", "--force"]);
+        git(
+            &self.repository,
+            &["commit", "--quiet", "--message", "sources"],
+        );
+        git(&self.repository, &["rev-parse", "HEAD"])
+            .trim()
+            .to_owned()
+    }
+
+    fn pin(&self, key: &str, value: &str) {
+        let url = self.url();
+        let dependency = format!("{{ git = \"{url}\", {key} = \"{value}\" }}");
+        self.fixture
+            .set_manifest(&MANIFEST.replace("\"0.8\"", &dependency));
+        self.fixture.relock();
+    }
+
+    /// Runs `apply --source` on the repository.
+    fn apply(&self, args: &[&str]) -> String {
+        let url = self.url();
+        self.run(&[&["apply", "--source", &url], args].concat())
+    }
+
+    fn run(&self, args: &[&str]) -> String {
+        self.redacted(&self.fixture.run(args))
+    }
+
+    fn redacted(&self, text: &str) -> String {
+        let dir = self.fixture.path().to_str().unwrap();
+        redact_hashes(
+            &text
+                .replace(dir, "[DIR]")
+                .replace(&self.release, "[COMMIT]"),
+        )
+    }
+
+    /// Runs `apply --source`, which has to fail and to leave the prover as it was.
+    #[track_caller]
+    fn apply_fails(&self, args: &[&str]) -> String {
+        let before = (self.fixture.manifest(), self.fixture.lock());
+        let run = self.apply(args);
+        assert!(run.starts_with("exit 3\n"), "{run}");
+        assert_eq!((self.fixture.manifest(), self.fixture.lock()), before);
+        run
+    }
+
+    /// Where cargo takes Plonky3's packages from, by name.
+    fn graph(&self) -> BTreeMap<String, Vec<String>> {
+        let output = Command::new(env!("CARGO"))
+            .args(["metadata", "--offline", "--locked", "--format-version", "1"])
+            .current_dir(self.fixture.prover())
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success() && !stderr.contains("unused"),
+            "{stderr}"
+        );
+        let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let mut graph = BTreeMap::<_, Vec<_>>::new();
+        for package in metadata["packages"].as_array().unwrap() {
+            let name = package["name"].as_str().unwrap().to_owned();
+            let source = package["source"].as_str().unwrap_or("tree").to_owned();
+            if name.starts_with("p3-") {
+                graph.entry(name).or_default().push(source);
+            }
+        }
+        graph
+    }
+}
+
+/// Writes p3-goldilocks and what it needs as upstream has them: the manifests as written, below one of a workspace.
+fn lay_out(repository: &Path) {
+    let mut todo = vec!["p3-goldilocks".to_owned()];
+    let mut seen = BTreeSet::new();
+    let mut workspace = Table::new();
+    let mut package = Table::new();
+    while let Some(name) = todo.pop() {
+        if !seen.insert(name.clone()) {
+            continue;
+        }
+        let caches = fs::read_dir(cargo_home().join("registry/cache")).unwrap();
+        let tarball = caches
+            .map(|entry| entry.unwrap().path().join(format!("{name}-0.8.0.crate")))
+            .find(|path| path.exists())
+            .unwrap();
+        let folder = repository.join(folder_of(&name));
+        fs::create_dir_all(&folder).unwrap();
+        let status = Command::new("tar")
+            .args(["--strip-components", "1", "-xzf"])
+            .arg(tarball)
+            .current_dir(&folder)
+            .status()
+            .unwrap();
+        assert!(status.success());
+        let published = read(&folder.join("Cargo.toml"));
+        fs::remove_file(folder.join("Cargo.lock")).unwrap();
+        fs::remove_file(folder.join(".cargo_vcs_info.json")).unwrap();
+        fs::rename(folder.join("Cargo.toml.orig"), folder.join("Cargo.toml")).unwrap();
+        let written = read(&folder.join("Cargo.toml"));
+
+        let inherits = |value: &Value| value.get("workspace").is_some();
+        for (key, value) in written["package"].as_table().unwrap() {
+            if inherits(value) {
+                package.insert(key.clone(), published["package"][key].clone());
+            }
+        }
+        let published = dependencies(&published);
+        for (name, written) in dependencies(&written) {
+            if !inherits(&written) {
+                continue;
+            }
+            let mut dependency = published[&name].as_table().unwrap().clone();
+            dependency.remove("optional");
+            let own = written.get("features").and_then(Value::as_array);
+            if let (Some(own), Some(all)) = (own, dependency.get_mut("features")) {
+                all.as_array_mut()
+                    .unwrap()
+                    .retain(|feature| !own.contains(feature));
+            }
+            if name.starts_with("p3-") {
+                dependency.insert("path".to_owned(), folder_of(&name).into());
+                todo.push(name.clone());
+            }
+            workspace.entry(name).or_insert(dependency.into());
+        }
+    }
+    let members = seen.iter().map(|name| folder_of(name)).collect::<Vec<_>>();
+    let manifest = toml::toml! {
+        [workspace]
+        resolver = "2"
+        lints = {}
+    };
+    let mut manifest = manifest;
+    let table = manifest["workspace"].as_table_mut().unwrap();
+    table.insert("members".to_owned(), members.into());
+    table.insert("package".to_owned(), package.into());
+    table.insert("dependencies".to_owned(), workspace.into());
+    write(&repository.join("Cargo.toml"), &manifest.to_string());
+}
+
+fn folder_of(package: &str) -> &str {
+    package.strip_prefix("p3-").unwrap()
+}
+
+fn read(manifest: &Path) -> Table {
+    toml::from_str(&fs::read_to_string(manifest).unwrap()).unwrap()
+}
+
+/// The dependencies of every kind, on every target.
+fn dependencies(manifest: &Table) -> BTreeMap<String, Value> {
+    let targets = manifest.get("target").and_then(Value::as_table);
+    let targets = targets
+        .into_iter()
+        .flat_map(Table::values)
+        .filter_map(Value::as_table);
+    let mut found = BTreeMap::new();
+    for table in [manifest].into_iter().chain(targets) {
+        for kind in ["dependencies", "dev-dependencies"] {
+            for (name, value) in table
+                .get(kind)
+                .and_then(Value::as_table)
+                .into_iter()
+                .flatten()
+            {
+                found.entry(name.clone()).or_insert(value.clone());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn apply_status_remove() {
+    let user = GitUser::new();
+    let (manifest, lock) = (user.fixture.manifest(), user.fixture.lock());
+
+    // Without the option the overrides are the registry's, which nothing here uses.
+    assert_snapshot!("without_the_option", user.run(&["apply", "demo"]));
+    assert_eq!(
+        (user.fixture.manifest(), user.fixture.lock()),
+        (manifest.clone(), lock.clone())
+    );
+
+    assert_snapshot!("apply", user.apply(&["demo", "--rev", &user.release]));
+    assert_snapshot!("applied_manifest", user.redacted(&user.fixture.manifest()));
+    assert_snapshot!("status", user.run(&["status"]));
+    let graph = user.graph();
+    for (name, sources) in &graph {
+        assert_eq!(sources.len(), 1, "{name}: {sources:?}");
+        let patched = ["p3-goldilocks", "p3-symmetric"].contains(&name.as_str());
+        assert_eq!(sources[0] == "tree", patched, "{name}: {sources:?}");
+        assert!(
+            patched || sources[0].starts_with("git+"),
+            "{name}: {sources:?}"
+        );
+    }
+    assert!(graph.len() > 5, "{graph:?}");
+
+    user.fixture.succeed(&["remove"]);
+    assert_eq!(
+        (user.fixture.manifest(), user.fixture.lock()),
+        (manifest, lock)
+    );
+    assert!(!user.fixture.prover().join(".p3-patches").exists());
+}
+
+/// The manifest records the repository, so later runs need no option.
+#[test]
+fn what_is_recorded_is_applied_again() {
+    let user = GitUser::new();
+    let lock = user.fixture.lock();
+    assert!(user.apply(&["demo"]).starts_with("exit 0\n"));
+    let applied = (user.fixture.manifest(), user.fixture.lock());
+
+    fs::remove_dir_all(user.fixture.prover().join(".p3-patches")).unwrap();
+    user.fixture.succeed(&["apply"]);
+    assert_eq!((user.fixture.manifest(), user.fixture.lock()), applied);
+    user.fixture.succeed(&["apply", "stacked"]);
+    let json = user.fixture.succeed(&["status", "--json"]);
+    let source = format!(
+        "\"source\": \"git+file://[DIR]/upstream?rev={0}#{0}\"",
+        user.release
+    );
+    assert!(json.contains(&source), "{json}");
+    user.fixture.succeed(&["apply", "demo"]);
+    assert_eq!((user.fixture.manifest(), user.fixture.lock()), applied);
+    user.fixture.succeed(&["remove"]);
+    assert_eq!(user.fixture.lock(), lock);
+}
+
+/// A tag is kept as the prover wrote it; a revision would be another source to cargo.
+#[test]
+fn a_tag() {
+    let user = GitUser::new();
+    git(&user.repository, &["tag", "v0.8.0"]);
+    user.pin("tag", "v0.8.0");
+    let lock = user.fixture.lock();
+    for rev in ["v0.8.0", &user.release[..10]] {
+        let run = user.apply(&["demo", "--rev", rev]);
+        assert!(run.starts_with("exit 0\n"), "{run}");
+        assert!(user.fixture.manifest().contains("\ntag = \"v0.8.0\"\n"));
+        assert!(user.graph().values().all(|sources| sources.len() == 1));
+    }
+    user.fixture.succeed(&["remove"]);
+    assert_eq!(user.fixture.lock(), lock);
+}
+
+#[test]
+fn sources_that_are_no_release_are_refused() {
+    let user = GitUser::new();
+    let mut transcripts = String::new();
+    let mut refused = |user: &GitUser| {
+        let commit = user.commit();
+        user.pin("rev", &commit);
+        transcripts += &user.apply_fails(&["demo"]).replace(&commit, "[OTHER]");
+    };
+    // One that a patch touches, one that it does not, and a file that the release lacks.
+    let file = user.repository.join("symmetric/src/lib.rs");
+    let published = fs::read_to_string(&file).unwrap();
+    write(
+        &file,
+        &published.replace("extern crate alloc;", "extern crate  alloc;"),
+    );
+    refused(&user);
+    write(&file, &published);
+    let util = user.repository.join("util/Cargo.toml");
+    let manifest = fs::read_to_string(&util).unwrap();
+    write(&util, &format!("{manifest}\n# later\n"));
+    refused(&user);
+    write(&util, &manifest);
+    write(&user.repository.join("field/src/later.rs"), "");
+    refused(&user);
+    assert_snapshot!(transcripts);
+
+    // What no build reads may differ.
+    fs::remove_file(user.repository.join("field/src/later.rs")).unwrap();
+    write(&user.repository.join("field/CHANGELOG.md"), "Later.\n");
+    write(&user.repository.join("field/tests/later.rs"), "");
+    user.pin("rev", &user.commit());
+    let run = user.apply(&["demo"]);
+    assert!(run.starts_with("exit 0\n"), "{run}");
+}
+
+#[test]
+fn another_source_than_the_provers_is_refused() {
+    let user = GitUser::new();
+    let mut transcripts = user.apply_fails(&["demo", "--rev", "0123456"]);
+    transcripts += &user.run(&[
+        "apply",
+        "demo",
+        "--source",
+        "https://github.com/Plonky3/Plonky3",
+    ]);
+    transcripts += &user.run(&["apply", "demo", "--rev", "0123456"]);
+
+    // Another release, by its version.
+    let manifest = user.repository.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).unwrap();
+    write(&manifest, &text.replace("\"0.8.0\"", "\"0.8.1\""));
+    user.pin("rev", &user.commit());
+    transcripts += &user.apply_fails(&["demo"]);
+
+    user.fixture.set_manifest(MANIFEST);
+    user.fixture.relock();
+    transcripts += &user.apply_fails(&["demo"]);
+    assert_snapshot!(transcripts);
+}
+
+/// Of two sources in one graph, the overrides would reach a part.
+#[test]
+fn a_prover_with_two_sources_is_refused() {
+    let user = GitUser::new();
+    write(&user.repository.join("README.md"), "Later.\n");
+    let later = user.commit();
+    let manifest = user.fixture.manifest();
+    let url = user.url();
+    let second = format!("p3-util = {{ git = \"{url}\", rev = \"{later}\" }}\n");
+    user.fixture.set_manifest(&format!("{manifest}{second}"));
+    user.fixture.relock();
+    let run = user.apply_fails(&["demo"]);
+    assert!(
+        run.contains(": takes Plonky3 twice, from git+file://"),
+        "{run}"
+    );
+
+    let registry = "registry = { package = \"p3-goldilocks\", version = \"0.8\" }\n";
+    user.fixture.set_manifest(&format!("{manifest}{registry}"));
+    user.fixture.relock();
+    let run = user.apply_fails(&["demo"]);
+    assert!(
+        run.contains("error: the graph has p3-goldilocks 0.8.0 from "),
+        "{run}"
+    );
+    assert!(run.contains(" and from "), "{run}");
+}
+
+#[test]
+fn a_manifest_that_patches_the_package_already() {
+    let user = GitUser::new();
+    let manifest = user.fixture.manifest();
+    let url = user.url();
+    write(
+        &user.fixture.path().join("fork/Cargo.toml"),
+        "[package]\nname = \"p3-symmetric\"\nversion = \"0.8.0\"\n",
+    );
+    write(&user.fixture.path().join("fork/src/lib.rs"), "");
+    for registry in [url.clone(), format!("{url}.git")] {
+        let patch = format!("[patch.\"{registry}\"]\np3-symmetric = {{ path = \"../fork\" }}\n");
+        user.fixture.set_manifest(&format!("{manifest}\n{patch}"));
+        user.fixture.relock();
+        let run = user.apply_fails(&["demo"]);
+        assert!(run.contains("already patches p3-symmetric to"), "{run}");
+    }
+}
