@@ -12,7 +12,7 @@ use crate::error::Failure;
 use crate::interrupt;
 use crate::pairs::protocol::{Reply, Request};
 
-const TRIPLE: &str = "aarch64-unknown-linux-gnu";
+pub const TRIPLE: &str = "aarch64-unknown-linux-gnu";
 const EMULATOR: &str = "qemu-aarch64-static";
 const LINKER: &str = "aarch64-linux-gnu-gcc";
 
@@ -23,15 +23,20 @@ const HINT: &str = "ci/isa.sh installs what is needed, on x86-64 Linux";
 
 /// What this machine lacks to build for aarch64 and to run what was built.
 pub fn missing() -> Option<String> {
-    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let args = ["--print", "target-libdir", "--target", TRIPLE];
-    let libraries = Command::new(rustc).args(args).output().ok();
-    let libraries = libraries.and_then(|output| String::from_utf8(output.stdout).ok());
-    if !libraries.is_some_and(|path| Path::new(path.trim_end()).is_dir()) {
+    if !has_rust(TRIPLE) {
         return Some(format!("no Rust for {TRIPLE}"));
     }
     let lacking = [EMULATOR, LINKER].into_iter().find(|name| !runs(name));
     lacking.map(|name| format!("no {name}"))
+}
+
+/// Whether there are libraries to compile for a target with.
+pub fn has_rust(target: &str) -> bool {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let args = ["--print", "target-libdir", "--target", target];
+    let libraries = Command::new(rustc).args(args).output().ok();
+    let libraries = libraries.and_then(|output| String::from_utf8(output.stdout).ok());
+    libraries.is_some_and(|path| Path::new(path.trim_end()).is_dir())
 }
 
 /// Refuses to go on where [`missing`] names something.

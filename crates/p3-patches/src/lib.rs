@@ -49,8 +49,8 @@ use anyhow::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use commands::{
-    ab, apply, check, count, edit, export, list, overlay, phases, preflight, refresh, remove,
-    status, test,
+    ab, apply, check, count, drift, edit, export, list, overlay, phases, preflight, refresh,
+    remove, status, test,
 };
 use error::{Failure, Kind};
 use interrupt::Interrupted;
@@ -82,6 +82,7 @@ enum Command {
     Status(status::Args),
     Overlay(overlay::Args),
     Check(check::Args),
+    Drift(drift::Args),
     Edit(edit::Args),
     Refresh(refresh::Args),
     Export(export::Args),
@@ -118,6 +119,7 @@ fn run(cli: Cli, embedded: Embedded) -> Result<()> {
         Command::Status(args) => status::run(&args, &patches),
         Command::Overlay(args) => overlay::run(&args, &patches),
         Command::Check(args) => check::run(&args, &patches.into_project()?),
+        Command::Drift(args) => drift::run(&args, &patches.into_project()?),
         Command::Edit(args) => edit::run(&args, &patches.into_project()?),
         Command::Refresh(args) => refresh::run(&args, &patches.into_project()?),
         Command::Export(args) => export::run(&args, &patches.into_project()?),

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
+use std::ops::Range;
 
 use anyhow::Result;
 use cargo_metadata::semver::Version;
@@ -83,9 +84,27 @@ pub enum Direction {
     Reverse,
 }
 
+/// A text with the hunks applied that have a place in it.
+pub struct Placed {
+    pub after: String,
+    /// Each hunk, in order.
+    pub spots: Vec<Result<Spot, Misfit>>,
+}
+
+/// The place of a hunk in a text.
+#[derive(Debug)]
+pub struct Spot {
+    /// The hunk's number, counted from 1.
+    pub hunk: usize,
+    /// The lines whose place it takes, counted from 0.
+    pub lines: Range<usize>,
+    /// How far that is from where it says.
+    pub offset: isize,
+}
+
 /// Why a hunk has no place in a file.
 #[derive(Debug, Eq, PartialEq)]
-enum Misfit {
+pub enum Misfit {
     /// The file and the hunk part ways at this line (1-based).
     Differs {
         hunk: usize,
@@ -249,7 +268,7 @@ impl Patch {
     }
 
     /// The package that `file` belongs to, among those that the header names, and the file's path inside it.
-    fn owner<'p, 'f>(
+    pub fn owner<'p, 'f>(
         &self,
         file: &'f FilePatch,
         packages: &'p mut [Package],
@@ -303,6 +322,12 @@ impl FilePatch {
         }
     }
 
+    /// As far as the patch can be applied.
+    pub fn place_each(&self, before: &str) -> Placed {
+        let patch = diffy::Patch::from_str(&self.text).expect("parsed when the patch was loaded");
+        place_each(before, &patch)
+    }
+
     /// The whole text of a file that the patch adds.
     fn created(&self) -> Option<String> {
         (self.change == Change::Create).then(|| {
@@ -316,7 +341,7 @@ impl FilePatch {
 
 impl Misfit {
     /// The first line says where; the next two show what is there.
-    fn describe(&self, path: &str) -> String {
+    pub fn describe(&self, path: &str) -> String {
         match self {
             Self::Differs {
                 hunk,
@@ -358,15 +383,30 @@ pub fn inert(patches: &Patches, base: &str, names: &[String]) -> Result<BTreeMap
     Ok(inert)
 }
 
-/// Puts every hunk where its context stands: at the line it names shifted as the hunk before it was, else at the
-/// only other place after that hunk where every line matches.
+/// Puts every hunk where its context stands, or fails with the first one that has no place.
 fn place(
     before: &str,
     patch: &diffy::Patch<'_, str>,
 ) -> Result<(String, Vec<(usize, isize)>), Misfit> {
+    let Placed { after, spots } = place_each(before, patch);
+    let spots = spots.into_iter().collect::<Result<Vec<_>, _>>()?;
+    Ok((after, offsets(&spots)))
+}
+
+/// The offset of each hunk, counted from 1, that has one.
+pub fn offsets<'s>(spots: impl IntoIterator<Item = &'s Spot>) -> Vec<(usize, isize)> {
+    (spots.into_iter())
+        .filter(|spot| spot.offset != 0)
+        .map(|spot| (spot.hunk, spot.offset))
+        .collect()
+}
+
+/// Puts every hunk that has a place where its context stands: at the line it names shifted as the hunk before it was, else
+/// at the only other place after that hunk where every line matches.
+fn place_each(before: &str, patch: &diffy::Patch<'_, str>) -> Placed {
     let lines = before.split_inclusive('\n').collect::<Vec<_>>();
     let mut after = String::with_capacity(before.len());
-    let mut offsets = Vec::new();
+    let mut spots = Vec::new();
     let mut taken = 0;
     let mut drift = 0;
     for (hunk, number) in patch.hunks().iter().zip(1..) {
@@ -380,52 +420,66 @@ fn place(
         let stated =
             hunk.old_range().start() - usize::from(!old.is_empty() && hunk.old_range().start() > 0);
         let expected = stated.saturating_add_signed(drift);
-        let fits =
-            |at: usize| at >= taken && lines.get(at..).is_some_and(|rest| rest.starts_with(&old));
-        let at = if fits(expected) {
-            expected
-        } else {
-            // Without a line of context, a hunk fits everywhere and says nothing.
-            let places = (taken..lines.len())
-                .filter(|at| !old.is_empty() && fits(*at))
-                .collect::<Vec<_>>();
-            match places[..] {
-                [at] => at,
-                [] => {
-                    let same = old
-                        .iter()
-                        .zip(lines.iter().skip(expected))
-                        .take_while(|(old, line)| old == line);
-                    let same = same.count();
-                    return Err(Misfit::Differs {
-                        hunk: number,
-                        line: expected + same + 1,
-                        expected: old.get(same).copied().unwrap_or_default().to_owned(),
-                        found: lines.get(expected + same).map(|line| (*line).to_owned()),
-                    });
-                }
-                _ => {
-                    let lines = places.into_iter().map(|at| at + 1).collect();
-                    return Err(Misfit::Ambiguous {
-                        hunk: number,
-                        lines,
-                    });
-                }
+        let at = match find(number, &lines, &old, taken, expected) {
+            Ok(at) => at,
+            Err(misfit) => {
+                spots.push(Err(misfit));
+                continue;
             }
         };
         drift = at as isize - stated as isize;
-        if drift != 0 {
-            offsets.push((number, drift));
-        }
         after.extend(lines[taken..at].iter().copied());
         after.extend(hunk.lines().iter().filter_map(|line| match line {
             Line::Context(text) | Line::Insert(text) => Some(*text),
             Line::Delete(_) => None,
         }));
         taken = at + old.len();
+        spots.push(Ok(Spot {
+            hunk: number,
+            lines: at..taken,
+            offset: drift,
+        }));
     }
     after.extend(lines[taken..].iter().copied());
-    Ok((after, offsets))
+    Placed { after, spots }
+}
+
+/// The place of hunk `number`, whose lines are `old`, not before `taken`: `expected`, or the only other one.
+fn find(
+    number: usize,
+    lines: &[&str],
+    old: &[&str],
+    taken: usize,
+    expected: usize,
+) -> Result<usize, Misfit> {
+    let fits = |at: usize| at >= taken && lines.get(at..).is_some_and(|rest| rest.starts_with(old));
+    if fits(expected) {
+        return Ok(expected);
+    }
+    // Without a line of context, a hunk fits everywhere and says nothing.
+    let places = (taken..lines.len())
+        .filter(|at| !old.is_empty() && fits(*at))
+        .collect::<Vec<_>>();
+    match places[..] {
+        [at] => Ok(at),
+        [] => {
+            let same = old
+                .iter()
+                .zip(lines.iter().skip(expected))
+                .take_while(|(old, line)| old == line);
+            let same = same.count();
+            Err(Misfit::Differs {
+                hunk: number,
+                line: expected + same + 1,
+                expected: old.get(same).map_or(String::new(), ToString::to_string),
+                found: lines.get(expected + same).map(ToString::to_string),
+            })
+        }
+        _ => Err(Misfit::Ambiguous {
+            hunk: number,
+            lines: places.into_iter().map(|at| at + 1).collect(),
+        }),
+    }
 }
 
 /// Parses `Field: value` lines, an empty line, and the body; an error carries the line's number.

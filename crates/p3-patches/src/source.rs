@@ -10,6 +10,7 @@ use std::path::{Component, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use cargo_metadata::semver::Version;
 use flate2::read::GzDecoder;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -99,6 +100,39 @@ pub fn package(patches: &Patches, name: &str, version: &str) -> Result<Package> 
         .into());
     }
     unpack(name, version, found, &bytes).with_context(|| path.display().to_string())
+}
+
+/// The newest release of a package that cargo knows of, whether or not it is a preview.
+pub fn newest(name: &str) -> Result<Version> {
+    // Where no workspace has locked another one.
+    let dir = tempfile::tempdir().context("cannot create a temporary folder")?;
+    let mut info = cargo();
+    info.args(["info", "--color", "never", name])
+        .current_dir(dir.path());
+    let output = interrupt::output(&mut info)?;
+    if !output.status.success() {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        return Err(Failure::environment(format!(
+            "cannot tell which release of {name} is the newest: {}",
+            cargo_error(&stderr)
+        ))
+        .hint("connect to the registry, or name a release with --to")
+        .into());
+    }
+    newest_of(&String::from_utf8_lossy(&output.stdout)).ok_or_else(|| {
+        Failure::environment(format!("`cargo info {name}` names no version"))
+            .hint("name a release with --to")
+            .into()
+    })
+}
+
+/// The newest version in what `cargo info` prints: `version: 0.8.0 (latest 0.9.0-rc.2)` where it shows another one.
+fn newest_of(info: &str) -> Option<Version> {
+    let line = info
+        .lines()
+        .find_map(|line| line.strip_prefix("version: "))?;
+    let words = line.split([' ', '(', ')']);
+    words.filter_map(|word| Version::parse(word).ok()).max()
 }
 
 /// SHA-256 in lower-case hex.
@@ -313,6 +347,15 @@ mod tests {
         for kind in [EntryType::Symlink, EntryType::Link, EntryType::Fifo] {
             assert!(unpacked("p3-x-1.0.0/y", kind).is_err(), "{kind:?}");
         }
+    }
+
+    #[test]
+    fn the_newest_release_is_read() {
+        let newest = |version: &str| newest_of(&format!("p3-x #math\nversion: {version}\n"));
+        let expected = Version::parse("0.9.0-rc.2").ok();
+        assert_eq!(newest("0.9.0-rc.2"), expected);
+        assert_eq!(newest("0.8.0 (latest 0.9.0-rc.2)"), expected);
+        assert_eq!(newest("of no kind"), None);
     }
 
     #[test]

@@ -26,11 +26,8 @@ pub struct Suites {
 }
 
 impl Suites {
-    /// Writes the packages that the patches `names` (in series order) touch to `target/p3/upstream/BASE`, and proves that
-    /// the suites' graph uses them. What is as it should be stays untouched: cargo goes by the time of the last change.
+    /// Writes the packages that the patches `names` (in series order) touch to `target/p3/upstream/BASE`.
     pub fn lay_out(project: &Project, base: &str, names: &[String]) -> Result<Self> {
-        let root = project.root.join("target/p3/upstream").join(base);
-        let _lock = Folder::lock(&root)?;
         let patches = names
             .iter()
             .map(|name| Patch::load(&project.patches, base, name))
@@ -39,10 +36,22 @@ impl Suites {
         for patch in &patches {
             patch.apply(&mut packages, Direction::Forward)?;
         }
+        let root = project.root.join("target/p3/upstream").join(base);
+        Self::write(project, root, base, &packages)
+    }
 
+    /// Writes packages of the release `base`, patched or not, to `root`, and proves that the suites' graph uses them. What is
+    /// as it should be stays untouched: cargo goes by the time of the last change.
+    pub fn write(
+        project: &Project,
+        root: PathBuf,
+        base: &str,
+        packages: &[Package],
+    ) -> Result<Self> {
+        let _lock = Folder::lock(&root)?;
         let mut parallel = Vec::new();
         let mut trees = Vec::new();
-        for package in &packages {
+        for package in packages {
             let Package { name, files, .. } = package;
             let read = |file: &str| -> Result<DocumentMut> {
                 let text = files
@@ -70,7 +79,7 @@ impl Suites {
             let manifest = &package.files["Cargo.toml"];
             write(&root.join(&package.folder), &package.files, manifest)?;
         }
-        let workspace = workspace(&packages).to_string();
+        let workspace = workspace(packages).to_string();
         write_changed(&root.join("Cargo.toml"), workspace.as_bytes())?;
         fs::copy(project.root.join("Cargo.lock"), root.join("Cargo.lock"))
             .context("cannot copy Cargo.lock")?;
@@ -79,8 +88,26 @@ impl Suites {
     }
 }
 
-/// Writes a package with this manifest in place of its own.
-fn write(path: &Path, files: &BTreeMap<String, Vec<u8>>, manifest: &[u8]) -> Result<()> {
+/// Writes a package with this manifest in place of its own, and removes what another patch has added.
+pub fn write(path: &Path, files: &BTreeMap<String, Vec<u8>>, manifest: &[u8]) -> Result<()> {
+    let mut folders = vec![path.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else {
+            continue;
+        };
+        for entry in entries {
+            let entry = entry?;
+            let file = entry.path();
+            let parts = file.strip_prefix(path)?.iter();
+            let name = parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>();
+            if entry.file_type()?.is_dir() {
+                folders.push(file);
+            } else if !files.contains_key(&name.join("/")) {
+                fs::remove_file(&file)
+                    .with_context(|| format!("cannot remove {}", file.display()))?;
+            }
+        }
+    }
     for (file, contents) in files {
         let contents = match file.as_str() {
             "Cargo.toml" => manifest,

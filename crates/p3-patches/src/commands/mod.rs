@@ -4,6 +4,7 @@ pub mod ab;
 pub mod apply;
 pub mod check;
 pub mod count;
+pub mod drift;
 pub mod edit;
 pub mod export;
 pub mod list;

@@ -102,6 +102,7 @@ fn the_other_subcommands_need_a_checkout() {
     let name = &*series()[0];
     for args in [
         &["check"][..],
+        &["drift"],
         &["edit", name],
         &["refresh", name],
         &["export", name, "--out", "out"],

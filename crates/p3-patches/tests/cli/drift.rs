@@ -1,0 +1,123 @@
+//! drift, and refresh onto another release: p3-util 0.4.0 against 0.4.3, between which lines have moved and changed, and a
+//! file is gone.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use insta::assert_snapshot;
+
+use crate::fixture::{Fixture, write};
+
+/// A project with these patches of p3-util 0.4.0: name, what it needs, diff.
+fn project(patches: &[(&str, &str, &str)]) -> Fixture {
+    let fixture = Fixture::new().with_older_base();
+    fixture.cargo(&["update", "--precise", "0.4.3", "p3-util"]);
+    fixture.cargo(&["fetch"]);
+    let folder = fixture.project().join("patches");
+    fs::remove_dir_all(folder.join("0.8.0")).unwrap();
+    fs::remove_file(folder.join("0.4.0/demo.patch")).unwrap();
+    let mut series = String::new();
+    for (name, needs, diff) in patches {
+        let (needs, field) = match *needs {
+            "" => (String::new(), String::new()),
+            needs => (format!(" needs: {needs}"), format!("Needs: {needs}\n")),
+        };
+        series += &format!("{name}{needs}\n");
+        let text = format!(
+            "Title: perf(util): {name}\nPackages: p3-util\nBases: 0.4.0\n{field}Risk: low\nForwarded: not yet\n\
+             Applied-Upstream: no\n\nWhy.\n---\n{diff}-- \np3-patches\n"
+        );
+        write(&folder.join(format!("0.4.0/{name}.patch")), &text);
+    }
+    write(&folder.join("series"), &series);
+    fixture
+}
+
+/// A comment that stands four lines further down in 0.4.3.
+const OFFSET: &str = "\
+diff --git a/util/src/lib.rs b/util/src/lib.rs
+--- a/util/src/lib.rs
++++ b/util/src/lib.rs
+@@ -219,7 +219,7 @@ unsafe fn reverse_slice_index_bits_chunks<F>(
+     lb_chunk_size: usize,
+ ) {
+     for i in 0..1usize << lb_num_chunks {
+-        // `wrapping_shr` handles the silly case when `lb_num_chunks == 0`.
++        // `wrapping_shr` handles the odd case when `lb_num_chunks == 0`.
+         let j = i
+             .reverse_bits()
+             .wrapping_shr(usize::BITS - lb_num_chunks as u32);
+";
+
+/// A function of which 0.4.3 has made a `const` one, and a file that has another name there.
+const CHANGED: &str = "\
+diff --git a/util/src/lib.rs b/util/src/lib.rs
+--- a/util/src/lib.rs
++++ b/util/src/lib.rs
+@@ -36,7 +36,7 @@ pub fn log2_ceil_u64(n: u64) -> u64 {
+ /// Panics if `n` is not a power of two.
+ #[must_use]
+ #[inline]
+-pub fn log2_strict_usize(n: usize) -> usize {
++pub fn log2_strict_usize(n: usize) -> usize { // Exact.
+     let res = n.trailing_zeros();
+     assert_eq!(n.wrapping_shr(res), 1, \"Not a power of two: {n}\");
+     // Tell the optimizer about the semantics of `log2_strict`. i.e. it can replace `n` with
+diff --git a/util/src/transpose.rs b/util/src/transpose.rs
+--- a/util/src/transpose.rs
++++ b/util/src/transpose.rs
+@@ -1,3 +1,4 @@
++// First.
+ use core::ptr::{swap, swap_nonoverlapping};
+ #[cfg(feature = \"parallel\")]
+ use core::sync::atomic::{AtomicPtr, Ordering};
+";
+
+#[test]
+fn what_has_moved_is_printed() {
+    let broken = OFFSET.replace("+        //", "+        let _: u32 = i; //");
+    let stacked = OFFSET.replace("odd", "very odd").replace("silly", "odd");
+    let fixture = project(&[
+        ("offset", "", OFFSET),
+        ("changed", "", CHANGED),
+        ("stacked", "offset changed", &stacked),
+        ("broken", "", &broken),
+        ("merged", "", OFFSET),
+    ]);
+    let merged = fixture.project().join("patches/0.4.0/merged.patch");
+    let text = fs::read_to_string(&merged).unwrap();
+    write(
+        &merged,
+        &text.replace("Applied-Upstream: no", "Applied-Upstream: 0.4.2"),
+    );
+    let drift = fixture.run(&["drift", "--to", "0.4.3"]);
+    // Which instruction sets there are depends on the machine.
+    let lines = drift.lines().map(|line| {
+        let (line, error) = line.split_once(" for x86-64-v3: ").unwrap_or((line, ""));
+        let line = line
+            .split_once("; compiles for ")
+            .map_or(line, |(line, _)| line);
+        [line, ": ", error]
+            .concat()
+            .trim_end_matches(": ")
+            .to_owned()
+    });
+    let lines = lines.filter(|line| !line.starts_with("note: nothing is compiled"));
+    assert_snapshot!("drift", lines.collect::<Vec<_>>().join("\n"));
+
+    // What still applies to the newest release, which cargo tells.
+    write(&fixture.project().join("patches/series"), "offset\n");
+    let cargo = fixture.path().join("cargo");
+    let script = format!(
+        "#!/bin/sh\nif [ \"$1\" = info ]; then\n  echo 'version: 0.4.0 (latest 0.4.3)'\nelse\n  exec {} \"$@\"\nfi\n",
+        env!("CARGO")
+    );
+    write(&cargo, &script);
+    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    let output = fixture.command(&["drift"]).env("CARGO", &cargo).output();
+    let drift = fixture.transcript(&output.unwrap());
+    assert!(
+        drift.starts_with("exit 0\n--- stdout\nPlonky3 0.4.3, patches for 0.4.0\nok    offset: applies; compiles for "),
+        "{drift}"
+    );
+}
