@@ -4,6 +4,7 @@
 //! that text does not allow. diffy parses the hunks. Placing them is done here, because an offset has to be
 //! reported, an ambiguous one refused, and a mismatch shown line by line, none of which diffy's `apply` gives.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
 use std::ops::Range;
@@ -256,6 +257,19 @@ impl Patch {
             }
         }
         Ok(notes)
+    }
+
+    /// The text up to and including the separator, with `base` among the releases that it names, newest first.
+    pub fn preamble_for(&self, base: &str) -> String {
+        if self.header.bases.iter().any(|named| named == base) {
+            return self.preamble.clone();
+        }
+        let mut bases = [&self.header.bases[..], &[base.to_owned()]].concat();
+        bases.sort_by_key(|named| Reverse(Version::parse(named).ok()));
+        let mut lines = self.preamble.lines();
+        let line = lines.find(|line| line.starts_with("Bases:"));
+        let line = line.expect("a required field");
+        (self.preamble).replacen(line, &format!("Bases: {}", bases.join(", ")), 1)
     }
 
     /// The files that the patch adds below a package's `src/`: path from there, and text. The optimization's crate has

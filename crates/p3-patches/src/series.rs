@@ -161,6 +161,25 @@ impl Series {
         Ok(())
     }
 
+    /// What is applied to the release `base` before `name`, in series order; a need that is not there is refused.
+    pub fn needs(&self, patches: &Patches, base: &Version, name: &str) -> Result<Vec<String>> {
+        let mut needs = Vec::new();
+        for need in self.select(&[name.to_owned()])? {
+            if need == name || self.merged(patches, base, &need)?.is_some() {
+                continue;
+            }
+            if !Patch::exists(patches, &base.to_string(), &need) {
+                return Err(Failure::input(format!(
+                    "{name} needs {need}, which has not been ported to Plonky3 {base}"
+                ))
+                .hint(format!("`cargo p3 refresh {need} --onto {base}` first"))
+                .into());
+            }
+            needs.push(need);
+        }
+        Ok(needs)
+    }
+
     /// The release that has merged the patch `name`, where that is `base` or an older one. A patch without a file for
     /// `base` is what it was for the release before.
     pub fn merged(&self, patches: &Patches, base: &Version, name: &str) -> Result<Option<Version>> {

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use tempfile::TempDir;
 
 use super::spinner;
 use crate::error::Failure;
@@ -57,67 +58,104 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let asked = std::slice::from_ref(&args.name);
     let (base, names) = series.resolve(&project.patches, Some(&base), asked)?;
     let dir = args.repository.path(project, &args.name);
-    if dir.exists() {
-        return Err(Failure::input(format!("{}: exists already", dir.display()))
-            .hint("go on there, or delete it once `refresh` has read it")
-            .into());
-    }
     let load = |name: &String| Patch::load(&project.patches, &base, name);
     let patches = names.iter().map(load).collect::<Result<Vec<_>>>()?;
     let mut packages = tree::baseline(&project.patches, &base, &patches)?;
 
     let progress = spinner(format!("writing {}", dir.display()));
-    let parent = dir
-        .parent()
-        .context("the repository needs a parent folder")?;
-    fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
-    let unfinished = tempfile::Builder::new()
-        .prefix(".tmp-")
-        .tempdir_in(parent)?;
-    let repository = unfinished.path().join("repository");
-    fs::create_dir(&repository)?;
-    git(&repository, &["init", "--quiet"])?;
-    git(&repository, &["config", "core.autocrlf", "false"])?;
-    fs::write(repository.join("Cargo.toml"), workspace(&packages))?;
-    fs::write(repository.join(".gitignore"), "/target\n/Cargo.lock\n")?;
-    commit(&repository, &packages, &format!("Plonky3 {base}"))?;
-    let tag = format!("base/{base}");
+    let opening = Opening::new(&dir)?;
+    opening.release(&base, &packages)?;
     for patch in &patches {
         if patch.name == args.name {
-            git(&repository, &["tag", &tag])?;
+            opening.tag(&base)?;
         }
-        for note in patch.apply(&mut packages, Direction::Forward)? {
-            eprintln!("note: {note}");
-        }
-        let message = format!("{}\n\n{}", patch.header.title, patch.header.body);
-        commit(&repository, &packages, &message)?;
+        opening.patch(patch, &mut packages)?;
     }
-    fs::rename(&repository, &dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    opening.finish(&dir)?;
     progress.finish_and_clear();
     println!("{}", dir.display());
     Ok(())
 }
 
-/// Makes the repository's packages equal to these and commits the difference, empty or not.
-fn commit(repository: &Path, packages: &[Package], message: &str) -> Result<()> {
-    for package in packages {
-        let folder = repository.join(&package.folder);
-        if folder.exists() {
-            fs::remove_dir_all(&folder)?;
+/// A repository that is being written. It gets its name once it is whole.
+pub struct Opening {
+    unfinished: TempDir,
+}
+
+impl Opening {
+    /// An empty repository, which is to become `dir`.
+    pub fn new(dir: &Path) -> Result<Self> {
+        if dir.exists() {
+            return Err(Failure::input(format!("{}: exists already", dir.display()))
+                .hint("go on there, or delete it once `refresh` has read it")
+                .into());
         }
-        for (name, contents) in &package.files {
-            let file = folder.join(name);
-            fs::create_dir_all(file.parent().expect("a file in a folder"))?;
-            fs::write(&file, contents)
-                .with_context(|| format!("cannot write {}", file.display()))?;
-        }
+        let parent = dir
+            .parent()
+            .context("the repository needs a parent folder")?;
+        fs::create_dir_all(parent)
+            .with_context(|| format!("cannot create {}", parent.display()))?;
+        let unfinished = tempfile::Builder::new()
+            .prefix(".tmp-")
+            .tempdir_in(parent)?;
+        let opening = Self { unfinished };
+        fs::create_dir(opening.path())?;
+        opening.git(&["init", "--quiet"])?;
+        opening.git(&["config", "core.autocrlf", "false"])?;
+        fs::write(opening.path().join(".gitignore"), "/target\n/Cargo.lock\n")?;
+        Ok(opening)
     }
-    git(repository, &["add", "--all", "--force"])?;
-    git(
-        repository,
-        &["commit", "--quiet", "--allow-empty", "--message", message],
-    )
-    .map(drop)
+
+    fn path(&self) -> PathBuf {
+        self.unfinished.path().join("repository")
+    }
+
+    pub fn git(&self, args: &[&str]) -> Result<String> {
+        git(&self.path(), args)
+    }
+
+    /// Commits a release as published, in place of what is there.
+    pub fn release(&self, base: &str, packages: &[Package]) -> Result<()> {
+        fs::write(self.path().join("Cargo.toml"), workspace(packages))?;
+        self.commit(packages, &format!("Plonky3 {base}"))
+    }
+
+    /// Applies a patch and commits it.
+    pub fn patch(&self, patch: &Patch, packages: &mut [Package]) -> Result<()> {
+        for note in patch.apply(packages, Direction::Forward)? {
+            eprintln!("note: {note}");
+        }
+        let message = format!("{}\n\n{}", patch.header.title, patch.header.body);
+        self.commit(packages, &message)
+    }
+
+    /// Says that the patch is what differs from here.
+    pub fn tag(&self, base: &str) -> Result<()> {
+        self.git(&["tag", &format!("base/{base}")]).map(drop)
+    }
+
+    pub fn finish(self, dir: &Path) -> Result<()> {
+        fs::rename(self.path(), dir).with_context(|| format!("cannot create {}", dir.display()))
+    }
+
+    /// Makes the repository's packages equal to these and commits the difference, empty or not.
+    fn commit(&self, packages: &[Package], message: &str) -> Result<()> {
+        for package in packages {
+            let folder = self.path().join(&package.folder);
+            if folder.exists() {
+                fs::remove_dir_all(&folder)?;
+            }
+            for (name, contents) in &package.files {
+                let file = folder.join(name);
+                fs::create_dir_all(file.parent().expect("a file in a folder"))?;
+                fs::write(&file, contents)
+                    .with_context(|| format!("cannot write {}", file.display()))?;
+            }
+        }
+        self.git(&["add", "--all", "--force"])?;
+        let commit = ["commit", "--quiet", "--allow-empty", "--message", message];
+        self.git(&commit).map(drop)
+    }
 }
 
 /// A manifest that lets the packages, as published, use each other.

@@ -1,10 +1,13 @@
 //! `refresh`: the patch file and the kernel files, from what `edit` opened.
 
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result};
+use cargo_metadata::semver::Version;
 
-use super::edit::Repository;
+use super::edit::{Opening, Repository};
+use super::spinner;
 use crate::error::Failure;
 use crate::git::git;
 use crate::manifest::TREES;
@@ -17,12 +20,20 @@ use crate::tree::{self, Folder};
 ///
 /// Everything that differs from the tag `base/RELEASE` becomes the patch, committed or not. The patch's header stays.
 /// The crate's kernel files are those of the newest release that the patch has been ported to.
+///
+/// With --onto, the patch is merged into another release first, in a repository as `edit` opens one. What cannot be merged
+/// is left there between conflict markers, and no patch is written before they are gone.
 #[derive(clap::Args)]
-#[command(after_help = "Example: cargo p3 refresh batched-permute")]
+#[command(after_help = "Examples:
+  cargo p3 refresh batched-permute
+  cargo p3 refresh batched-permute --onto 0.9.0-rc.2")]
 pub struct Args {
     /// The patch to write.
     #[arg(value_name = "NAME")]
     name: String,
+    /// The Plonky3 release to merge the patch into.
+    #[arg(long, value_name = "VERSION")]
+    onto: Option<Version>,
     #[command(flatten)]
     repository: Repository,
 }
@@ -31,21 +42,129 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let series = Series::load(&project.patches)?;
     series.entry(&args.name)?;
     let dir = args.repository.path(project, &args.name);
+    if let Some(onto) = &args.onto {
+        merge(&args.name, onto, &dir, project, &series)?;
+    }
+    write(&args.name, &dir, project, &series)
+}
+
+/// Opens a repository with the patch merged into the release `onto`: the patch for its newest release, and what it needs
+/// there, then `onto`, and what the patch needs there. Fails where something is left to be resolved by hand.
+fn merge(name: &str, onto: &Version, dir: &Path, project: &Project, series: &Series) -> Result<()> {
+    let patches = &project.patches;
+    series.refuse_merged(patches, onto, &[name.to_owned()])?;
+    let to = onto.to_string();
+    if Patch::exists(patches, &to, name) {
+        return Err(
+            Failure::input(format!("{name} has been ported to Plonky3 {onto} already"))
+                .hint(format!("`cargo p3 edit {name} --base {onto}` opens it"))
+                .into(),
+        );
+    }
+    let base = series.newest_base_of(patches, name)?;
+    let load = |base: &str, name: &str| Patch::load(patches, base, name);
+    let (_, names) = series.resolve(patches, Some(&base), &[name.to_owned()])?;
+    let stack = names.iter().map(|name| load(&base, name));
+    let stack = stack.collect::<Result<Vec<_>>>()?;
+    let needs = series.needs(patches, onto, name)?;
+    let needs = needs.iter().map(|name| load(&to, name));
+    let needs = needs.collect::<Result<Vec<_>>>()?;
+    let patch = stack.last().expect("a selection of one patch");
+    let mut then = tree::baseline(patches, &base, &stack)?;
+    let mut now = tree::baseline(patches, &to, &[needs.as_slice(), &stack].concat())?;
+
+    let progress = spinner(format!("writing {}", dir.display()));
+    let opening = Opening::new(dir)?;
+    opening.release(&base, &then)?;
+    for patch in &stack {
+        opening.patch(patch, &mut then)?;
+    }
+    let picked = opening.git(&["rev-parse", "HEAD"])?;
+    opening.release(&to, &now)?;
+    for need in &needs {
+        opening.patch(need, &mut now)?;
+    }
+    opening.tag(&to)?;
+    // The lines that both sides began with tell what either has changed.
+    opening.git(&["config", "merge.conflictStyle", "diff3"])?;
+    let merged = opening.git(&["cherry-pick", "--no-commit", picked.trim()]);
+    let conflicts = opening.git(&["diff", "--name-only", "--diff-filter=U"])?;
+    if conflicts.is_empty() {
+        merged?;
+    }
+    opening.finish(dir)?;
+    progress.finish_and_clear();
+    if conflicts.is_empty() {
+        return Ok(());
+    }
+    println!("{}", dir.display());
+    let conflicts = conflicts.lines().collect::<Vec<_>>();
+    Err(Failure::check(format!(
+        "{}: the patch for Plonky3 {base} and Plonky3 {onto} conflict in {}",
+        patch.name,
+        conflicts.join(", ")
+    ))
+    .hint(format!(
+        "resolve them in {}, then `cargo p3 refresh {name}` writes the patch",
+        dir.display()
+    ))
+    .into())
+}
+
+/// Refuses what a merge has left to be resolved in the repository `dir`.
+fn refuse_conflicts(dir: &Path, tag: &str) -> Result<()> {
+    // Where one side has deleted what the other one has changed, there is no marker.
+    for line in git(dir, &["status", "--porcelain", "--untracked-files=no"])?.lines() {
+        let (state, file) = line.split_at(3);
+        if ["DD ", "AU ", "UD ", "UA ", "DU "].contains(&state) {
+            let what = format!("{file}: one side of the merge has deleted this file");
+            return Err(Failure::input(what)
+                .hint(format!("in {}, `git add` or `git rm` it", dir.display()))
+                .into());
+        }
+    }
+    git(dir, &["add", "--all"])?;
+    let changed = git(
+        dir,
+        &["diff", "--cached", "--name-only", "--diff-filter=d", tag],
+    )?;
+    for file in changed.lines() {
+        let Ok(text) = fs::read_to_string(dir.join(file)) else {
+            continue;
+        };
+        let is_marker = |line: &str| {
+            ["<<<<<<< ", "||||||| ", ">>>>>>> "]
+                .iter()
+                .any(|marker| line.starts_with(marker))
+        };
+        if let Some(line) = text.lines().position(is_marker) {
+            let what = format!("{file}:{}: a conflict marker", line + 1);
+            return Err(Failure::input(what)
+                .hint(format!("resolve the conflict in {}", dir.display()))
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// Writes the patch and the kernel files from the repository `dir`.
+fn write(name: &str, dir: &Path, project: &Project, series: &Series) -> Result<()> {
     let not_opened = || {
         Failure::input(format!("{}: no repository opened by `edit`", dir.display()))
-            .hint(format!("`cargo p3 edit {}` opens one", args.name))
+            .hint(format!("`cargo p3 edit {name}` opens one"))
     };
     // Without this, git would look for a repository further up.
     if !dir.join(".git").exists() {
         return Err(not_opened().into());
     }
-    let tags = git(&dir, &["tag", "--list", "base/*"])?;
+    let tags = git(dir, &["tag", "--list", "base/*"])?;
     let tag = tags.lines().next().ok_or_else(not_opened)?;
     let base = tag.strip_prefix("base/").expect("listed by that prefix");
-    let asked = std::slice::from_ref(&args.name);
-    let (_, names) = series.resolve(&project.patches, Some(base), asked)?;
+    let release = Version::parse(base)?;
+    series.refuse_merged(&project.patches, &release, &[name.to_owned()])?;
+    let needs = series.needs(&project.patches, &release, name)?;
 
-    git(&dir, &["add", "--all"])?;
+    refuse_conflicts(dir, tag)?;
     let options = [
         "--cached",
         "--no-color",
@@ -53,16 +172,19 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         "--no-renames",
         "--full-index",
     ];
-    let diff = git(&dir, &[&["diff"], &options[..], &[tag]].concat())?;
-    let old = Patch::load(&project.patches, base, &args.name)?;
-    let path = Patch::path(base, &args.name);
-    let text = format!("{}{diff}{}", old.preamble, patch::END);
-    let new = Patch::parse(&args.name, &project.patches.shown(&path), &text)
+    let diff = git(dir, &[&["diff"], &options[..], &[tag]].concat())?;
+    // A patch that was merged into another release begins with the header that it has for its newest one.
+    let newest = series.newest_base_of(&project.patches, name)?;
+    let ported = Patch::exists(&project.patches, base, name);
+    let old = Patch::load(&project.patches, if ported { base } else { &newest }, name)?;
+    let path = Patch::path(base, name);
+    let text = format!("{}{diff}{}", old.preamble_for(base), patch::END);
+    let new = Patch::parse(name, &project.patches.shown(&path), &text)
         .with_context(|| format!("what {} holds is no patch", dir.display()))?;
 
     // The text must do from a tarball what was done by hand in the repository.
-    let stack = (names.iter().filter(|name| **name != args.name))
-        .map(|name| Patch::load(&project.patches, base, name))
+    let stack = (needs.iter())
+        .map(|need| Patch::load(&project.patches, base, need))
         .chain([Ok(new.clone())])
         .collect::<Result<Vec<_>>>()?;
     let mut packages = tree::baseline(&project.patches, base, &stack)?;
@@ -71,12 +193,26 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     }
 
     let folder = Folder::lock(&project.root.join(TREES))?;
-    folder.replace(&project.patches_dir.join(path), text.as_bytes())?;
+    let place = project.patches_dir.join(path);
+    let parent = place.parent().expect("a file in a folder");
+    fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
+    folder.replace(&place, text.as_bytes())?;
     println!("{}", new.shown);
-    if base != series.newest_base_of(&project.patches, &args.name)? {
+    // The other texts name the same releases.
+    for other in series.bases.iter().map(ToString::to_string) {
+        let path = Patch::path(&other, name);
+        if ported || !project.patches.has(&path) {
+            continue;
+        }
+        let old = Patch::load(&project.patches, &other, name)?;
+        let text = format!("{}{}{}", old.preamble_for(base), old.diff, patch::END);
+        folder.replace(&project.patches_dir.join(path), text.as_bytes())?;
+        println!("{}", old.shown);
+    }
+    if Series::load(&project.patches)?.newest_base_of(&project.patches, name)? != base {
         return Ok(());
     }
-    let src = project.crates_dir().join(&args.name).join("src");
+    let src = project.crates_dir().join(name).join("src");
     for (file, contents) in new.kernels() {
         let path = src.join(file);
         let parent = path.parent().expect("a file in a folder");

@@ -161,6 +161,7 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
                     "ci/apt.sh",
                     "ci/browser.sh",
                     "ci/check.sh",
+                    "ci/drift.sh",
                     "ci/isa.sh",
                     "ci/overlay.sh",
                     "ci/publish.sh",

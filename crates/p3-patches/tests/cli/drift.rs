@@ -121,3 +121,59 @@ fn what_has_moved_is_printed() {
         "{drift}"
     );
 }
+
+/// What merges becomes the patch for the other release; what does not is left in the repository, between markers.
+#[test]
+fn a_patch_is_merged_into_another_release() {
+    let stacked = OFFSET.replace("odd", "very odd").replace("silly", "odd");
+    let fixture = project(&[
+        ("offset", "", OFFSET),
+        ("changed", "", CHANGED),
+        ("stacked", "offset changed", &stacked),
+    ]);
+    let patch = |release: &str, name: &str| {
+        let folder = fixture.project().join("patches").join(release);
+        folder.join(format!("{name}.patch"))
+    };
+    let read = |release: &str, name: &str| fs::read_to_string(patch(release, name)).unwrap();
+    let onto = |name: &str| fixture.run(&["refresh", name, "--onto", "0.4.3"]);
+
+    assert_snapshot!("onto_without_needs", onto("stacked"));
+    let merged = fixture.succeed(&["refresh", "offset", "--onto", "0.4.3"]);
+    assert!(
+        merged.contains("patches/0.4.3/offset.patch\npatches/0.4.0/offset.patch\n"),
+        "{merged}"
+    );
+    for release in ["0.4.0", "0.4.3"] {
+        let text = read(release, "offset");
+        assert!(text.contains("\nBases: 0.4.3, 0.4.0\n"), "{text}");
+    }
+    assert!(read("0.4.0", "offset").ends_with(&format!("{OFFSET}-- \np3-patches\n")));
+    assert!(read("0.4.3", "offset").contains("@@ -223,7 +223,7 @@"));
+    assert_snapshot!("onto_again", onto("offset"));
+
+    assert_snapshot!("onto_with_conflicts", onto("changed"));
+    let repository = fixture.project().join(".p3-patches/edit/changed/util/src");
+    let lib = repository.join("lib.rs");
+    let conflict = fs::read_to_string(&lib).unwrap();
+    let (before, rest) = conflict.split_once("<<<<<<< ").unwrap();
+    let (_, after) = rest.split_once(">>>>>>> ").unwrap();
+    let (_, after) = after.split_once('\n').unwrap();
+    assert_snapshot!("refresh_with_markers", fixture.run(&["refresh", "changed"]));
+    assert!(!patch("0.4.3", "changed").exists());
+
+    let resolved = "pub const fn log2_strict_usize(n: usize) -> usize { // Exact.\n";
+    write(&lib, &format!("{before}{resolved}{after}"));
+    fixture.succeed(&["refresh", "changed"]);
+    let text = read("0.4.3", "changed");
+    // The file that has another name by now, too.
+    assert!(
+        text.contains("+++ b/util/src/transpose/square.rs\n"),
+        "{text}"
+    );
+    assert!(text.contains("+// First."), "{text}");
+    fixture.succeed(&["refresh", "stacked", "--onto", "0.4.3"]);
+    assert!(!read("0.4.3", "stacked").contains("First"));
+    let stack = ["apply", "stacked", "--base", "0.4.3"];
+    fixture.succeed(&stack);
+}
