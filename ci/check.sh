@@ -5,5 +5,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 ci/tools.sh
-exec cargo p3 test --only format --only actionlint --only shellcheck --only known-answers --only check \
-  --only clippy
+exec cargo p3 test --only format --only format/prover --only actionlint --only shellcheck --only known-answers \
+  --only check --only clippy

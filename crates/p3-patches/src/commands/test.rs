@@ -25,6 +25,7 @@ use crate::upstream::Suites;
 ///
 /// Formatting, lints, the known answers computed again, the workspace's tests; for each instruction set that this CPU has,
 /// the kernels' tests, upstream's own suites on patched packages, and the comparison of outputs with Plonky3 as published.
+/// The example's prover makes the same proofs with the patches and without.
 /// On x86-64, NEON runs under emulation where qemu and a cross linker are there; a report's page is looked at in Chromium.
 /// What cannot run here is skipped by name.
 #[derive(clap::Args)]
@@ -66,6 +67,8 @@ enum Work {
     Outputs { isa: Isa, base: String },
     /// Tests that run what a cross compiler makes in the emulator.
     Emulator,
+    /// The example's prover, without patches and with all of them.
+    Prover,
     /// Tests that look at a report's page in this program.
     Browser(Option<&'static str>),
     /// `cargo p3 count`, which fails unless its counts are exact and outputs are equal.
@@ -73,6 +76,9 @@ enum Work {
     /// A program that a machine may lack, and its arguments.
     Lint(&'static str, &'static [&'static str]),
 }
+
+/// A workspace of its own.
+const EXAMPLE: &str = "examples/prover/Cargo.toml";
 
 /// Chromium's names, by who packages it.
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
@@ -150,6 +156,10 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
     };
     let mut stages = vec![
         stage("format", Work::Cargo(&["fmt", "--all", "--check"])),
+        stage(
+            "format/prover",
+            Work::Cargo(&["fmt", "--check", "--manifest-path", EXAMPLE]),
+        ),
         stage("actionlint", Work::Lint("actionlint", &[])),
         stage(
             "shellcheck",
@@ -222,6 +232,7 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
         stages.push(stage(&format!("outputs/{isa}"), outputs(isa, &newest)));
     }
     stages.push(stage("count/neon", Work::Count));
+    stages.push(stage("prover", Work::Prover));
     for isa in distinct() {
         let name = format!("upstream/{isa}");
         stages.push(stage(&name, upstream(isa, &newest, false)));
@@ -279,6 +290,7 @@ impl Stage {
             Work::Cargo(_)
             | Work::Check
             | Work::Emulator
+            | Work::Prover
             | Work::Browser(_)
             | Work::Count
             | Work::Lint(..) => None,
@@ -323,7 +335,7 @@ impl Stage {
     /// What this machine lacks to run the stage.
     fn missing(&self) -> Option<String> {
         match self.work {
-            Work::Cargo(_) | Work::Check | Work::Browser(Some(_)) => None,
+            Work::Cargo(_) | Work::Check | Work::Prover | Work::Browser(Some(_)) => None,
             Work::Browser(None) => Some(format!("no {} on this machine", BROWSERS.join(", no "))),
             Work::Emulator | Work::Count => {
                 emulation::missing().map(|what| format!("{what} on this machine"))
@@ -350,6 +362,7 @@ impl Stage {
             Work::Check => own(project, &["check"])?,
             Work::Count => own(project, &["count", "--isa", "neon"])?,
             Work::Emulator => ignored(project, "count"),
+            Work::Prover => ignored(project, "prover"),
             Work::Browser(program) => {
                 let mut test = ignored(project, "report");
                 test.env("CHROMIUM", program.unwrap_or_default());
