@@ -132,7 +132,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
 /// instruction sets, so the suites run with it on one. They and the outputs run on AVX-512 with IFMA, which upstream does
 /// not use, where a patch does: else that is AVX-512 once more, and the kernels' tests are enough. Patches for older releases have
 /// the kernels of the newest, which change vectors of x86-64 most: AVX2 is compared with the release as published, AVX-512
-/// by upstream's suites.
+/// by the unit tests of upstream's suites.
 fn stages(project: &Project) -> Result<Vec<Stage>> {
     const WITH_PARALLEL: Isa = if cfg!(target_arch = "aarch64") {
         Isa::Neon
@@ -398,7 +398,8 @@ impl Stage {
                 base,
                 parallel,
             } => {
-                let names = Series::load(&project.patches)?.ported(&project.patches, base);
+                let series = Series::load(&project.patches)?;
+                let names = series.ported(&project.patches, base);
                 let suites = Suites::lay_out(project, base, &names)?;
                 // Unoptimized, these run for seconds; optimized, they compile for minutes. The outputs of optimized
                 // packages are compared by `outputs/`.
@@ -409,6 +410,10 @@ impl Stage {
                     test.args(["--", "aarch64_neon", "poseidon"]);
                 } else {
                     test.arg("--workspace");
+                    if *base != series.base(None)? {
+                        // No patch changes an example or a test in the documentation, and each is compiled by itself.
+                        test.arg("--lib");
+                    }
                 }
                 if *parallel {
                     test.arg("--features").arg(suites.parallel.join(","));
