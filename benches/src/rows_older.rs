@@ -56,6 +56,5 @@ pub const ROWS: &[Row] = &[
     row("equal/merkle/poseidon2-w8", |seed| merkle::odd_shapes::<_, 8, 4, 2>(seed, p2w8())),
     row("equal/merkle/poseidon2-w12", |seed| merkle::odd_shapes::<_, 12, 8, 2>(seed, p2w12())),
     row("equal/merkle/poseidon2-w16", |seed| merkle::odd_shapes::<_, 16, 12, 2>(seed, p2w16())),
-    row("equal/merkle/poseidon2-w16-arity4", |seed| merkle::odd_shapes::<_, 16, 12, 4>(seed, p2w16())),
     row("equal/merkle/poseidon1-w8", |seed| merkle::odd_shapes::<_, 8, 4, 2>(seed, p1w8())),
 ];
