@@ -8,7 +8,7 @@
 //! `build` makes two workers, `pairs` runs them, `stats` judges the samples and `report` has the rows, `breakdown` a
 //! permutation's phases; `record` files and finds samples, `figure` draws rows and `page` is the report to look at; to
 //! count, `emulation` or `callgrind` runs them, `trace` finds the instructions of one unit and `model` has llvm-mca time
-//! these; `code` says what their functions hold. `upstream` has upstream's own suites. Each subcommand is a file in
+//! these; `code` says what their functions hold. `upstream` has upstream's own suites, `lints` its other checks. Each subcommand is a file in
 //! `commands/`.
 //!
 //! Data goes to stdout, progress and notes to stderr. Exit codes: 0 done, 1 a check failed, 2 usage, 3 input
@@ -26,6 +26,7 @@ mod git;
 mod git_source;
 mod interrupt;
 mod isa;
+mod lints;
 mod manifest;
 mod model;
 mod page;

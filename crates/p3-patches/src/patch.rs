@@ -14,6 +14,7 @@ use cargo_metadata::semver::Version;
 use diffy::Line;
 
 use crate::error::Failure;
+use crate::isa::Isa;
 use crate::project::Patches;
 use crate::source::{Package, sha256};
 
@@ -312,6 +313,17 @@ impl Header {
     /// The release that contains the change.
     pub fn merged(&self) -> Option<Version> {
         Version::parse(&self.applied_upstream).ok()
+    }
+
+    /// Whether the patch may change builds for `isa`.
+    pub fn changes(&self, isa: Isa) -> bool {
+        let architecture = match isa {
+            Isa::Neon => "aarch64",
+            Isa::V3 | Isa::V4 | Isa::V4Ifma => "x86_64",
+            Isa::Generic | Isa::Native => return self.architectures.is_empty(),
+        };
+        let named = &self.architectures;
+        named.is_empty() || named.iter().any(|named| named == architecture)
     }
 
     /// Why the patch changes no build for this machine's architecture; `None` where it may.

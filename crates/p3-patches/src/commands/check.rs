@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{export, spinner};
 use crate::error::Failure;
 use crate::interrupt;
+use crate::lints::{self, Outcome};
 use crate::patch::{Direction, Patch};
 use crate::project::Project;
 use crate::record::{self, Readme};
@@ -28,12 +29,24 @@ const TOOLS: [&str; 2] = ["p3-patches", "testing"];
 /// applies exactly to every release it names, alone and in series order, and has no second text that does the same; a crate's kernel files are what its patch
 /// adds; an export gives the same text twice; the README's table is what the records say. Everything is checked; the
 /// exit code is 1 if anything failed.
+///
+/// With --upstream-lints, upstream's own checks run instead, on patched packages in upstream's layout: its formatting, its
+/// lints and rustdoc's for each instruction set, a target without a standard library, its suites with and without the feature
+/// `parallel`. What the packages as published have too does not count.
 #[derive(clap::Args)]
-#[command(after_help = "Example: cargo p3 check --json")]
+#[command(after_help = "Examples:
+  cargo p3 check --json
+  cargo p3 check --upstream-lints batched-permute")]
 pub struct Args {
     /// Print JSON.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "upstream_lints")]
     json: bool,
+    /// Run upstream's own checks; these take a while.
+    #[arg(long)]
+    upstream_lints: bool,
+    /// Patches to run them on, with what these need [default: all, on top of each other].
+    #[arg(value_name = "NAME", requires = "upstream_lints")]
+    names: Vec<String>,
 }
 
 /// The outcome of one check.
@@ -56,6 +69,9 @@ struct CratePackage {
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
     let series = Series::load(&project.patches)?;
+    if args.upstream_lints {
+        return upstream_lints(args, project, &series);
+    }
     let bases = series
         .bases
         .iter()
@@ -149,6 +165,44 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         failed => {
             Err(Failure::check(format!("{failed} of {} checks failed", findings.len())).into())
         }
+    }
+}
+
+/// Upstream's own checks of the patches for the newest release.
+fn upstream_lints(args: &Args, project: &Project, series: &Series) -> Result<()> {
+    let (base, names) = series.chosen(&project.patches, None, &args.names)?;
+    println!("Plonky3 {base} with {}", names.join(", "));
+    let progress = spinner("upstream's checks");
+    let mut failed = 0;
+    lints::run(project, &base, &names, |check, outcome| {
+        let lines = match outcome {
+            Outcome::Skipped(missing) => format!("skip  {check}: {missing}"),
+            Outcome::Ran {
+                published,
+                patched,
+                new,
+            } => {
+                let published =
+                    published.map_or(String::new(), |count| format!(", {count} as published"));
+                let state = if new.is_empty() { "ok  " } else { "FAIL" };
+                failed += usize::from(!new.is_empty());
+                let new = new.iter().map(|finding| format!("\n      {finding}"));
+                format!(
+                    "{state}  {check}: {patched} found{published}{}",
+                    new.collect::<String>()
+                )
+            }
+        };
+        progress.suspend(|| println!("{lines}"));
+    })?;
+    progress.finish_and_clear();
+    match failed {
+        0 => Ok(()),
+        _ => Err(Failure::check(format!(
+            "{failed} of upstream's checks find more than in {base}"
+        ))
+        .hint("repair it with `cargo p3 edit` and `cargo p3 refresh`")
+        .into()),
     }
 }
 

@@ -325,14 +325,7 @@ impl<'p> Builds<'p> {
 
     /// The instruction sets whose builds a patch changes.
     fn isas(&self, patch: &Patch) -> impl Iterator<Item = Isa> {
-        let named = &patch.header.architectures;
-        let architecture = |isa| match isa {
-            Isa::Neon => "aarch64",
-            _ => "x86_64",
-        };
-        (self.isas.iter().copied()).filter(move |isa| {
-            named.is_empty() || named.iter().any(|named| named == architecture(*isa))
-        })
+        (self.isas.iter().copied()).filter(|isa| patch.header.changes(*isa))
     }
 
     /// What holds where nothing has failed.

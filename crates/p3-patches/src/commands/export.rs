@@ -1,6 +1,6 @@
 //! `export`: what goes upstream.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::error::Failure;
 use crate::interrupt;
+use crate::isa::Isa;
 use crate::patch::{END, Patch};
 use crate::project::Project;
 use crate::record::{self, Counts, Line, Reader, Record};
@@ -16,8 +17,9 @@ use crate::series::Series;
 
 /// Write a patch for upstream: a mail for `git am`, and the text of the pull request.
 ///
-/// DIR/NAME.patch applies with `git am` to a checkout of Plonky3 at the release; DIR/NAME.md is the description with
-/// the recorded measurements. The same patch gives the same bytes.
+/// DIR/NAME.patch applies with `git am` to a checkout of Plonky3 at the release: one commit that says what, why, how it is
+/// tested, what was measured with which command, and what was not. DIR/NAME.md is the description with the same. The same
+/// patch gives the same bytes.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cargo p3 export batched-permute --out upstream")]
 pub struct Args {
@@ -86,14 +88,20 @@ pub fn texts(project: &Project, base: &str, name: &str, author: &str) -> Result<
     let patch = Patch::load(&project.patches, base, name)?;
     let records = record::records(&project.root, base, name)?;
     let counts = record::counts(&project.root, base, name)?;
+    let sections = sections(&patch, base, &records, &counts);
     Ok(Texts {
-        mail: mail(&patch, author),
-        description: description(&patch, base, &records, &counts),
+        mail: mail(&patch, &sections, author),
+        description: description(&patch, base, &sections),
     })
 }
 
+/// A heading, and what stands below it.
+type Section = (&'static str, String);
+
 /// The patch as a mail. The date is fixed, so that the same patch gives the same text.
-fn mail(patch: &Patch, author: &str) -> String {
+fn mail(patch: &Patch, sections: &[Section], author: &str) -> String {
+    // No `#`, which git takes for a comment where a message is edited.
+    let sections = (sections.iter()).map(|(heading, text)| format!("\n\n{heading}:\n\n{text}"));
     format!(
         "From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001\n\
          From: {author}\n\
@@ -102,37 +110,122 @@ fn mail(patch: &Patch, author: &str) -> String {
          MIME-Version: 1.0\n\
          Content-Type: text/plain; charset=UTF-8\n\
          Content-Transfer-Encoding: 8bit\n\n\
-         {}\n---\n\n{}{END}",
-        patch.header.title, patch.header.body, patch.diff
+         {}{}\n---\n\n{}{END}",
+        patch.header.title,
+        patch.header.body,
+        sections.collect::<String>(),
+        patch.diff
     )
 }
 
-/// The pull request's text: why, how much, and how to see it for oneself.
-fn description(
-    patch: &Patch,
-    base: &str,
-    records: &[Record],
-    counts: &[(String, Counts)],
-) -> String {
+/// The pull request's text: what the commit says, and how to see it for oneself.
+fn description(patch: &Patch, base: &str, sections: &[Section]) -> String {
     let name = &patch.name;
     let mut text = format!("# {}\n\n{}\n", patch.header.title, patch.header.body);
-    if !patch.header.needs.is_empty() {
-        text += &format!("\nStacks on: {}.\n", patch.header.needs.join(", "));
-    }
-    if !records.is_empty() {
-        let mut lines = record::lines(records);
-        lines.retain(Line::of_prover);
-        let table = record::markdown(&lines, Reader::Elsewhere);
-        text += &format!("\n## Measured\n\n{table}");
-    }
-    for (_, counts) in counts {
-        text += &format!("\n## Counted\n\n{}", counts.markdown());
+    for (heading, section) in sections {
+        text += &format!("\n## {heading}\n\n{section}\n");
     }
     text += &format!(
         "\n## Reproduce\n\nBaseline: Plonky3 {base} as published. In a checkout of the patches' repository:\n\n\
          ```\ncargo p3 ab {name} --base {base}\n```\n"
     );
     text
+}
+
+/// What a reviewer asks of a change, beyond what it is and why.
+fn sections(
+    patch: &Patch,
+    base: &str,
+    records: &[Record],
+    counts: &[(String, Counts)],
+) -> Vec<Section> {
+    let mut sections = Vec::new();
+    let needs = patch.header.needs.join(", ");
+    if !needs.is_empty() {
+        sections.push(("Stacks on", format!("{needs}.")));
+    }
+    sections.push((
+        "Risk",
+        format!("{}.", patch.header.risk.trim_end_matches('.')),
+    ));
+    sections.push(("Tested", tested(patch, base)));
+    let mut lines = record::lines(records);
+    lines.retain(Line::of_prover);
+    if !lines.is_empty() {
+        let with = if needs.is_empty() {
+            ""
+        } else {
+            " and what it stacks on"
+        };
+        let mut text = format!(
+            "The time with this change{with}, divided by that of Plonky3 {base} as published, and the\n\
+             95 % interval of that ratio. Bold is a gain beyond what the release measured against itself shows.\n\n{}",
+            record::markdown(&lines, Reader::Elsewhere)
+        );
+        for Record {
+            machine, command, ..
+        } in records
+        {
+            let cpu = record::plain(&machine.cpu);
+            text += &format!(
+                "\n{cpu}, {} cores, {}, `{}`:\n\n```\n{command}\n```\n",
+                machine.cores, machine.rustc, machine.rustflags
+            );
+        }
+        sections.push(("Measured", text.trim_end().to_owned()));
+    }
+    for (_, counts) in counts {
+        sections.push(("Counted", counts.markdown().trim_end().to_owned()));
+    }
+    sections.push(("Not measured", not_measured(patch, &lines)));
+    sections
+}
+
+/// How it is known that the change is right.
+fn tested(patch: &Patch, base: &str) -> String {
+    let name = &patch.name;
+    let own = (patch.diff.lines())
+        .filter(|line| {
+            line.strip_prefix('+')
+                .is_some_and(|line| line.trim() == "#[test]")
+        })
+        .count();
+    let own = match own {
+        0 => String::new(),
+        1 => "One test comes with the change.\n".to_owned(),
+        own => format!("{own} tests come with the change.\n"),
+    };
+    format!(
+        "{own}In the patches' repository, `cargo p3 test` runs the tests of `crates/{name}` and upstream's suites on the\n\
+         patched packages, with and without the feature `parallel`, and compares all outputs with those of Plonky3 {base},\n\
+         bit for bit; `cargo p3 check --upstream-lints {name}` runs upstream's formatting, its lints and a build\n\
+         without `std`."
+    )
+}
+
+/// Where nobody has taken the time of what the patch changes.
+fn not_measured(patch: &Patch, lines: &[Line<'_>]) -> String {
+    let isas = [Isa::Generic, Isa::V3, Isa::V4, Isa::V4Ifma, Isa::Neon];
+    let missing = isas
+        .into_iter()
+        .filter(|isa| patch.header.changes(*isa))
+        .map(|isa| isa.to_string())
+        .filter(|isa| lines.iter().all(|line| line.row.isa != *isa))
+        .collect::<Vec<_>>();
+    let cpus = (lines.iter())
+        .map(|line| record::plain(&line.record.machine.cpu))
+        .collect::<BTreeSet<_>>();
+    let cpus = cpus.into_iter().collect::<Vec<_>>().join(", ");
+    match (&missing[..], &*cpus) {
+        (_, "") => "Nothing was timed.".to_owned(),
+        ([], cpus) => format!("Any CPU other than {cpus}."),
+        (missing, cpus) => {
+            format!(
+                "Builds for {}. Any CPU other than {cpus}.",
+                missing.join(", ")
+            )
+        }
+    }
 }
 
 /// Who commits here, as git would have it.

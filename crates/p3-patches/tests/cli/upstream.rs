@@ -1,11 +1,12 @@
 //! check, edit, refresh, export: what authors of patches do.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{DEMO, Fixture, git, write};
+use crate::fixture::{DEMO, Fixture, git, repository, write};
 
 #[test]
 fn check_passes() {
@@ -352,12 +353,11 @@ fn git_am_takes_an_export() {
         git(&checkout, &["am", "--quiet", mail.to_str().unwrap()]);
     }
     assert_eq!(
-        git(&checkout, &["log", "-2", "--format=%an <%ae>%n%B"]),
-        "Tester <tester@localhost>\nperf(goldilocks): add instead of multiply\n\n\
-         Stands for an optimization on top of another.\n\n\
-         Tester <tester@localhost>\nperf(goldilocks): double in one addition\n\n\
-         Stands for an optimization: a new file, its wiring, and a line in a second package.\n\n"
+        git(&checkout, &["log", "-2", "--format=%an <%ae> %s"]),
+        "Tester <tester@localhost> perf(goldilocks): add instead of multiply\n\
+         Tester <tester@localhost> perf(goldilocks): double in one addition\n"
     );
+    assert_snapshot!("commit", git(&checkout, &["log", "-1", "--format=%B"]));
 
     // What `git am` makes of it is what `apply` makes of it.
     fixture.succeed(&["apply", "stacked"]);
@@ -366,4 +366,95 @@ fn git_am_takes_an_export() {
         .arg(fixture.tree("p3-goldilocks"))
         .arg(checkout.join("goldilocks"));
     assert!(diff.output().unwrap().stdout.is_empty());
+}
+
+/// Samples that were recorded become a table with the machine and the command, and what is not among them is named.
+#[test]
+fn an_export_has_the_record() {
+    let fixture = Fixture::new();
+    let header = DEMO.replace("Bases: 0.8.0\n", "Bases: 0.8.0\nArchitectures: x86_64\n");
+    let diff = header
+        .replace("@@ -0,0 +1,6 @@", "@@ -0,0 +1,9 @@")
+        .replace("+}\ndiff", "+}\n+\n+#[test]\n+fn twice_x() {}\ndiff");
+    write(&fixture.patch("demo"), &diff);
+    let folder = "benches/record/0.8.0/x86_64-unknown-linux-gnu-x86-64-v3/2026-01-01-a-cpu";
+    let folder = fixture.project().join(folder);
+    write(
+        &folder.join("machine.txt"),
+        "cpu: A CPU\ncores: 2\nrustc: rustc 1.95.0\nrustflags: -C target-cpu=x86-64-v3\n",
+    );
+    let recorded = repository().join("benches/record/0.8.0/x86_64-unknown-linux-gnu-x86-64-v3");
+    let recorded = recorded.join("2026-11-21-intel-xeon-processor-2-50ghz/batched-permute.csv");
+    fs::copy(recorded, folder.join("demo.csv")).unwrap();
+    fixture.succeed(&[
+        "export",
+        "demo",
+        "--out",
+        "out",
+        "--author",
+        "A <a@localhost>",
+    ]);
+    let mail = fs::read_to_string(fixture.prover().join("out/demo.patch")).unwrap();
+    for expected in [
+        "\n\nTested:\n\nOne test comes with the change.\n",
+        "| `merkle-commit/poseidon2-w8/2^16x64` ",
+        "\nA CPU, 2 cores, rustc 1.95.0, `-C target-cpu=x86-64-v3`:\n\n```\ncargo p3 ab demo --base 0.8.0 --isa x86-64-v3 ",
+        "\n\nNot measured:\n\nBuilds for x86-64-v4, x86-64-v4+ifma. Any CPU other than A CPU.\n---\n",
+    ] {
+        assert!(mail.contains(expected), "{expected}: {mail}");
+    }
+}
+
+/// A patch of p3-util, and a cargo whose clippy does not like it. What it says of the release as published does not count.
+#[test]
+fn upstream_lints_compare_with_the_release() {
+    let fixture = Fixture::new();
+    write(
+        &fixture.patch("demo"),
+        "Title: perf(util): say more\nPackages: p3-util\nBases: 0.8.0\nRisk: low\nForwarded: not yet\nApplied-Upstream: no\n\nWhy.\n---\n\
+         diff --git a/util/src/lib.rs b/util/src/lib.rs\n--- a/util/src/lib.rs\n+++ b/util/src/lib.rs\n@@ -21,3 +21,3 @@\n \n\
+         -/// Computes `ceil(log_2(n))`.\n+/// Computes `ceil(log_2(n))` (demo).\n #[must_use]\n-- \np3-patches\n",
+    );
+    let lint = |line: usize| {
+        let span = format!(
+            r#"{{"file_name":"util/src/lib.rs","byte_start":0,"byte_end":1,"line_start":{line},"line_end":{line},"column_start":1,"column_end":2,"is_primary":true,"text":[],"label":null,"suggested_replacement":null,"suggestion_applicability":null,"expansion":null}}"#
+        );
+        format!(
+            r#"{{"reason":"compiler-message","package_id":"x","manifest_path":"/x/Cargo.toml","target":{{"kind":["lib"],"crate_types":["lib"],"name":"x","src_path":"/x/lib.rs","edition":"2024"}},"message":{{"message":"a lint","code":null,"level":"warning","spans":[{span}],"children":[],"rendered":null}}}}"#
+        )
+    };
+    let cargo = fixture.path().join("cargo");
+    let script = format!(
+        "#!/bin/sh\ncase \"$1\" in\n  clippy) echo '{}'; if grep -q demo util/src/lib.rs; then echo '{}'; fi ;;\n  \
+         doc | check) ;;\n  test) echo 'test a::b ... ok'; echo 'test a::c ... FAILED'; exit 101 ;;\n  \
+         *) exec {} \"$@\" ;;\nesac\n",
+        lint(3),
+        lint(22),
+        env!("CARGO")
+    );
+    write(&cargo, &script);
+    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    let lints = |name: &str| {
+        let mut command = fixture.command(&["check", "--upstream-lints", name]);
+        fixture.transcript(&command.env("CARGO", &cargo).output().unwrap())
+    };
+    let run = lints("demo");
+    let isa = if cfg!(target_arch = "aarch64") {
+        "neon"
+    } else {
+        "x86-64-v3"
+    };
+    assert!(run.starts_with("exit 1\n"), "{run}");
+    for expected in [
+        "Plonky3 0.8.0 with demo\n",
+        &format!("FAIL  clippy/{isa}: 2 found, 1 as published\n      util/src/lib.rs:22: a lint\n"),
+        &format!("ok    rustdoc/{isa}: 0 found, 0 as published\n"),
+        "FAIL  tests: 1 found\n      test a::c ... FAILED\n",
+        "FAIL  tests/parallel: 1 found\n",
+        "of upstream's checks find more than in 0.8.0\n",
+    ] {
+        assert!(run.contains(expected), "{expected}: {run}");
+    }
+    assert!(lints("none").starts_with("exit 3\n"));
+    assert!(fixture.run(&["check", "demo"]).starts_with("exit 2\n"));
 }
