@@ -1,12 +1,19 @@
 #!/usr/bin/env bash
 # A prover's side of it, for each release that there are patches for: a fresh crate on Plonky3 as published gets every
-# patch, builds and runs on them, and gets its manifest back byte for byte.
+# patch, builds and runs on them, and gets its manifest back byte for byte. Then it resolves to the packages of a branch
+# that `publish.sh` has pushed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/src"
+git init --quiet --bare "$dir/published.git"
+ci/publish.sh "$dir/published.git"
+# A branch gets a commit only where its files have changed.
+branches=$(git -C "$dir/published.git" for-each-ref)
+ci/publish.sh "$dir/published.git"
+[[ $(git -C "$dir/published.git" for-each-ref) == "$branches" ]]
 cat >"$dir/src/main.rs" <<'RUST'
 use p3_field::extension::QuinticTrinomialExtensionField;
 use p3_field::{BasedVectorSpace, Field, PrimeCharacteristicRing};
@@ -53,4 +60,10 @@ TOML
   cargo p3 remove --manifest-path "$dir/Cargo.toml"
   cmp "$dir/Cargo.toml" "$dir/published.toml"
   [[ $(prover) == "$published" ]]
+
+  echo "[patch.crates-io]" >>"$dir/Cargo.toml"
+  git -C "$dir/published.git" show "plonky3-$base:README.md" | grep '{ git = "URL"' |
+    sed "s#URL#file://$dir/published.git#" >>"$dir/Cargo.toml"
+  cargo tree --quiet --manifest-path "$dir/Cargo.toml" --invert p3-goldilocks |
+    grep --fixed-strings "branch=plonky3-$base"
 done
