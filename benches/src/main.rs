@@ -2,10 +2,11 @@
 //!
 //! It is built twice from this source, on Plonky3 as published and on a patched tree, so it may only use what both have.
 
-#[cfg(feature = "count")]
+#[cfg(feature = "newest")]
 mod arena;
 #[cfg(feature = "newest")]
 mod fri;
+mod hashing;
 #[cfg(feature = "newest")]
 mod koala_bear;
 mod merkle;
@@ -42,6 +43,7 @@ use crate::row::Prepared;
 use crate::rows::ROWS;
 
 fn main() -> ExitCode {
+    hashing::listen();
     let mut worker = Worker::default();
     let mut stdout = io::stdout().lock();
     for line in io::stdin().lock().lines() {
@@ -98,6 +100,7 @@ impl Worker {
                 Ok(Reply::Sample(Sample {
                     wall_ns: timing.wall_ns,
                     cpu_ns: timing.cpu_ns,
+                    hashing_ns: Some(timing.hashing_ns),
                     peak_kib: timing::peak_kib(),
                     digest: digest(&self.outputs),
                 }))
@@ -123,17 +126,21 @@ impl Worker {
             )),
             #[cfg(feature = "newest")]
             Request::Repeat { unit, times } => {
-                let unit = units::UNITS
-                    .iter()
-                    .find(|known| known.name == unit)
-                    .ok_or_else(|| format!("repeat: no unit named {unit}"))?;
+                let unit = units::unit_named(&unit)?;
                 timing::confine(1)?;
+                arena::begin();
                 Ok(Reply::Repeated {
                     digest: digest(&(unit.repeat)(times)),
                 })
             }
+            #[cfg(feature = "newest")]
+            Request::Time { unit, times } => {
+                let unit = units::unit_named(&unit)?;
+                timing::confine(1)?;
+                Ok(Reply::Timed(units::timed(unit, times)))
+            }
             #[cfg(not(feature = "newest"))]
-            Request::Units | Request::Repeat { .. } => {
+            Request::Units | Request::Repeat { .. } | Request::Time { .. } => {
                 Err("only the newest release's worker has units".into())
             }
         }

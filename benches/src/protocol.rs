@@ -24,6 +24,8 @@ pub enum Request {
     Units,
     /// Repeats a unit so many times, without a look at a clock.
     Repeat { unit: String, times: usize },
+    /// Times a unit against a chain of instructions whose cycles are known, in runs of so many repetitions.
+    Time { unit: String, times: usize },
 }
 
 /// A line on the worker's standard output.
@@ -42,7 +44,17 @@ pub enum Reply {
     Repeated {
         digest: String,
     },
+    Timed(Timed),
     Error(String),
+}
+
+/// The least time of several runs.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub struct Timed {
+    /// Of one repetition.
+    pub unit_ns: f64,
+    /// Of one cycle of the core, while it was at this.
+    pub cycle_ns: f64,
 }
 
 /// A row as the driver needs to know it.
@@ -74,6 +86,9 @@ pub struct Sample {
     /// The most memory that the process has had resident so far, in KiB, where the system tells.
     #[serde(default)]
     pub peak_kib: Option<u64>,
+    /// Of `wall_ns`, the time inside the spans in which upstream builds Merkle trees.
+    #[serde(default)]
+    pub hashing_ns: Option<u64>,
     /// SHA-256 of all outputs, in hexadecimal.
     pub digest: String,
 }

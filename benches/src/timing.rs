@@ -5,14 +5,19 @@ use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::hashing;
+
 /// How long the timed part of a run took.
 pub struct Timing {
     pub wall_ns: u64,
     pub cpu_ns: u64,
+    /// Of `wall_ns`, what Merkle trees took.
+    pub hashing_ns: u64,
 }
 
 /// Runs and times `work`. Inputs are made before and outputs are encoded and dropped after, at no cost to the figure.
 pub fn time<T>(work: impl FnOnce() -> T) -> (Timing, T) {
+    hashing::start();
     let cpu = cpu_ns();
     let wall = Instant::now();
     let output = black_box(work());
@@ -21,6 +26,7 @@ pub fn time<T>(work: impl FnOnce() -> T) -> (Timing, T) {
         Timing {
             wall_ns,
             cpu_ns: cpu_ns() - cpu,
+            hashing_ns: hashing::spent_ns(),
         },
         output,
     )

@@ -7,6 +7,9 @@ use std::hint::black_box;
 
 use p3_commit::Mmcs;
 use p3_field::PackedValue;
+use p3_goldilocks::poseidon1::{
+    default_goldilocks_poseidon1_8 as p1w8, default_goldilocks_poseidon1_12 as p1w12,
+};
 use p3_goldilocks::{
     Goldilocks, default_goldilocks_poseidon2_8 as p2w8, default_goldilocks_poseidon2_12 as p2w12,
     default_goldilocks_poseidon2_16 as p2w16,
@@ -18,8 +21,9 @@ use p3_symmetric::{
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
-use crate::protocol::UnitInfo;
+use crate::protocol::{Timed, UnitInfo};
 use crate::row::{Packed, encode};
+use crate::timing::time;
 use crate::{merkle, permute};
 
 pub struct Unit {
@@ -42,6 +46,8 @@ pub const UNITS: &[Unit] = &[
     unit("permute/poseidon2-w12", |times| permutation::<Packed, _, 12>(times, p2w12())),
     unit("permute/poseidon2-w16", |times| permutation::<Packed, _, 16>(times, p2w16())),
     unit("permute/poseidon2-w8/scalar", |times| permutation::<Goldilocks, _, 8>(times, p2w8())),
+    unit("permute/poseidon1-w8", |times| permutation::<Packed, _, 8>(times, p1w8())),
+    unit("permute/poseidon1-w12", |times| permutation::<Packed, _, 12>(times, p1w12())),
     unit("permute-many/poseidon2-w8/x4", |times| batch::<Packed, _, 8, 2>(times, p2w8())),
     unit("permute-many/poseidon2-w12/x4", |times| batch::<Packed, _, 12, 3>(times, p2w12())),
     unit("permute-many/poseidon2-w16/x4", |times| batch::<Packed, _, 16, 4>(times, p2w16())),
@@ -57,6 +63,13 @@ const fn unit(name: &'static str, repeat: fn(usize) -> Vec<u8>) -> Unit {
         leaves: 1,
         repeat,
     }
+}
+
+/// The unit of that name.
+pub fn unit_named(name: &str) -> Result<&'static Unit, String> {
+    let mut units = UNITS.iter();
+    let unit = units.find(|known| known.name == name);
+    unit.ok_or_else(|| format!("no unit named {name}"))
 }
 
 impl From<&Unit> for UnitInfo {
@@ -110,4 +123,39 @@ fn commit(times: usize) -> Vec<u8> {
         outputs = encode(commitment.roots().as_flattened());
     }
     outputs
+}
+
+/// What [`Timed`] is the least of.
+const ROUNDS: usize = 9;
+
+/// Times `times` repetitions and twice as many, so that what is around them cancels, and the clock's cycle beside them.
+pub fn timed(unit: &Unit, times: usize) -> Timed {
+    let mut least = [f64::INFINITY; 3];
+    for _ in 0..ROUNDS {
+        let ns = [
+            time(|| (unit.repeat)(times)).0.cpu_ns,
+            time(|| (unit.repeat)(2 * times)).0.cpu_ns,
+            time(|| chain(black_box(1))).0.cpu_ns,
+        ];
+        for (least, ns) in least.iter_mut().zip(ns) {
+            *least = least.min(ns as f64);
+        }
+    }
+    let [once, twice, cycles] = least;
+    Timed {
+        unit_ns: (twice - once) / times as f64,
+        cycle_ns: cycles / CHAIN_CYCLES as f64,
+    }
+}
+
+const CHAIN: u64 = 1 << 20;
+
+/// An `xor` takes one cycle and a product of 64 bits three, on every x86-64 core that has AVX2.
+const CHAIN_CYCLES: u64 = 4 * CHAIN;
+
+/// Steps that each wait for the last one's result.
+fn chain(start: u64) -> u64 {
+    (0..CHAIN).fold(start, |x, step| {
+        (x ^ step).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    })
 }

@@ -104,6 +104,20 @@ fn a_sample_has_the_peak_of_memory() {
 }
 
 #[test]
+fn a_sample_has_the_part_that_is_hashing() {
+    for (row, hashes) in [
+        ("equal/stark-prove/keccak-air", true),
+        ("equal/permute/koala-bear-poseidon2-w16", false),
+    ] {
+        let run = Worker::prepared(row, 1).ask(&json!("run"));
+        let ns = |what: &str| run["sample"][what].as_u64().unwrap();
+        let hashing = ns("hashing_ns");
+        assert_eq!(hashing > 0, hashes, "{row}");
+        assert!(hashing < ns("wall_ns"), "{row}");
+    }
+}
+
+#[test]
 fn proofs_are_handed_over_and_damaged_ones_rejected() {
     let row = "equal/stark-prove/keccak-air";
     let dir = std::env::temp_dir().join(format!("p3-bench-{}", std::process::id()));

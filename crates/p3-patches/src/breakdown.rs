@@ -316,6 +316,7 @@ mod tests {
                     wall_ns: ns,
                     cpu_ns: ns,
                     peak_kib: None,
+                    hashing_ns: None,
                 });
             }
         }

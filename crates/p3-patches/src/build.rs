@@ -32,8 +32,6 @@ pub struct Target {
     /// The folder that it is built in, and what messages call it.
     pub name: String,
     pub rustflags: String,
-    /// To have its instructions counted.
-    counted: bool,
     /// For another architecture than this machine's.
     foreign: bool,
 }
@@ -43,7 +41,6 @@ impl From<Isa> for Target {
         Self {
             name: isa.to_string(),
             rustflags: isa.rustflags().into(),
-            counted: false,
             foreign: false,
         }
     }
@@ -57,18 +54,7 @@ impl Target {
         Self {
             name: format!("{}-{cpu}", Isa::Neon),
             rustflags: format!("{neon} -C target-cpu={cpu} -C target-feature=+crt-static"),
-            counted: true,
             foreign: true,
-        }
-    }
-
-    /// As for a measurement, with what makes counts repeatable. In a folder of its own, which leaves the measured workers
-    /// alone.
-    pub fn counted(isa: Isa) -> Self {
-        Self {
-            name: format!("{isa}-count"),
-            counted: true,
-            ..isa.into()
         }
     }
 
@@ -228,9 +214,6 @@ impl<'a> Builder<'a> {
             .arg(self.dir.join(&target.name).join(folder))
             // Packages that no patch reaches are compiled once.
             .env("CARGO_BUILD_BUILD_DIR", self.dir.join("build"));
-        if target.counted {
-            build.args(["--features", "count"]);
-        }
         if target.foreign {
             emulation::cross(&mut build);
         }
@@ -271,6 +254,21 @@ impl Toolchain {
             host: host.context("rustc -vV names no host")?.to_owned(),
         })
     }
+
+    /// LLVM's name for this CPU, if it has one.
+    pub fn native_cpu() -> Result<Option<String>> {
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let output = interrupt::output(Command::new(rustc).args(["--print", "target-cpus"]))?;
+        Ok(native_cpu(&String::from_utf8_lossy(&output.stdout)))
+    }
+}
+
+/// In `    native    - Select the CPU of the current host (currently NAME).`
+fn native_cpu(listed: &str) -> Option<String> {
+    let mut lines = listed.lines().map(str::trim_start);
+    let native = lines.find(|line| line.starts_with("native"))?;
+    let (_, name) = native.split_once("(currently ")?;
+    Some(name.split_once(')')?.0.to_owned())
 }
 
 /// The graph of the workspace in `dir`, from the network only where the cache does not do. Writes its lock file.
@@ -382,6 +380,14 @@ mod tests {
             rand = "1"
         };
         assert_eq!(manifest, expected);
+    }
+
+    #[test]
+    fn the_compiler_says_what_this_cpu_is() {
+        let listed = "Available CPUs for this target:\n    native                  - Select the CPU of the current host \
+                      (currently znver4).\n    alderlake\n";
+        assert_eq!(native_cpu(listed).as_deref(), Some("znver4"));
+        assert_eq!(native_cpu("    native - Select the CPU\n"), None);
     }
 
     /// What is dropped for older releases is what the feature names, so that a build with it lacks nothing.

@@ -3,20 +3,19 @@
 //!
 //! `project` says which patches: those of a checkout or, outside one, those that `main.rs` compiles into the executable.
 //! The modules are the stations of a pipeline, in order: `series` names the patches, `patch` reads one, `source`
-//! has the registry's tarballs, `tree` writes patched packages, `manifest` points a workspace at them, `git_source` is for one
-//! that has Plonky3 from git; to measure,
-//! `build` makes two workers, `pairs` runs them, `stats` judges the samples and `report` has the rows, `breakdown` a
-//! permutation's phases; `record` files and finds samples, `figure` draws rows and `page` is the report to look at; to
-//! count, `emulation` or `callgrind` runs them, `trace` finds the instructions of one unit and `model` has llvm-mca time
-//! these; `code` says what their functions hold. `upstream` has upstream's own suites, `lints` its other checks. Each subcommand is a file in
-//! `commands/`.
+//! has the registry's tarballs, `tree` writes patched packages, `manifest` points a workspace at them and `git_source` one
+//! that has Plonky3 from git; `upstream` has
+//! upstream's own suites, `lints` its other checks; to measure, `build` makes two workers, `pairs` runs them, `stats`
+//! judges the samples and `report` has the rows, `breakdown` a permutation's phases and `saving` what a proof gains;
+//! `record` files and finds samples, `figure` draws rows and `page` is the report to look at; to count, `emulation` or
+//! `stepping` runs them, `tracer` finds the instructions of one unit and `model` has llvm-mca time these; `code` says
+//! what their functions hold. Each subcommand is a file in `commands/`.
 //!
 //! Data goes to stdout, progress and notes to stderr. Exit codes: 0 done, 1 a check failed, 2 usage, 3 input
 //! refused, 4 the surroundings do not allow it, 130 interrupted.
 
 mod breakdown;
 mod build;
-mod callgrind;
 mod code;
 mod commands;
 mod emulation;
@@ -35,10 +34,12 @@ mod patch;
 mod project;
 mod record;
 mod report;
+mod saving;
 mod series;
 mod source;
 mod stats;
-mod trace;
+mod stepping;
+mod tracer;
 mod tree;
 mod upstream;
 

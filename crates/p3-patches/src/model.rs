@@ -16,8 +16,8 @@ use crate::interrupt;
 
 impl Architecture {
     /// The cores whose models are told apart from older ones. `cortex-a76` is not among them: LLVM has it as a Cortex-A57.
-    pub const fn cores(self) -> &'static [&'static str] {
-        match self {
+    pub fn cores(self) -> Vec<String> {
+        let cores: &[&str] = match self {
             Self::X86_64 => &[
                 "znver4",
                 "znver5",
@@ -26,7 +26,8 @@ impl Architecture {
                 "skylake-avx512",
             ],
             Self::Aarch64 => &["neoverse-n1", "neoverse-v1", "neoverse-v2"],
-        }
+        };
+        cores.iter().map(|core| (*core).to_owned()).collect()
     }
 
     const fn triple(self) -> &'static str {
@@ -163,19 +164,19 @@ impl Models {
     }
 
     /// What each core's model makes of the sequences that [`Models::write`] wrote, or why it makes nothing of them.
-    pub fn estimates(
+    pub fn estimates<'a>(
         &self,
         architecture: Architecture,
+        cores: &'a [String],
         assembly: &Path,
         passes: u64,
-    ) -> Vec<(&'static str, Result<Estimates>)> {
+    ) -> Vec<(&'a str, Result<Estimates>)> {
         thread::scope(|scope| {
-            let start = |core: &&'static str| {
-                let core = *core;
+            let start = |core: &'a String| {
                 let estimate = move || self.estimate(architecture, core, assembly, passes);
-                (core, scope.spawn(estimate))
+                (core.as_str(), scope.spawn(estimate))
             };
-            let started: Vec<_> = architecture.cores().iter().map(start).collect();
+            let started: Vec<_> = cores.iter().map(start).collect();
             started
                 .into_iter()
                 .map(|(core, thread)| (core, thread.join().expect("estimating does not panic")))

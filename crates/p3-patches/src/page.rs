@@ -10,6 +10,7 @@ use crate::figure::{self, COLOURS, Scale};
 use crate::project::Project;
 use crate::record::{Line, Record, Section, lines};
 use crate::report::{Machine, Row, verdict_name};
+use crate::saving::{CAPTION, HEADS, savings};
 
 /// No script, no picture, no font; the styles are the page's own. A browser holds the page to it.
 const POLICY: &str =
@@ -44,6 +45,7 @@ td small { display: block }
 [scope=row] small { display: block; min-width: 9rem; max-width: 12rem; white-space: normal; overflow-wrap: anywhere }
 .plot { width: 34%; min-width: 12rem } .plot svg { width: 100%; height: 3.2rem } .plot .axis { height: 1rem }
 .time { width: 16rem; padding-right: 3rem } .time svg { width: 100%; height: 2.3rem; margin-top: .25rem; font-size: 10px }
+.plain td { padding-top: .3rem; white-space: normal }
 b { font-weight: 600 }
 .phone { display: none }
 @media (max-width: 60rem) {
@@ -58,6 +60,9 @@ b { font-weight: 600 }
   .workload .phone { height: 1rem; margin-top: .3rem }
   .verdict { grid-row: 1; grid-column: 2 }
   .time { padding: .2rem 3rem .2rem 0 }
+  .plain tr { grid-template-columns: 1fr }
+  .plain [scope=row] small { max-width: none }
+  .plain td:not([data-head=''])::before { content: attr(data-head) ': '; color: var(--soft) }
 }
 @media print { thead th { position: static } }
 ";
@@ -119,6 +124,7 @@ fn page(title: &str, sections: &[Section], up: Option<&str>) -> String {
                         section aria-labelledby=(id) {
                             h2 id=(id) { (section.title) }
                             (tables(section))
+                            (saved(section))
                             h3 { "Machine and command" }
                             (provenance(section, up))
                         }
@@ -169,6 +175,36 @@ fn tables(section: &Section) -> Markup {
             details open[prover.is_empty()] {
                 summary { "Permutations and products (" (parts.len()) ")" }
                 (table(&parts, &section.title))
+            }
+        }
+    }
+}
+
+/// What follows for proofs from the commitments, beside what was measured.
+fn saved(section: &Section) -> Markup {
+    let rows: Vec<_> = section.records.iter().flat_map(savings).collect();
+    html! {
+        @if !rows.is_empty() {
+            h3 { "What a prover saves" }
+            p { (CAPTION) }
+            table.plain aria-label="What a prover saves" {
+                thead {
+                    tr {
+                        th scope="col" { "proof, commitment" }
+                        @for head in HEADS { th scope="col" { (head) } }
+                    }
+                }
+                tbody {
+                    @for row in &rows {
+                        tr {
+                            th scope="row" {
+                                code { (row.proof.workload) } " " (row.proof.isa)
+                                small { (row.commit.workload) }
+                            }
+                            @for (head, cell) in HEADS.iter().zip(row.cells()) { td data-head=(head) { (cell) } }
+                        }
+                    }
+                }
             }
         }
     }

@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 pub use self::protocol::RowInfo;
-use self::protocol::{Reply, Request, Sample};
+use self::protocol::{Reply, Request, Sample, UnitInfo};
 use crate::error::Failure;
 use crate::interrupt;
 use crate::isa::Isa;
@@ -62,6 +62,9 @@ pub struct Run {
     /// Older records have none.
     #[serde(default)]
     pub peak_kib: Option<u64>,
+    /// Of `wall_ns`, what Merkle trees took.
+    #[serde(default)]
+    pub hashing_ns: Option<u64>,
 }
 
 impl Run {
@@ -98,6 +101,22 @@ pub fn rows(baseline: &Path, timeout: Duration) -> Result<Vec<RowInfo>> {
     }
 }
 
+/// The cycles of one repetition of a unit, by the clock that the core has meanwhile.
+pub fn cycles(executable: &Path, unit: &UnitInfo) -> Result<f64> {
+    /// Some milliseconds, for a permutation, and not much more for a tree.
+    const TIMES: usize = 1 << 11;
+    const TIMEOUT: Duration = Duration::from_secs(300);
+    let mut worker = Worker::start(executable, Side::Baseline, TIMEOUT)?;
+    let request = Request::Time {
+        unit: unit.name.clone(),
+        times: TIMES / unit.leaves,
+    };
+    match worker.ask(&request)? {
+        Reply::Timed(timed) => Ok(timed.unit_ns / timed.cycle_ns),
+        other => Err(worker.confused(&other)),
+    }
+}
+
 impl Workers {
     /// Measures one row. `progress` is called after each round.
     pub fn measure(
@@ -123,6 +142,7 @@ impl Workers {
                         wall_ns,
                         cpu_ns,
                         peak_kib,
+                        hashing_ns,
                         ..
                     } = trio.run(side)?;
                     runs.push(Run {
@@ -135,6 +155,7 @@ impl Workers {
                         wall_ns,
                         cpu_ns,
                         peak_kib,
+                        hashing_ns,
                     });
                 }
                 round += 1;

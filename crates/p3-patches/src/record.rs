@@ -15,6 +15,7 @@ use crate::pairs::Run;
 use crate::patch::Patch;
 use crate::project::Project;
 use crate::report::{Machine, Report, Row, read_csv, write_csv};
+use crate::saving;
 use crate::series::{Entry, Series};
 use crate::stats::Verdict;
 
@@ -530,6 +531,9 @@ impl Readme {
             }
             if !section.records.is_empty() {
                 write!(expected, "\n{}", markdown(&lines, Reader::Here))?;
+            }
+            if let Some(savings) = saving::markdown(&section.records) {
+                write!(expected, "\n{savings}")?;
             }
             for (file, counts) in &section.counts {
                 write!(expected, "\n[Counts]({file}). {}", counts.markdown())?;

@@ -55,9 +55,41 @@ pub struct Row {
     pub pairs: usize,
     /// Candidate to baseline: the most memory that any of their processes had resident, where the system tells.
     pub memory_ratio: Option<f64>,
+    /// What hashing is of it, where the samples tell and it is any.
+    #[serde(default)]
+    pub hashing: Option<Hashing>,
     /// Always true: a row whose outputs differ has no times and is never made.
     pub outputs_equal: bool,
     pub verdict: Verdict,
+}
+
+/// The part of a workload in which Merkle trees are built.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Hashing {
+    /// Of the baseline's time.
+    pub share: f64,
+    /// Candidate to baseline, paired.
+    pub ratio: f64,
+}
+
+impl Hashing {
+    fn new(runs: &[Run]) -> Result<Option<Self>> {
+        if !runs.iter().all(|run| run.hashing_ns > Some(0)) {
+            return Ok(None);
+        }
+        let hashing = |run: &Run| run.hashing_ns.unwrap_or_default();
+        let rounds = calm_rounds(runs);
+        let baseline = rounds
+            .values()
+            .flatten()
+            .filter(|run| run.side != Side::Candidate);
+        let shares = baseline.map(|run| hashing(run) as f64 / run.wall_ns as f64);
+        let logs = logs(runs, hashing, |pair| pair.candidate)?;
+        Ok(Some(Self {
+            share: round4(median(&mut shares.collect::<Vec<_>>())),
+            ratio: round4(Ratio::from_logs(&logs).value),
+        }))
+    }
 }
 
 /// Candidate and control of one round against its baseline, as logarithms of ratios.
@@ -71,8 +103,8 @@ impl Row {
     pub fn new(runs: &[Run]) -> Result<Self> {
         let first = runs.first().context("a row without samples")?;
         let rounds = calm_rounds(runs);
-        let candidate = Ratio::from_logs(&logs(runs, |pair| pair.candidate)?);
-        let control = Ratio::from_logs(&logs(runs, |pair| pair.control)?);
+        let candidate = Ratio::from_logs(&logs(runs, wall, |pair| pair.candidate)?);
+        let control = Ratio::from_logs(&logs(runs, wall, |pair| pair.control)?);
         let milliseconds = |of: fn(Side) -> bool| {
             let runs = rounds.values().flatten().filter(|run| of(run.side));
             median(&mut runs.map(|run| run.wall_ns as f64 / 1e6).collect::<Vec<_>>())
@@ -98,6 +130,7 @@ impl Row {
             aa_ci95: [round4(control.low), round4(control.high)],
             pairs: rounds.len(),
             memory_ratio,
+            hashing: Hashing::new(runs)?,
             outputs_equal: true,
             verdict: candidate.verdict(&control),
         })
@@ -131,14 +164,18 @@ impl Row {
 
 /// A row's paired log-ratios of candidate and baseline, a block for each seed.
 pub fn candidate_logs(runs: &[Run]) -> Result<Vec<Vec<f64>>> {
-    logs(runs, |pair| pair.candidate)
+    logs(runs, wall, |pair| pair.candidate)
 }
 
-fn logs(runs: &[Run], log: fn(&Pair) -> f64) -> Result<Vec<Vec<f64>>> {
+fn wall(run: &Run) -> u64 {
+    run.wall_ns
+}
+
+fn logs(runs: &[Run], time: fn(&Run) -> u64, log: fn(&Pair) -> f64) -> Result<Vec<Vec<f64>>> {
     let mut blocks: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for ((seed, round), runs) in &calm_rounds(runs) {
         let workload = &runs[0].workload;
-        let pair = Pair::new(runs).with_context(|| format!("round {round} of {workload}"))?;
+        let pair = Pair::new(runs, time).with_context(|| format!("round {round} of {workload}"))?;
         blocks.entry(*seed).or_default().push(log(&pair));
     }
     Ok(blocks.into_values().collect())
@@ -159,12 +196,12 @@ pub fn calm_rounds(runs: &[Run]) -> BTreeMap<(u64, usize), Vec<&Run>> {
 }
 
 impl Pair {
-    fn new(round: &[&Run]) -> Result<Self> {
+    fn new(round: &[&Run], time: fn(&Run) -> u64) -> Result<Self> {
         let mean = |sides: &[Side]| {
             let logs: Vec<f64> = round
                 .iter()
                 .filter(|run| sides.contains(&run.side))
-                .map(|run| (run.wall_ns as f64).ln())
+                .map(|run| (time(run) as f64).ln())
                 .collect();
             if logs.is_empty() {
                 bail!("has no {sides:?} sample");
@@ -331,6 +368,7 @@ pub mod tests {
                     wall_ns: wall as u64,
                     cpu_ns: wall as u64,
                     peak_kib: None,
+                    hashing_ns: None,
                 });
             }
         }

@@ -157,7 +157,7 @@ fn json_has_the_documented_schema_and_raw_samples_beside_it() {
     let mut lines = csv.lines();
     assert_eq!(
         lines.next().unwrap(),
-        "workload,isa,threads,seed,round,side,wall_ns,cpu_ns,peak_kib"
+        "workload,isa,threads,seed,round,side,wall_ns,cpu_ns,peak_kib,hashing_ns"
     );
     let sides: Vec<&str> = lines.map(|line| line.split(',').nth(5).unwrap()).collect();
     let rounds: Vec<String> = sides.chunks(4).map(|round| round.join(" ")).collect();

@@ -59,19 +59,6 @@ case "$1" in
        echo '"TargetInfo":{"Resources":["N1UnitB"]}}' ;;
 esac"#;
 
-/// Runs the worker with a shell, and counts what it says it executes.
-const VALGRIND: &str = r#"
-case "$*" in
-    --version) echo 'valgrind-3.19.0' ;;
-    --tool=callgrind*)
-        for worker; do case "$worker" in --log-file=*) log=${worker#*=} ;; esac; done
-        (. "$worker") 2>"$log.steps" || { echo 'killed by SIGILL' >&2; exit 1; }
-        count=0
-        while read -r step; do count=$((count + 1)); done < "$log.steps"
-        echo "==77== Collected : $count" > "$log" ;;
-    *) echo "called with $*" >&2; exit 9 ;;
-esac"#;
-
 /// A repetition of three instructions.
 const BODY: &str = "step 400010; step 400014; step 400020";
 
@@ -253,89 +240,38 @@ fn an_emulator_that_is_not_there_is_named() {
     insta::assert_snapshot!(transcript(&mut fixture.count(&worker, &worker)));
 }
 
-#[test]
-fn other_instruction_sets_are_refused() {
-    let fixture = Fixture::emulated();
-    let mut command = Command::cargo_bin("p3-patches").unwrap();
-    command.arg("--project").arg(fixture.dir.path());
-    insta::assert_snapshot!(transcript(command.args(["count", "--isa", "x86-64-v4"])));
-}
-
-#[test]
-#[cfg(target_arch = "x86_64")]
-fn counts_in_valgrind() {
-    let fixture = Fixture::new(&[("valgrind", VALGRIND), ("rustc", RUSTC)]);
-    let baseline = fixture.worker("baseline", BODY, "aa");
-    let candidate = fixture.worker("candidate", "step 400010; step 400020", "aa");
-    insta::assert_snapshot!(transcript(&mut fixture.count_on(
-        "x86-64-v3",
-        &baseline,
-        &candidate
-    )));
-
-    let uneven = "step 400010; [ $times -ne 4 ] || step 400024";
-    for (body, digest, complaint) in [
-        (
-            uneven,
-            "aa",
-            "permute/x: the candidate's runs of 2, 3 and 4 repetitions are not apart by as many instructions (4, 5 and 7)",
-        ),
-        (BODY, "bb", "permute/x: the candidate's outputs differ"),
-        ("exit 4", "aa", "under valgrind: killed by SIGILL"),
-        ("echo chatter", "aa", "printed what is no reply: chatter"),
-    ] {
-        fixture
-            .count_on(
-                "x86-64-v3",
-                &baseline,
-                &fixture.worker("candidate", body, digest),
-            )
-            .assert()
-            .code(1)
-            .stdout(contains("permute/x").not())
-            .stderr(contains(complaint));
-    }
-}
-
-#[test]
-#[cfg(target_arch = "x86_64")]
-fn a_valgrind_that_is_not_there_is_named() {
-    let fixture = Fixture::new(&[("rustc", RUSTC)]);
-    let worker = fixture.worker("worker", BODY, "aa");
-    fixture
-        .count_on("x86-64-v3", &worker, &worker)
-        .assert()
-        .code(4)
-        .stderr(contains("no valgrind on this machine").and(contains("hint: ci/isa.sh")));
-}
-
-/// A loop of `nops` instructions and two more, around the same protocol.
-fn assemble(dir: &Path, nops: usize) -> PathBuf {
+/// A worker whose unit is `body` in a loop, which it counts down in `%0`.
+fn compile(compiler: &[&str], dir: &Path, name: &str, body: &str, digest: &str) -> PathBuf {
     let source = format!(
         r#"
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <stdio.h>
 int main(void) {{
-    char line[256] = "";
-    if (read(0, line, sizeof line - 1) < 0) return 1;
-    char *times = strstr(line, "\"times\":");
-    if (times) {{
-        long n = atol(times + 8);
-        __asm__ volatile("1: .rept {nops}\n nop\n .endr\n subs %0, %0, #1\n b.ne 1b" : "+r"(n) : : "cc");
-        puts("{{\"repeated\":{{\"digest\":\"aa\"}}}}");
-    }} else {{
-        puts("{{\"units\":[{{\"name\":\"loop\",\"leaves\":1}}]}}");
+    char line[256];
+    while (fgets(line, sizeof line, stdin)) {{
+        char *times = strstr(line, "\"times\":");
+        if (times) {{
+            long n = atol(times + 8);
+            __asm__ volatile("1: {body} 1b" : "+r"(n) : : "cc");
+            puts("{{\"repeated\":{{\"digest\":\"{digest}\"}}}}");
+        }} else if (strstr(line, "units")) {{
+            puts("{{\"units\":[{{\"name\":\"loop\",\"leaves\":1}}]}}");
+        }} else {{
+            puts("{{\"rows\":[]}}");
+        }}
+        fflush(stdout);
     }}
     return 0;
 }}
 "#
     );
-    let (c, executable) = (dir.join(format!("{nops}.c")), dir.join(nops.to_string()));
+    let (c, executable) = (dir.join(name).with_extension("c"), dir.join(name));
     fs::write(&c, source).unwrap();
-    let built = Process::new("aarch64-linux-gnu-gcc")
-        .args(["-O1", "-static", "-o"])
+    let (program, arguments) = compiler.split_first().unwrap();
+    let built = Process::new(program)
+        .args(arguments)
+        .args(["-O1", "-o"])
         .args([&executable, &c])
         .status()
         .unwrap();
@@ -343,25 +279,91 @@ int main(void) {{
     executable
 }
 
+const COUNTDOWN: [&str; 2] = ["subs %0, %0, #1\\n b.ne", "dec %0\\n jnz"];
+
+/// `nops` instructions, and the two that make a loop of them.
+fn nops(nops: usize, countdown: &str) -> String {
+    format!(".rept {nops}\\n nop\\n .endr\\n {countdown}")
+}
+
 #[test]
 #[ignore = "needs a cross compiler and an emulator; `cargo p3 test --only emulator` runs it"]
 fn instructions_of_an_executable_are_counted_exactly() {
     let fixture = Fixture::emulated();
     let json = fixture.path("count.json");
-    let (baseline, candidate) = (
-        assemble(fixture.dir.path(), 7),
-        assemble(fixture.dir.path(), 100),
-    );
+    let worker = |name: &str, count| {
+        let compiler = ["aarch64-linux-gnu-gcc", "-static"];
+        let body = nops(count, COUNTDOWN[0]);
+        compile(&compiler, fixture.dir.path(), name, &body, "aa")
+    };
     fixture
-        .count(&baseline, &candidate)
+        .count(&worker("baseline", 7), &worker("candidate", 100))
         .env("PATH", std::env::var_os("PATH").unwrap())
         .arg("--json")
         .arg(&json)
         .assert()
         .success();
-    let report: serde_json::Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    counted(&json, 7 + 2, 100 + 2);
+}
+
+fn counted(json: &Path, baseline: usize, candidate: usize) {
+    let report: serde_json::Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
     let unit = &report["units"][0];
     assert_eq!(unit["unit"], "loop");
-    assert_eq!(unit["baseline"]["instructions"], 7 + 2);
-    assert_eq!(unit["candidate"]["instructions"], 100 + 2);
+    assert_eq!(unit["baseline"]["instructions"], baseline);
+    assert_eq!(unit["candidate"]["instructions"], candidate);
+}
+
+/// Position-independent executables, as rustc makes them, and others; a string instruction is one.
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn instructions_are_stepped_through_on_this_cpu() {
+    let fixture = Fixture::new(&[("rustc", RUSTC)]);
+    let dir = fixture.dir.path();
+    let [long, short] = [nops(100, COUNTDOWN[1]), nops(7, COUNTDOWN[1])];
+    let baseline = compile(&["cc", "-pie", "-fPIE"], dir, "baseline", &long, "aa");
+    let string = "mov $5, %%ecx\\n lea -64(%%rsp), %%rdi\\n rep stosb\\n dec %0\\n jnz";
+    for (name, body, instructions) in [("shorter", &*short, 7 + 2), ("string", string, 3 + 2)] {
+        let candidate = compile(&["cc", "-no-pie"], dir, name, body, "aa");
+        let json = fixture.path("count.json");
+        fixture
+            .count_on("generic", &baseline, &candidate)
+            .args(["--fewer", "--unit", "l*p", "--json"])
+            .arg(&json)
+            .assert()
+            .success();
+        counted(&json, 100 + 2, instructions);
+    }
+    let lies = compile(&["cc"], dir, "lies", &short, "bb");
+    fixture
+        .count_on("generic", &baseline, &lies)
+        .assert()
+        .code(1)
+        .stderr(contains("loop: the candidate's outputs differ"));
+    // Each repetition takes one more instruction than the one after it.
+    let uneven = "mov %0, %%rcx\\n 2: dec %%rcx\\n jnz 2b\\n dec %0\\n jnz";
+    let uneven = compile(&["cc"], dir, "uneven", uneven, "aa");
+    fixture
+        .count_on("generic", &baseline, &uneven)
+        .assert()
+        .code(1)
+        .stderr(contains("differ by more than one repetition"));
+    fixture
+        .count_on("generic", &lies, &lies)
+        .arg("--fewer")
+        .assert()
+        .code(1)
+        .stderr(contains("not fewer instructions in loop (9, now 9)"));
+    fixture
+        .count_on("generic", &lies, &lies)
+        .args(["--unit", "permute/*"])
+        .assert()
+        .code(3)
+        .stderr(contains("no unit has such a name"));
+    let gone = fixture.path("gone");
+    fixture
+        .count_on("generic", &gone, &gone)
+        .assert()
+        .code(4)
+        .stderr(contains("gone"));
 }

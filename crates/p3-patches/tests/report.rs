@@ -47,7 +47,12 @@ impl Fixture {
     fn page(&self) -> PathBuf {
         let narrow = self.write("narrow.json", &report("Narrow", &[row("x86-64-v3", 0.5)]));
         fs::write(self.path("narrow.csv"), samples()).unwrap();
-        let hostile = report(HOSTILE, &[row("x86-64-v3", 1.25), row("x86-64-v4", 0.9)]);
+        let rows = [
+            row("x86-64-v3", 1.25),
+            row("x86-64-v4", 0.9),
+            proof("x86-64-v4", 0.8),
+        ];
+        let hostile = report(HOSTILE, &rows);
         let hostile = self.write("hostile.json", &hostile);
         let page = self.path("page.html");
         let mut command = self.report(&[&narrow, &hostile]);
@@ -65,6 +70,14 @@ fn row(isa: &str, ratio: f64) -> Value {
         "aa_ratio": 1.001, "aa_ci95": [0.99, 1.02],
         "pairs": 4, "memory_ratio": 1.01, "outputs_equal": true, "verdict": verdict,
     })
+}
+
+/// A proof, six tenths of which is hashing.
+fn proof(isa: &str, ratio: f64) -> Value {
+    let mut proof = row(isa, ratio);
+    proof["workload"] = "whir-prove/quintic".into();
+    proof["hashing"] = json!({"share": 0.6, "ratio": 0.8});
+    proof
 }
 
 fn report(cpu: &str, rows: &[Value]) -> Value {
@@ -98,7 +111,12 @@ fn samples() -> String {
 fn machines_are_merged_into_one_table() {
     let fixture = Fixture::new();
     let narrow = fixture.write("narrow.json", &report("Narrow", &[row("x86-64-v3", 0.5)]));
-    let hostile = report(HOSTILE, &[row("x86-64-v3", 1.25), row("x86-64-v4", 0.9)]);
+    let rows = [
+        row("x86-64-v3", 1.25),
+        row("x86-64-v4", 0.9),
+        proof("x86-64-v4", 0.8),
+    ];
+    let hostile = report(HOSTILE, &rows);
     let hostile = fixture.write("hostile.json", &hostile);
     let mut other = report("Narrow", &[row("x86-64-v3", 0.99)]);
     other["reverted"] = true.into();
@@ -171,6 +189,8 @@ fn the_page_shows_what_it_is_given_and_obeys_none_of_it() {
         "<code>-C four</code>",
         "cargo p3 ab quick-sponge",
         "<small>4 of 16 disturbed</small>",
+        "<td data-head=\"saving that follows\">6.0 %</td>",
+        "14.0 points more than follows",
         "<a href=\"benches/METHODOLOGY.md\">",
     ] {
         assert!(page.contains(fact), "{fact}");
@@ -314,10 +334,10 @@ fn the_page_fits_a_phone_and_the_dark() {
     let colours = |seen: &Value| [seen["paper"].clone(), seen["ink"].clone()];
     for seen in &seen {
         assert!(seen["scroll"].as_u64() <= seen["client"].as_u64(), "{seen}");
-        // Two of each of three rows, and sixteen samples of one.
+        // Two of each of four rows, and sixteen samples of one.
         assert_eq!(
             (&seen["dots"], &seen["astray"]),
-            (&json!(22), &json!(0)),
+            (&json!(24), &json!(0)),
             "{seen}"
         );
         let number = |name: &str| -> f64 {

@@ -21,6 +21,7 @@ use crate::patch;
 use crate::project::Project;
 use crate::record;
 use crate::report::{self, Machine, Report, Row};
+use crate::saving;
 use crate::series::Series;
 use crate::stats::Verdict;
 
@@ -159,8 +160,11 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     if args.record {
         dirs = record::file(project, &toolchain.host, &args.names, &report, &runs)?;
     }
+    let section = report.clone().into_section(&runs, &dirs);
+    if let Some(savings) = saving::markdown(&section.records) {
+        writeln!(stdout, "\n{savings}")?;
+    }
     if let Some(path) = &args.html {
-        let section = report.clone().into_section(&runs, &dirs);
         page::write(project, path, "Plonky3 with patches", &[section])?;
     }
     if args.revert {

@@ -1,34 +1,30 @@
 //! `count`: the instructions that Plonky3 with patches and Plonky3 as published execute, under emulation.
 
-use std::collections::{BTreeMap, HashMap};
 use std::io::{IsTerminal, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use comfy_table::{CellAlignment, Table, presets};
+use globset::Glob;
 use serde::Serialize;
-use tempfile::TempDir;
 
 use super::spinner;
 use crate::build::{Builder, Candidate, Target, Toolchain};
-use crate::callgrind::Callgrind;
-use crate::code::Architecture;
 use crate::emulation::{self, CORTEX_A76, Emulator};
 use crate::error::Failure;
 use crate::isa::Isa;
-use crate::model::{Estimate, Models, OLDEST};
+use crate::model::{Models, OLDEST};
 use crate::pairs::Workers;
-use crate::pairs::protocol::{Reply, Request, UnitInfo};
 use crate::project::Project;
 use crate::report;
 use crate::series::Series;
-use crate::trace;
+use crate::tracer::{Count, Machine, Traced, Tracer};
 
 /// Count the instructions of Plonky3 with patches and of Plonky3 as published.
 ///
-/// Runs both workers in an emulator that lists each instruction, or on x86-64 in valgrind, which counts them. The counts
-/// are exact: a unit's are what a run that repeats it once more executes beyond one that does not, and the tool fails
-/// unless that is one repetition and nothing else. Cycles are what llvm-mca's models of some cores make of the listed
+/// Lists each instruction that both workers execute: NEON in an emulator, x86-64 step by step on this CPU. The counts are
+/// exact: a unit's are what a run that repeats it once more executes beyond one that does not, and the tool fails unless
+/// that is one repetition and nothing else. Cycles are what llvm-mca's models of some cores make of the listed
 /// instructions; nothing is timed, and a count does not say how instructions overlap. Outputs are compared first.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -41,7 +37,7 @@ pub struct Args {
     /// Patches to count together; none means all of the series.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Instruction set to build for: neon or x86-64-v3. Valgrind has no AVX-512.
+    /// Instruction set to build for: neon, or what this CPU has of x86-64.
     #[arg(long, value_enum, value_name = "ISA", default_value = "neon")]
     isa: Isa,
     /// The core that NEON is compiled for, by rustc's name for it; `generic` is rustc's own default.
@@ -50,6 +46,12 @@ pub struct Args {
     /// A cfg that a patch asks for, as rustc takes it; may be given several times.
     #[arg(long, value_name = "SPEC")]
     cfg: Vec<String>,
+    /// Units to count, by glob over their names; may be given several times [default: all].
+    #[arg(long, value_name = "GLOB")]
+    unit: Vec<String>,
+    /// Fail unless the candidate executes fewer instructions in every unit.
+    #[arg(long)]
+    fewer: bool,
     /// Write the counts to FILE.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -74,6 +76,7 @@ struct Report {
     units: Vec<Unit>,
 }
 
+/// A unit on both sides.
 #[derive(Serialize)]
 struct Unit {
     unit: String,
@@ -83,36 +86,29 @@ struct Unit {
     candidate: Count,
 }
 
-/// One repetition of a unit.
-#[derive(Serialize)]
-struct Count {
-    instructions: usize,
-    /// By core.
-    model_cycles: BTreeMap<&'static str, u64>,
-}
-
 pub fn run(args: Args, project: &Project) -> Result<()> {
-    let machine = match args.isa {
-        Isa::Neon => Machine::emulated(&args.target_cpu)?,
-        Isa::V3 => {
-            args.isa.check()?;
-            Machine::Callgrind(Callgrind::find()?)
-        }
-        other => {
-            return Err(Failure::input(format!(
-                "--isa {other}: instructions are counted for neon and x86-64-v3; valgrind has no AVX-512"
-            ))
-            .hint("`cargo p3 ab` measures times on what this CPU runs")
-            .into());
+    let (machine, mut target) = match args.isa {
+        Isa::Neon => (
+            Machine::Emulated(Emulator::find(&args.target_cpu)?),
+            Target::emulated(&args.target_cpu),
+        ),
+        isa => {
+            isa.check()?;
+            (Machine::Stepped, isa.into())
         }
     };
+    let globs = args.unit.iter().map(|pattern| match Glob::new(pattern) {
+        Ok(glob) => Ok(glob.compile_matcher()),
+        Err(error) => Err(Failure::input(format!(
+            "--unit {pattern}: {}",
+            error.kind()
+        ))),
+    });
+    let globs = globs.collect::<Result<Vec<_>, _>>()?;
     let series = Series::load(&project.patches)?;
     let (base, patches) = series.chosen(&project.patches, None, &args.names)?;
-    let mut target = match args.isa {
-        Isa::Neon => Target::emulated(&args.target_cpu),
-        isa => Target::counted(isa),
-    };
     target.set_cfgs(&args.cfg);
+    let models = Models::find();
     let mut report = Report {
         schema: 1,
         base,
@@ -122,19 +118,59 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         rustflags: target.rustflags.clone(),
         emulator: machine.version().to_owned(),
         emulated_cpu: machine.cpu().to_owned(),
-        llvm_mca: machine.models().map(|models| models.version.clone()),
+        llvm_mca: models.as_ref().map(|models| models.version.clone()),
         units: Vec::new(),
     };
 
     let (workers, _lock) = workers(&args, project, &report, target)?;
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{}", header(&report))?;
-    report.units = Counter::new(machine)?.all(&workers)?;
+    let cores = machine.architecture().cores();
+    let tracer = Tracer::new(machine, models, cores)?;
+    let wanted = |unit: &str| globs.is_empty() || globs.iter().any(|glob| glob.is_match(unit));
+    let executables = [
+        ("baseline", &*workers.baseline),
+        ("candidate", &*workers.candidate),
+    ];
+    for Traced { unit, counts } in tracer.all(&executables, wanted)? {
+        let [baseline, candidate] = <[Count; 2]>::try_from(counts).expect("one of each");
+        report.units.push(Unit {
+            unit: unit.name,
+            leaves: unit.leaves,
+            baseline,
+            candidate,
+        });
+    }
+    if report.units.is_empty() {
+        return Err(Failure::input("no unit has such a name")
+            .hint("without --unit, all are counted")
+            .into());
+    }
     writeln!(stdout, "{}", table(&report.units, stdout.is_terminal()))?;
     if let Some(path) = &args.json {
         report::write_json(path, &report)?;
     }
+    if args.fewer {
+        refuse_more(&report.units)?;
+    }
     Ok(())
+}
+
+/// Names the units that do not execute fewer instructions.
+fn refuse_more(units: &[Unit]) -> Result<()> {
+    let not_fewer = |unit: &&Unit| unit.candidate.instructions >= unit.baseline.instructions;
+    let named: Vec<String> = (units.iter().filter(not_fewer))
+        .map(|unit| {
+            let (baseline, candidate) = (&unit.baseline, &unit.candidate);
+            let (before, now) = (baseline.instructions, candidate.instructions);
+            format!("{} ({before}, now {now})", unit.unit)
+        })
+        .collect();
+    if named.is_empty() {
+        return Ok(());
+    }
+    let named = named.join(", ");
+    Err(Failure::check(format!("not fewer instructions in {named}")).into())
 }
 
 /// The executables as given, or else built, with the lock on the folder that they were built in.
@@ -162,244 +198,9 @@ fn workers<'a>(
     Ok((workers, Some(builder)))
 }
 
-/// What executes the workers.
-enum Machine {
-    /// Lists each instruction, for the models to read.
-    Emulated(Emulator, Option<Models>),
-    /// Counts them.
-    Callgrind(Callgrind),
-}
-
-impl Machine {
-    fn emulated(target_cpu: &str) -> Result<Self> {
-        Ok(Self::Emulated(Emulator::find(target_cpu)?, Models::find()))
-    }
-
-    fn version(&self) -> &str {
-        match self {
-            Self::Emulated(emulator, _) => &emulator.version,
-            Self::Callgrind(callgrind) => &callgrind.version,
-        }
-    }
-
-    fn cpu(&self) -> &str {
-        match self {
-            Self::Emulated(emulator, _) => &emulator.cpu,
-            Self::Callgrind(_) => "this CPU without AVX-512",
-        }
-    }
-
-    fn models(&self) -> Option<&Models> {
-        match self {
-            Self::Emulated(_, models) => models.as_ref(),
-            Self::Callgrind(_) => None,
-        }
-    }
-}
-
-/// Counts, and asks the models.
-struct Counter {
-    machine: Machine,
-    scratch: TempDir,
-}
-
-/// One of the executables, with the text of its instructions where there are models to read it.
-struct Side<'a> {
-    name: &'static str,
-    executable: &'a Path,
-    texts: Option<HashMap<u64, String>>,
-}
-
-impl Counter {
-    fn new(machine: Machine) -> Result<Self> {
-        Ok(Self {
-            machine,
-            scratch: tempfile::tempdir().context("cannot create a temporary folder")?,
-        })
-    }
-
-    /// Counts every unit that the workers have, on both sides.
-    fn all(&self, workers: &Workers) -> Result<Vec<Unit>> {
-        let baseline = self.side("baseline", &workers.baseline)?;
-        let candidate = self.side("candidate", &workers.candidate)?;
-        let bar = spinner("");
-        let mut units = Vec::new();
-        for UnitInfo { name, leaves } in self.listed(&baseline)? {
-            let mut digest = None;
-            let mut count = |side: &Side<'_>| {
-                bar.set_message(format!("{name}, {}", side.name));
-                self.count(&name, side, &mut digest)
-            };
-            let (baseline, candidate) = (count(&baseline)?, count(&candidate)?);
-            units.push(Unit {
-                unit: name,
-                leaves,
-                baseline,
-                candidate,
-            });
-        }
-        bar.finish_and_clear();
-        Ok(units)
-    }
-
-    fn side<'a>(&self, name: &'static str, executable: &'a Path) -> Result<Side<'a>> {
-        let texts = self
-            .machine
-            .models()
-            .map(|models| models.disassemble(Architecture::Aarch64, executable));
-        Ok(Side {
-            name,
-            executable,
-            texts: texts.transpose()?,
-        })
-    }
-
-    fn listed(&self, side: &Side<'_>) -> Result<Vec<UnitInfo>> {
-        let reply = match &self.machine {
-            Machine::Emulated(emulator, _) => emulator.trace(side.executable, &Request::Units)?.0,
-            Machine::Callgrind(callgrind) => callgrind.count(side.executable, &Request::Units)?.0,
-        };
-        match reply {
-            Reply::Units(units) => Ok(units),
-            other => Err(side.confused(&other)),
-        }
-    }
-
-    /// One unit on one side. All runs of a unit have to return the same `digest`.
-    fn count(&self, unit: &str, side: &Side<'_>, digest: &mut Option<String>) -> Result<Count> {
-        let request = |times| Request::Repeat {
-            unit: unit.to_owned(),
-            times,
-        };
-        let mut check = |reply: Reply| {
-            let Reply::Repeated { digest: returned } = reply else {
-                return Err(side.confused(&reply));
-            };
-            let expected = digest.get_or_insert_with(|| returned.clone());
-            if *expected != returned {
-                return Err(Failure::check(format!(
-                    "{unit}: the {}'s outputs differ from the baseline's (digest {returned} for {expected})",
-                    side.name
-                ))
-                .hint("nothing is counted where outputs differ")
-                .into());
-            }
-            Ok(())
-        };
-        let emulator = match &self.machine {
-            Machine::Emulated(emulator, _) => emulator,
-            Machine::Callgrind(callgrind) => {
-                let run = |times| {
-                    let (reply, count) = callgrind.count(side.executable, &request(times))?;
-                    check(reply)?;
-                    Ok(count)
-                };
-                return counted(unit, side, run);
-            }
-        };
-        let mut run = |times| {
-            let (reply, executed) = emulator.trace(side.executable, &request(times))?;
-            check(reply)?;
-            Ok::<_, anyhow::Error>(executed)
-        };
-        let (fewer, more) = (run(trace::FEWER)?, run(trace::FEWER + 1)?);
-        let sequence = trace::unit(&fewer, &more).ok_or_else(|| {
-            Failure::check(format!(
-                "{unit}: the {}'s runs of {} and {} repetitions differ by more than one repetition ({} and {} \
-                 instructions)",
-                side.name,
-                trace::FEWER,
-                trace::FEWER + 1,
-                fewer.len(),
-                more.len()
-            ))
-            .hint("a unit has to execute the same instructions whenever it is repeated")
-        })?;
-        Ok(Count {
-            instructions: sequence.len(),
-            model_cycles: self.model_cycles(unit, side, sequence)?,
-        })
-    }
-
-    fn model_cycles(
-        &self,
-        unit: &str,
-        side: &Side<'_>,
-        sequence: &[u64],
-    ) -> Result<BTreeMap<&'static str, u64>> {
-        let (Some(models), Some(texts)) = (self.machine.models(), &side.texts) else {
-            return Ok(BTreeMap::new());
-        };
-        let path = self.scratch.path().join("unit.s");
-        models.write(&path, [sequence], texts)?;
-        let mut cycles = BTreeMap::new();
-        for (core, estimates) in models.estimates(Architecture::Aarch64, &path, 1) {
-            let estimates = estimates?;
-            let Estimate {
-                cycles: modelled,
-                instructions,
-                ..
-            } = estimates
-                .sequences
-                .get(&0)
-                .with_context(|| format!("llvm-mca knows none of {unit} on {core}"))?;
-            let left_out = sequence.len() - instructions;
-            if left_out > sequence.len() / 1000 {
-                let side = side.name;
-                eprintln!(
-                    "note: {unit}, {side}: {core}'s model knows nothing of {left_out} instructions"
-                );
-            }
-            cycles.insert(core, *modelled);
-        }
-        Ok(cycles)
-    }
-}
-
-/// A unit's instructions where runs only say how many they executed: what each of two more repetitions adds.
-fn counted(
-    unit: &str,
-    side: &Side<'_>,
-    mut run: impl FnMut(usize) -> Result<u64>,
-) -> Result<Count> {
-    let [first, second, third] = [0, 1, 2].map(|more| run(trace::FEWER + more));
-    let (first, second, third) = (first?, second?, third?);
-    match (second.checked_sub(first), third.checked_sub(second)) {
-        (Some(one), Some(other)) if one == other => Ok(Count {
-            instructions: one as usize,
-            model_cycles: BTreeMap::new(),
-        }),
-        _ => Err(Failure::check(format!(
-            "{unit}: the {}'s runs of {}, {} and {} repetitions are not apart by as many instructions ({first}, {second} \
-             and {third})",
-            side.name,
-            trace::FEWER,
-            trace::FEWER + 1,
-            trace::FEWER + 2
-        ))
-        .hint("a unit has to execute the same instructions whenever it is repeated")
-        .into()),
-    }
-}
-
-impl Side<'_> {
-    fn confused(&self, reply: &Reply) -> anyhow::Error {
-        Failure::check(format!(
-            "{} worker: gave an answer to another question: {reply:?}",
-            self.name
-        ))
-        .into()
-    }
-}
-
 fn header(report: &Report) -> String {
     let cycles = report.llvm_mca.as_ref().map_or_else(
-        || {
-            if report.isa != Isa::Neon.to_string() {
-                return "cycles: none; a count does not say how instructions overlap".into();
-            }
-            format!("cycles: none, without an llvm-mca of LLVM {OLDEST} or later on this machine")
-        },
+        || format!("cycles: none, without an llvm-mca of LLVM {OLDEST} or later on this machine"),
         |version| format!("cycles: llvm-mca {version}'s models of the cores, not measured"),
     );
     let Report {
@@ -415,7 +216,7 @@ fn header(report: &Report) -> String {
     format!(
         "{rustc}\nrustflags {rustflags}\nbase {base}, patches {patches}\n\
          instructions: one permutation, or one leaf of a commitment and its share of the tree, executed under\n  \
-         {emulator}, as {emulated_cpu}\n{cycles}"
+         {emulator}, as {emulated_cpu}\n{cycles}\na count does not say how instructions overlap"
     )
 }
 

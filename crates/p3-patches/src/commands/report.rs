@@ -11,6 +11,7 @@ use crate::page;
 use crate::project::Project;
 use crate::record::{self, Reader, Readme, Section};
 use crate::report::{Report, read_csv};
+use crate::saving;
 
 /// Show what was measured: as a page, as the README's tables and figures, as Markdown for a pull request.
 ///
@@ -36,6 +37,9 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         for section in &sections {
             let table = record::markdown(&record::lines(&section.records), Reader::Elsewhere);
             println!("### {}\n\n{table}", record::plain(&section.title));
+            if let Some(savings) = saving::markdown(&section.records) {
+                println!("{savings}");
+            }
         }
         return match &args.html {
             Some(path) => page::write(project, path, "Plonky3 with patches", &sections),

@@ -1,0 +1,213 @@
+//! What faster hashing saves a prover: the saving that follows from hashing's share of a proof, beside the one measured.
+
+use comfy_table::{Table, presets};
+
+use crate::record::Record;
+use crate::report::{Hashing, Row};
+
+/// Workloads that prove or commit to more than one matrix, and the commitments whose trees are like theirs.
+const PROOFS: [(&str, &str); 3] = [
+    ("stark-prove/", "merkle-commit/poseidon2-w8/"),
+    ("fri-commit/poseidon2-w8/", "merkle-commit/poseidon2-w8/"),
+    ("whir-prove/", "merkle-commit/koala-bear-poseidon2-w16/"),
+];
+
+/// A proof and a commitment of one record.
+pub struct Saving<'a> {
+    pub proof: &'a Row,
+    pub commit: &'a Row,
+    hashing: Hashing,
+}
+
+/// Every proof with every commitment like its own, in the order of the rows; none where hashing was not measured.
+pub fn savings(record: &Record) -> Vec<Saving<'_>> {
+    let pairs = record.rows.iter().flat_map(|proof| {
+        let like = PROOFS
+            .iter()
+            .find(|(name, _)| proof.workload.starts_with(name));
+        record.rows.iter().filter_map(move |commit| {
+            let of_one_build = commit.isa == proof.isa;
+            (of_one_build && commit.workload.starts_with(like?.1)).then_some(Saving {
+                proof,
+                commit,
+                hashing: proof.hashing?,
+            })
+        })
+    });
+    pairs.collect()
+}
+
+impl Saving<'_> {
+    /// Of the proof's time, if its hashing gained what the commitment did and nothing else changed.
+    pub fn follows(&self) -> f64 {
+        self.saved(self.commit.ratio)
+    }
+
+    fn saved(&self, ratio: f64) -> f64 {
+        self.hashing.share * (1.0 - ratio)
+    }
+
+    pub fn measured(&self) -> f64 {
+        1.0 - self.proof.ratio
+    }
+
+    /// By how much more was saved than follows; nothing where the intervals of the two meet.
+    pub fn surplus(&self) -> Option<f64> {
+        let [low, high] = self.proof.ci95;
+        let [commit_low, commit_high] = self.commit.ci95;
+        let meet = 1.0 - high <= self.saved(commit_low) && self.saved(commit_high) <= 1.0 - low;
+        (!meet).then(|| self.measured() - self.follows())
+    }
+
+    fn verdict(&self) -> String {
+        match self.surplus() {
+            None => "agrees".into(),
+            Some(surplus) => {
+                let than = if surplus > 0.0 { "more" } else { "less" };
+                format!("{:.1} points {than} than follows", 100.0 * surplus.abs())
+            }
+        }
+    }
+
+    /// The cells of a line: what hashing is of the proof, what it gained there and alone, what follows, what was measured.
+    pub fn cells(&self) -> [String; 6] {
+        let percent = |part: f64| format!("{:.1} %", 100.0 * part);
+        let [low, high] = self.proof.ci95;
+        [
+            percent(self.hashing.share),
+            format!("{:.3}", self.hashing.ratio),
+            format!("{:.3}", self.commit.ratio),
+            percent(self.follows()),
+            format!(
+                "{} ({} to {})",
+                percent(self.measured()),
+                percent(1.0 - high),
+                percent(1.0 - low)
+            ),
+            self.verdict(),
+        ]
+    }
+}
+
+/// The heads of [`Saving::cells`].
+pub const HEADS: [&str; 6] = [
+    "hashing",
+    "hashing with / without",
+    "alone",
+    "saving that follows",
+    "saving measured",
+    "",
+];
+
+/// What the table shows, in a sentence for its reader.
+pub const CAPTION: &str = "Hashing is the time inside the spans in which Merkle trees are built, of the proof without the patches. \
+     What follows is that share of what the commitment alone gains.";
+
+/// The savings as Markdown, where there are any.
+pub fn markdown(records: &[Record]) -> Option<String> {
+    let mut table = Table::new();
+    table.load_style(presets::ASCII_MARKDOWN);
+    table.set_header(
+        ["proof", "commitment", "built for"]
+            .into_iter()
+            .chain(HEADS),
+    );
+    for record in records {
+        for saving in savings(record) {
+            let Saving { proof, commit, .. } = &saving;
+            let head = [
+                format!("`{}`", proof.workload),
+                format!("`{}`", commit.workload),
+                proof.isa.clone(),
+            ];
+            table.add_row(head.into_iter().chain(saving.cells()));
+        }
+    }
+    (table.row_count() > 0).then(|| format!("{CAPTION}\n\n{table}\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::report::tests::runs;
+    use crate::report::{Machine, Report};
+
+    /// A record of a proof, 80 % of which is hashing, and of a commitment.
+    fn record(proof: f64, hashing: f64, commit: f64) -> Record {
+        let mut runs = [runs(proof), runs(commit)].concat();
+        let (proofs, commits) = runs.split_at_mut(40);
+        for run in proofs {
+            run.workload = "stark-prove/x".into();
+            let ratio = if run.side == crate::pairs::Side::Candidate {
+                hashing / proof
+            } else {
+                1.0
+            };
+            run.hashing_ns = Some((run.wall_ns as f64 * 0.8 * ratio) as u64);
+        }
+        for run in commits {
+            run.workload = "merkle-commit/poseidon2-w8/x".into();
+        }
+        let machine = Machine {
+            cpu: "Narrow".into(),
+            cores: 2,
+            rustc: "rustc 1.95.0".into(),
+            rustflags: String::new(),
+        };
+        let report = Report {
+            schema: Report::SCHEMA,
+            command: String::new(),
+            base: "0.8.0".into(),
+            patches: vec!["a".into()],
+            reverted: false,
+            machine,
+            rows: Row::all(&runs).unwrap(),
+        };
+        let section = report.into_section(&runs, &BTreeMap::new());
+        section.records.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn what_follows_is_hashings_share_of_its_gain() {
+        let record = record(0.6, 0.5, 0.5);
+        let savings = savings(&record);
+        let [saving] = &savings[..] else {
+            panic!("one proof, one commitment")
+        };
+        let cells = saving.cells();
+        assert_eq!(
+            cells.each_ref().map(String::as_str),
+            [
+                "80.0 %",
+                "0.500",
+                "0.500",
+                "40.0 %",
+                "40.0 % (40.0 % to 40.0 %)",
+                "agrees"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_disagreement_is_said() {
+        for (proof, verdict) in [
+            (0.7, "10.0 points less than follows"),
+            (0.55, "5.0 points more than follows"),
+        ] {
+            let record = record(proof, 0.5, 0.5);
+            assert_eq!(savings(&record)[0].cells()[5], verdict);
+        }
+        let table = markdown(&[record(0.7, 0.5, 0.5)]).unwrap();
+        assert!(table.contains("10.0 points less"), "{table}");
+    }
+
+    #[test]
+    fn a_record_without_spans_has_no_savings() {
+        let mut record = record(0.6, 0.5, 0.5);
+        record.rows[0].hashing = None;
+        assert!(savings(&record).is_empty());
+        assert_eq!(markdown(&[record]), None);
+    }
+}
