@@ -40,18 +40,19 @@ impl Series {
         Ok(Self { entries, bases })
     }
 
-    /// `base` if patches exist for it; without one, the newest release that has any.
+    /// `base` if patches exist for it; without one, the newest release that has any, and no preview if there is another.
     pub fn base(&self, base: Option<&str>) -> Result<String> {
         let known = self
             .bases
             .iter()
             .map(Version::to_string)
             .collect::<Vec<_>>();
-        let Some(newest) = known.last() else {
+        let released = self.bases.iter().rfind(|base| base.pre.is_empty());
+        let Some(newest) = released.or(self.bases.last()) else {
             return Err(Failure::input("patches/: no folder of a Plonky3 release").into());
         };
         match base {
-            None => Ok(newest.clone()),
+            None => Ok(newest.to_string()),
             Some(base) if known.iter().any(|known| known == base) => Ok(base.to_owned()),
             Some(base) => Err(Failure::input(format!("no patches for Plonky3 {base}"))
                 .hint(format!("bases that exist: {}", known.join(", ")))
@@ -290,6 +291,18 @@ mod tests {
         assert_eq!(select("c"), ["c"]);
         assert_eq!(select("d"), ["a", "b", "c", "d"]);
         assert!(series.select(&[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_preview_is_chosen_by_name() {
+        let bases = |bases: &[&str]| Series {
+            entries: Vec::new(),
+            bases: (bases.iter().map(|base| base.parse().unwrap())).collect(),
+        };
+        let series = bases(&["0.6.3", "0.8.0", "0.9.0-rc.2"]);
+        assert_eq!(series.base(None).unwrap(), "0.8.0");
+        assert_eq!(series.base(Some("0.9.0-rc.2")).unwrap(), "0.9.0-rc.2");
+        assert_eq!(bases(&["0.9.0-rc.2"]).base(None).unwrap(), "0.9.0-rc.2");
     }
 
     #[test]

@@ -28,7 +28,8 @@ const SHOWN: usize = 40;
 
 /// Show what of the patches a newer release has moved.
 ///
-/// Each patch for the newest release that has any is applied to the other one, on top of what it needs. For each file it is
+/// Each patch for the newest release that has any is applied to the other one, on top of what it needs, or its own text for
+/// that one if there is one. For each file it is
 /// printed which hunks stand elsewhere, and which ones fit nowhere and what has changed there. What applies is compiled, for
 /// each instruction set. Exits with 1 if a patch does not apply or does not compile.
 #[derive(clap::Args)]
@@ -71,12 +72,23 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         (None, Some(package)) => source::newest(package)?,
         (None, None) => return Ok(()),
     };
+    let to_text = to.to_string();
+    // What has a text for that release is tried with it.
+    let ported = names
+        .iter()
+        .filter(|name| Patch::exists(&project.patches, &to_text, name))
+        .map(|name| Patch::load(&project.patches, &to_text, name))
+        .collect::<Result<Vec<_>>>()?;
     let progress = spinner(format!("fetching Plonky3 {to}"));
     let releases = Releases {
         then: tree::baseline(&project.patches, &base, &patches)?,
-        now: tree::baseline(&project.patches, &to.to_string(), &patches)?,
+        now: tree::baseline(
+            &project.patches,
+            &to_text,
+            &[patches.as_slice(), &ported].concat(),
+        )?,
         base,
-        to: to.to_string(),
+        to: to_text,
     };
     let builds = Builds::new(project, &releases.to, args.test)?;
     println!("Plonky3 {to}, patches for {}", releases.base);
@@ -94,7 +106,15 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         let (mut then, mut now) = (releases.then.clone(), releases.now.clone());
         let mut moved = Vec::new();
         for patch in (patches.iter()).filter(|patch| stack.contains(&patch.name)) {
-            moved = carry(patch, &releases.base, &mut then, &mut now)?;
+            let own = ported.iter().find(|ported| ported.name == patch.name);
+            moved = match own {
+                Some(own) => {
+                    patch.apply(&mut then, Direction::Forward)?;
+                    own.apply(&mut now, Direction::Forward)?;
+                    Vec::new()
+                }
+                None => carry(patch, &releases.base, &mut then, &mut now)?,
+            };
         }
         let need = stack.iter().find(|need| drifted.contains(*need));
         let failed = if moved.iter().any(|file| !file.problems.is_empty()) {
