@@ -36,6 +36,7 @@ mod linux {
 
     use anyhow::Context;
     use nix::errno::Errno;
+    use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
     use nix::sys::personality::{self, Persona};
     use nix::sys::ptrace::{self, Options};
     use nix::sys::signal::Signal;
@@ -49,6 +50,7 @@ mod linux {
     use crate::interrupt;
 
     pub fn trace(worker: &Path, request: &Request) -> Result<(Reply, Vec<u64>)> {
+        let _one_core = OneCore::new()?;
         let mut stepped = Stepped::start(worker)?;
         // Once it has answered, it waits for the next request: what its start executes is of no interest.
         stepped.send(&Request::List)?;
@@ -62,6 +64,30 @@ mod linux {
             *address -= offset;
         }
         Ok((stepped.reply()?, addresses))
+    }
+
+    /// This thread and the processes that it starts, on one core: each step is a switch from one to the other, which takes
+    /// many times as long where a second core has to be woken for it.
+    struct OneCore(CpuSet);
+
+    impl OneCore {
+        fn new() -> Result<Self> {
+            let this_thread = Pid::from_raw(0);
+            let before = sched_getaffinity(this_thread)?;
+            let mut one = CpuSet::new();
+            let mut cores = (0..CpuSet::count()).rev();
+            let last = cores.find(|core| before.is_set(*core) == Ok(true));
+            one.set(last.context("no core to run on")?)?;
+            sched_setaffinity(this_thread, &one)?;
+            Ok(Self(before))
+        }
+    }
+
+    impl Drop for OneCore {
+        fn drop(&mut self) {
+            // The mask is the one that the thread had.
+            let _ = sched_setaffinity(Pid::from_raw(0), &self.0);
+        }
     }
 
     /// A process that is waited for here and nowhere else. It dies with the value.

@@ -97,7 +97,7 @@ impl Tracer {
     pub fn all(
         &self,
         executables: &[(&'static str, &Path)],
-        wanted: impl Fn(&str) -> bool,
+        wanted: impl Fn(&UnitInfo) -> bool,
     ) -> Result<Vec<Traced>> {
         let sides = executables.iter();
         let sides = sides.map(|(name, executable)| self.side(name, executable));
@@ -105,7 +105,7 @@ impl Tracer {
         let bar = spinner("");
         let mut units = Vec::new();
         for unit in self.listed(&sides[0])? {
-            if !wanted(&unit.name) {
+            if !wanted(&unit) {
                 continue;
             }
             let mut digest = None;

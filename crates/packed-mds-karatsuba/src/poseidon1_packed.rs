@@ -243,7 +243,7 @@ fn split<W: Words>(x: W) -> Halves<W> {
 
 /// What [`fold`] adds to the bits of shifted halves: a constant, the bias, and no `OFFSET`.
 #[inline(always)]
-pub fn fold_constant<W: Words>(constant: u64) -> [u64; 2] {
+pub const fn fold_constant<W: Words>(constant: u64) -> [u64; 2] {
     [
         (constant & EPSILON)
             .wrapping_add(BIAS[0])

@@ -143,7 +143,7 @@ fn representative<V: Vector>([low, high]: [V; 2], constant: [u64; 2]) -> V {
 }
 
 /// The bias of reductions with the offset of [`Vector::add_modulo`], plus a constant.
-fn biased<V: Vector>(constant: u64) -> [u64; 2] {
+const fn biased<V: Vector>(constant: u64) -> [u64; 2] {
     let [low, high] = REDUCTION_BIAS;
     [
         (low + (constant & EPSILON)).wrapping_add(V::OFFSET),

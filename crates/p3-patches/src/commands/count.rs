@@ -15,6 +15,7 @@ use crate::error::Failure;
 use crate::isa::Isa;
 use crate::model::{Models, OLDEST};
 use crate::pairs::Workers;
+use crate::pairs::protocol::UnitInfo;
 use crate::project::Project;
 use crate::report;
 use crate::series::Series;
@@ -127,7 +128,8 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     writeln!(stdout, "{}", header(&report))?;
     let cores = machine.architecture().cores();
     let tracer = Tracer::new(machine, models, cores)?;
-    let wanted = |unit: &str| globs.is_empty() || globs.iter().any(|glob| glob.is_match(unit));
+    let named = |unit: &UnitInfo| globs.iter().any(|glob| glob.is_match(&unit.name));
+    let wanted = |unit: &UnitInfo| globs.is_empty() || named(unit);
     let executables = [
         ("baseline", &*workers.baseline),
         ("candidate", &*workers.candidate),

@@ -245,7 +245,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// Lists the instructions of every unit, asks the model of this CPU about them, and times them.
+/// Lists the instructions of every permutation, asks the model of this CPU about them, and times them.
 fn timed(executables: &[PathBuf]) -> Result<Vec<TimedUnit>> {
     let cpu = Toolchain::native_cpu()?;
     let sides: Vec<(&str, &Path)> = (["baseline", "candidate"].into_iter())
@@ -254,7 +254,7 @@ fn timed(executables: &[PathBuf]) -> Result<Vec<TimedUnit>> {
     let cores = cpu.clone().into_iter().collect();
     let tracer = Tracer::new(Machine::Stepped, Models::find(), cores)?;
     let mut timed = Vec::new();
-    for Traced { unit, counts } in tracer.all(&sides, |_| true)? {
+    for Traced { unit, counts } in tracer.all(&sides, |unit| unit.leaves == 1)? {
         for ((side, executable), count) in sides.iter().zip(counts) {
             let of_cpu = |core: &String| Some(core) == cpu.as_ref();
             timed.push(TimedUnit {

@@ -71,8 +71,8 @@ enum Work {
     Prover,
     /// Tests that look at a report's page in this program.
     Browser(Option<&'static str>),
-    /// `cargo p3 count`, which fails unless its counts are exact and outputs are equal.
-    Count,
+    /// `cargo p3 count`, which fails unless its counts are exact and outputs are equal, and on this CPU unless they fall.
+    Count(Isa),
     /// A program that a machine may lack, and its arguments.
     Lint(&'static str, &'static [&'static str]),
 }
@@ -231,7 +231,9 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
     for isa in distinct() {
         stages.push(stage(&format!("outputs/{isa}"), outputs(isa, &newest)));
     }
-    stages.push(stage("count/neon", Work::Count));
+    for isa in [Isa::V3, Isa::Neon] {
+        stages.push(stage(&format!("count/{isa}"), Work::Count(isa)));
+    }
     stages.push(stage("prover", Work::Prover));
     for isa in distinct() {
         let name = format!("upstream/{isa}");
@@ -292,7 +294,7 @@ impl Stage {
             | Work::Emulator
             | Work::Prover
             | Work::Browser(_)
-            | Work::Count
+            | Work::Count(_)
             | Work::Lint(..) => None,
         }
     }
@@ -337,7 +339,7 @@ impl Stage {
         match self.work {
             Work::Cargo(_) | Work::Check | Work::Prover | Work::Browser(Some(_)) => None,
             Work::Browser(None) => Some(format!("no {} on this machine", BROWSERS.join(", no "))),
-            Work::Emulator | Work::Count => {
+            Work::Emulator | Work::Count(Isa::Neon) => {
                 emulation::missing().map(|what| format!("{what} on this machine"))
             }
             Work::Clippy(isa) | Work::Kernels(isa) | Work::Upstream { isa, .. }
@@ -348,7 +350,8 @@ impl Stage {
             Work::Clippy(isa)
             | Work::Kernels(isa)
             | Work::Upstream { isa, .. }
-            | Work::Outputs { isa, .. } => isa.check().err().map(|refused| refused.message),
+            | Work::Outputs { isa, .. }
+            | Work::Count(isa) => isa.check().err().map(|refused| refused.message),
             Work::Lint(program, _) => {
                 (!emulation::runs(program)).then(|| format!("no {program} on this machine"))
             }
@@ -360,7 +363,13 @@ impl Stage {
             Work::Cargo(args) => in_folder(cargo(), &project.root, args),
             Work::Lint(program, args) => in_folder(Command::new(program), &project.root, args),
             Work::Check => own(project, &["check"])?,
-            Work::Count => own(project, &["count", "--isa", "neon"])?,
+            Work::Count(Isa::Neon) => own(project, &["count", "--isa", "neon"])?,
+            // Those whose counts have to fall; every instruction is a stop of the process.
+            Work::Count(isa) => {
+                let isa = isa.to_string();
+                let units = ["--fewer", "--unit", "permute-many/*-w{8,12}/x4"];
+                own(project, &[&["count", "--isa", &isa], &units[..]].concat())?
+            }
             Work::Emulator => ignored(project, "count"),
             Work::Prover => ignored(project, "prover"),
             Work::Browser(program) => {
