@@ -29,9 +29,9 @@ const SHOWN: usize = 40;
 /// Show what of the patches a newer release has moved.
 ///
 /// Each patch for the newest release that has any is applied to the other one, on top of what it needs, or its own text for
-/// that one if there is one. For each file it is
-/// printed which hunks stand elsewhere, and which ones fit nowhere and what has changed there. What applies is compiled, for
-/// each instruction set. Exits with 1 if a patch does not apply or does not compile.
+/// that one if there is one. For each file it is printed which hunks stand elsewhere, and which ones fit nowhere and what
+/// has changed there. What applies is compiled, for each instruction set. Exits with 1 if a patch does not apply or does
+/// not compile.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cargo p3 drift --to 0.9.0-rc.2")]
 pub struct Args {
