@@ -43,6 +43,8 @@ mod tracer;
 mod tree;
 mod upstream;
 
+use std::any::Any;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::{env, mem};
@@ -105,10 +107,25 @@ pub fn main(embedded: Embedded) -> ExitCode {
         }
     }
     let cli = Cli::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit());
-    match run(cli, embedded) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => report(&error),
+    let report_panic = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        if !nobody_reads(panic.payload()) {
+            report_panic(panic);
+        }
+    }));
+    match panic::catch_unwind(AssertUnwindSafe(|| run(cli, embedded))) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(error)) => report(&error),
+        Err(payload) if nobody_reads(&*payload) => ExitCode::SUCCESS,
+        Err(payload) => panic::resume_unwind(payload),
     }
+}
+
+/// Whether it is the panic of `println!` behind which nobody reads any more, as in `| head`. There is nothing to report,
+/// and nobody to report it to; guards on the stack have done their work.
+fn nobody_reads(payload: &dyn Any) -> bool {
+    let message = payload.downcast_ref::<String>();
+    message.is_some_and(|text| text.starts_with("failed printing to stdout: Broken pipe"))
 }
 
 fn run(cli: Cli, embedded: Embedded) -> Result<()> {

@@ -279,3 +279,13 @@ fn another_folder_of_patches_stands_in_for_the_series() {
     let nowhere = fixture.run(&["list", "--patches", "nowhere"]);
     assert!(nowhere.contains("cannot resolve nowhere"), "{nowhere}");
 }
+
+#[test]
+fn nobody_has_to_read_to_the_end() {
+    let fixture = Fixture::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = fixture.command(&["list"]).stdout(writer).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
