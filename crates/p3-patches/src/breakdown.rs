@@ -1,7 +1,7 @@
 //! One permutation taken apart: what its phases predict for the whole, and how batches and commitments compare.
 
 use anyhow::{Context, Result};
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::CellAlignment;
 use serde::Serialize;
 
 use crate::error::Failure;
@@ -181,12 +181,7 @@ impl Breakdown {
 
     /// Both implementations and their ratio, a column for each phase and for what they make up.
     pub fn table(&self, terminal: bool) -> String {
-        let mut table = Table::new();
-        table.load_style(if terminal {
-            presets::UTF8_HORIZONTAL_ONLY
-        } else {
-            presets::NOTHING
-        });
+        let mut table = crate::report::empty_table(terminal);
         let columns = ["sum", "whole", "whole/sum", "batch", "commit"];
         let title = format!("{}, {}", self.permutation, self.isa);
         table.set_header([title.as_str()].into_iter().chain(PHASES).chain(columns));

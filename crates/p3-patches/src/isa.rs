@@ -40,6 +40,11 @@ impl Isa {
         }
     }
 
+    /// Whether it is another architecture's than this machine's.
+    pub fn is_foreign(self) -> bool {
+        self == Self::Neon && !cfg!(target_arch = "aarch64")
+    }
+
     /// Refuses an instruction set that this CPU cannot run.
     pub fn check(self) -> Result<(), Failure> {
         let missing = self.missing();

@@ -187,7 +187,7 @@ impl Check {
                         .to_owned()
                 })
             }
-            Self::Clippy(isa) | Self::Doc(isa) if foreign(*isa) => no_rust(emulation::TRIPLE),
+            Self::Clippy(isa) | Self::Doc(isa) if isa.is_foreign() => no_rust(emulation::TRIPLE),
             Self::NoStd => no_rust(NO_STD),
             Self::Clippy(_) | Self::Doc(_) | Self::Tests { .. } => None,
         }
@@ -209,7 +209,7 @@ impl Check {
         match self {
             Self::Clippy(isa) | Self::Doc(isa) => {
                 // Build scripts run here, whatever this CPU lacks of the instruction set.
-                let target = if foreign(*isa) {
+                let target = if isa.is_foreign() {
                     emulation::TRIPLE
                 } else {
                     host
@@ -269,10 +269,6 @@ impl fmt::Display for Finding {
             (file, line) => write!(f, "{file}:{line}: {}", self.what),
         }
     }
-}
-
-fn foreign(isa: Isa) -> bool {
-    isa == Isa::Neon && !cfg!(target_arch = "aarch64")
 }
 
 /// The formatter, as rustup has it. Cargo's variable would override the toolchain.

@@ -221,14 +221,20 @@ pub fn round4(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
 }
 
-/// The rows as text: with rules between the columns on a terminal, plain where another program may read it.
-pub fn table(rows: &[Row], terminal: bool) -> String {
+/// A table with rules between the columns on a terminal, plain where another program may read it.
+pub fn empty_table(terminal: bool) -> Table {
     let mut table = Table::new();
     table.load_style(if terminal {
         presets::UTF8_HORIZONTAL_ONLY
     } else {
         presets::NOTHING
     });
+    table
+}
+
+/// The rows as text.
+pub fn table(rows: &[Row], terminal: bool) -> String {
+    let mut table = empty_table(terminal);
     table.set_header([
         "workload",
         "isa",

@@ -39,7 +39,7 @@ pub fn savings(record: &Record) -> Vec<Saving<'_>> {
 
 impl Saving<'_> {
     /// Of the proof's time, if its hashing gained what the commitment did and nothing else changed.
-    pub fn follows(&self) -> f64 {
+    fn follows(&self) -> f64 {
         self.saved(self.commit.ratio)
     }
 
@@ -47,12 +47,12 @@ impl Saving<'_> {
         self.hashing.share * (1.0 - ratio)
     }
 
-    pub fn measured(&self) -> f64 {
+    fn measured(&self) -> f64 {
         1.0 - self.proof.ratio
     }
 
     /// By how much more was saved than follows; nothing where the intervals of the two meet.
-    pub fn surplus(&self) -> Option<f64> {
+    fn surplus(&self) -> Option<f64> {
         let [low, high] = self.proof.ci95;
         let [commit_low, commit_high] = self.commit.ci95;
         let meet = 1.0 - high <= self.saved(commit_low) && self.saved(commit_high) <= 1.0 - low;

@@ -7,10 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
-use globset::Glob;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::spinner;
+use super::{glob, spinner};
 use crate::breakdown::PHASE;
 use crate::build::{Builder, Candidate, Toolchain};
 use crate::error::Failure;
@@ -287,9 +286,7 @@ fn selected(rows: &[RowInfo], args: &Args) -> Result<Vec<RowInfo>> {
     }
     let mut wanted = vec![false; rows.len()];
     for pattern in &args.workload {
-        let glob = Glob::new(pattern)
-            .map_err(|error| Failure::input(format!("--workload {pattern}: {}", error.kind())))?
-            .compile_matcher();
+        let glob = glob("--workload", pattern)?;
         let mut found = false;
         for (row, wanted) in rows.iter().zip(&mut wanted) {
             let shown = args.outputs_only

@@ -4,11 +4,10 @@ use std::io::{IsTerminal, Write as _};
 use std::path::PathBuf;
 
 use anyhow::Result;
-use comfy_table::{CellAlignment, Table, presets};
-use globset::Glob;
+use comfy_table::CellAlignment;
 use serde::Serialize;
 
-use super::spinner;
+use super::{glob, spinner};
 use crate::build::{Builder, Candidate, Target, Toolchain};
 use crate::emulation::{self, CORTEX_A76, Emulator};
 use crate::error::Failure;
@@ -98,13 +97,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
             (Machine::Stepped, isa.into())
         }
     };
-    let globs = args.unit.iter().map(|pattern| match Glob::new(pattern) {
-        Ok(glob) => Ok(glob.compile_matcher()),
-        Err(error) => Err(Failure::input(format!(
-            "--unit {pattern}: {}",
-            error.kind()
-        ))),
-    });
+    let globs = args.unit.iter().map(|pattern| glob("--unit", pattern));
     let globs = globs.collect::<Result<Vec<_>, _>>()?;
     let series = Series::load(&project.patches)?;
     let (base, patches) = series.chosen(&project.patches, None, &args.names)?;
@@ -224,12 +217,7 @@ fn header(report: &Report) -> String {
 
 /// A line for the instructions of each unit, and one for each core's model.
 fn table(units: &[Unit], terminal: bool) -> String {
-    let mut table = Table::new();
-    table.load_style(if terminal {
-        presets::UTF8_HORIZONTAL_ONLY
-    } else {
-        presets::NOTHING
-    });
+    let mut table = report::empty_table(terminal);
     table.set_header(["unit", "figure", "baseline", "candidate", "ratio"]);
     for unit in units {
         let mut add = |figure: String, baseline: f64, candidate: f64| {

@@ -424,9 +424,10 @@ impl<'p> Builds<'p> {
         check.arg(self.dir.join("target"));
         check.current_dir(&root);
         // Build scripts run here, whatever this CPU lacks of the instruction set.
-        check.arg("--target").arg(match isa {
-            Isa::Neon if !cfg!(target_arch = "aarch64") => emulation::TRIPLE,
-            _ => &self.host,
+        check.arg("--target").arg(if isa.is_foreign() {
+            emulation::TRIPLE
+        } else {
+            &self.host
         });
         failed(with_rustflags(&mut check, isa.rustflags()))
     }

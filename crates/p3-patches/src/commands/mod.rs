@@ -20,7 +20,10 @@ pub mod test;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use globset::{Glob, GlobMatcher};
 use indicatif::{ProgressBar, ProgressFinish};
+
+use crate::error::Failure;
 
 /// Which downstream workspace to work on.
 #[derive(clap::Args)]
@@ -28,6 +31,17 @@ pub struct Downstream {
     /// A manifest of the prover's workspace; the stanza goes to the workspace's root.
     #[arg(long, value_name = "PATH", default_value = "Cargo.toml")]
     pub manifest_path: PathBuf,
+}
+
+/// The `pattern` that was given to `option`.
+pub fn glob(option: &str, pattern: &str) -> Result<GlobMatcher, Failure> {
+    match Glob::new(pattern) {
+        Ok(glob) => Ok(glob.compile_matcher()),
+        Err(error) => Err(Failure::input(format!(
+            "{option} {pattern}: {}",
+            error.kind()
+        ))),
+    }
 }
 
 /// A spinner on stderr; hidden where stderr is no terminal.

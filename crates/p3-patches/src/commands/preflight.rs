@@ -7,7 +7,7 @@ use std::iter::repeat_with;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
 
 use super::spinner;
@@ -256,21 +256,12 @@ fn timed(executables: &[PathBuf]) -> Result<Vec<TimedUnit>> {
     let mut timed = Vec::new();
     for Traced { unit, counts } in tracer.all(&sides, |unit| unit.leaves == 1)? {
         for ((side, executable), count) in sides.iter().zip(counts) {
-            let of_cpu = |core: &String| Some(core) == cpu.as_ref();
             timed.push(TimedUnit {
                 unit: unit.name.clone(),
                 side,
                 instructions: count.instructions,
-                bound: count
-                    .model_bounds
-                    .iter()
-                    .find(|(core, _)| of_cpu(core))
-                    .map(|(_, bound)| *bound),
-                model: count
-                    .model_cycles
-                    .iter()
-                    .find(|(core, _)| of_cpu(core))
-                    .map(|(_, cycles)| *cycles),
+                bound: (cpu.as_ref()).and_then(|cpu| count.model_bounds.get(cpu).copied()),
+                model: (cpu.as_ref()).and_then(|cpu| count.model_cycles.get(cpu).copied()),
                 measured: report::round4(pairs::cycles(executable, &unit)?),
                 cpu: cpu.clone(),
             });
@@ -280,12 +271,7 @@ fn timed(executables: &[PathBuf]) -> Result<Vec<TimedUnit>> {
 }
 
 fn gaps(units: &[TimedUnit], terminal: bool) -> String {
-    let mut table = Table::new();
-    table.load_style(if terminal {
-        presets::UTF8_HORIZONTAL_ONLY
-    } else {
-        presets::NOTHING
-    });
+    let mut table = report::empty_table(terminal);
     table.set_header([
         "unit",
         "side",
@@ -325,7 +311,7 @@ fn gaps(units: &[TimedUnit], terminal: bool) -> String {
 
 /// What to build for. NEON elsewhere than on aarch64 is built as `count` does it.
 fn target(isa: Isa) -> Result<Target> {
-    if isa == Isa::Neon && !cfg!(target_arch = "aarch64") {
+    if isa.is_foreign() {
         emulation::require()?;
         return Ok(Target::emulated(CORTEX_A76));
     }
@@ -558,12 +544,7 @@ impl Kernel {
 
     /// A line for each figure, and for each side columns for all of it, its largest loops and the rest.
     fn table(&self, cache_bytes: usize, terminal: bool) -> Table {
-        let mut table = Table::new();
-        table.load_style(if terminal {
-            presets::UTF8_HORIZONTAL_ONLY
-        } else {
-            presets::NOTHING
-        });
+        let mut table = report::empty_table(terminal);
         let columns: Vec<Column<'_>> =
             [("baseline", &self.baseline), ("candidate", &self.candidate)]
                 .into_iter()

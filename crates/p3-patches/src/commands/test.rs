@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use globset::Glob;
 
-use super::spinner;
+use super::{glob, spinner};
 use crate::build::with_rustflags;
 use crate::emulation;
 use crate::error::Failure;
@@ -267,9 +266,7 @@ fn selected(mut stages: Vec<Stage>, patterns: &[String]) -> Result<Vec<Stage>> {
     }
     let mut globs = Vec::new();
     for pattern in patterns {
-        let glob = Glob::new(pattern)
-            .map_err(|error| Failure::input(format!("--only {pattern}: {}", error.kind())))?
-            .compile_matcher();
+        let glob = glob("--only", pattern)?;
         if !stages.iter().any(|stage| glob.is_match(&stage.name)) {
             let names: Vec<_> = stages.iter().map(|stage| stage.name.as_str()).collect();
             return Err(Failure::input(format!("--only {pattern}: no such stage"))
@@ -482,5 +479,5 @@ fn cargo_for(isa: Isa, subcommand: &str, project: &Project, folder: &Path) -> Co
 
 /// Whether `isa` is another architecture's, for which this machine has a toolchain and an emulator.
 fn emulated(isa: Isa) -> bool {
-    isa == Isa::Neon && isa.check().is_err() && emulation::missing().is_none()
+    isa.is_foreign() && emulation::missing().is_none()
 }
