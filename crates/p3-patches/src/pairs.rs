@@ -38,7 +38,7 @@ pub struct Plan {
 }
 
 /// Which process a run was made in.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
     Baseline,

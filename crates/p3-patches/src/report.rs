@@ -53,7 +53,8 @@ pub struct Row {
     pub aa_ratio: f64,
     pub aa_ci95: [f64; 2],
     pub pairs: usize,
-    /// Candidate to baseline: the most memory that any of their processes had resident, where the system tells.
+    /// Candidate to baseline: the most memory that any of their processes had resident after as many runs, where the
+    /// system tells.
     pub memory_ratio: Option<f64>,
     /// What hashing is of it, where the samples tell and it is any.
     #[serde(default)]
@@ -109,15 +110,6 @@ impl Row {
             let runs = rounds.values().flatten().filter(|run| of(run.side));
             median(&mut runs.map(|run| run.wall_ns as f64 / 1e6).collect::<Vec<_>>())
         };
-        let peak = |of: fn(Side) -> bool| {
-            let runs = runs.iter().filter(|run| of(run.side));
-            runs.filter_map(|run| run.peak_kib)
-                .max()
-                .map(|kib| kib as f64)
-        };
-        let memory_ratio = peak(|side| side == Side::Candidate)
-            .zip(peak(|side| side != Side::Candidate))
-            .map(|(candidate, baseline)| round4(candidate / baseline));
         Ok(Self {
             workload: first.workload.clone(),
             isa: first.isa.clone(),
@@ -129,7 +121,7 @@ impl Row {
             aa_ratio: round4(control.value),
             aa_ci95: [round4(control.low), round4(control.high)],
             pairs: rounds.len(),
-            memory_ratio,
+            memory_ratio: memory_ratio(runs),
             hashing: Hashing::new(runs)?,
             outputs_equal: true,
             verdict: candidate.verdict(&control),
@@ -230,6 +222,27 @@ pub fn empty_table(terminal: bool) -> Table {
         presets::NOTHING
     });
     table
+}
+
+/// The candidate's process makes two runs where one of the baseline's makes one, and what a run leaves of the heap in
+/// pieces adds to the next: its later half is not comparable.
+fn memory_ratio(runs: &[Run]) -> Option<f64> {
+    let mut runs_of = BTreeMap::new();
+    for run in runs {
+        let of_process: &mut Vec<_> = runs_of.entry((run.seed, run.side)).or_default();
+        of_process.push(run.peak_kib?);
+    }
+    let peak = |of: fn(Side) -> bool| {
+        let of_side = runs_of.iter().filter(|((_, side), _)| of(*side));
+        let peaks = of_side.flat_map(|(&(seed, _), peaks)| {
+            let comparable = runs_of.get(&(seed, Side::Control)).map_or(0, Vec::len);
+            peaks.iter().take(comparable)
+        });
+        peaks.max().map(|kib| *kib as f64)
+    };
+    let candidate = peak(|side| side == Side::Candidate)?;
+    let baseline = peak(|side| side != Side::Candidate)?;
+    Some(round4(candidate / baseline))
 }
 
 /// The rows as text.
@@ -397,9 +410,9 @@ pub mod tests {
             let candidate = u64::from(run.side == Side::Candidate);
             run.peak_kib = Some(kib + 500 * candidate);
         }
-        // The last candidate is the 39th run.
+        // Two rounds are a seed. The candidate's first two runs in the last seed are those of its first round, runs 33 and 34.
         let memory = Row::new(&runs).unwrap().memory_ratio;
-        assert_eq!(memory, Some(round4(1538.0 / 1039.0)));
+        assert_eq!(memory, Some(round4(1534.0 / 1039.0)));
     }
 
     #[test]
