@@ -2,8 +2,10 @@
 
 mod aarch64;
 mod graph;
+pub mod shape;
 mod x86;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -115,6 +117,8 @@ pub struct Block {
 #[derive(Debug)]
 pub struct Function {
     pub name: String,
+    pub address: u64,
+    pub code: Vec<u8>,
     pub all: Counts,
     /// The innermost ones.
     pub loops: Vec<Block>,
@@ -133,8 +137,38 @@ impl Function {
     }
 }
 
+/// A product of one packed element takes four on x86-64, and two on NEON for two lanes; fewer are the compiler's, for the
+/// sizes of slices.
+const FEWEST_MULTIPLIES: usize = 4;
+
+/// The kernels of an executable: the functions of `packages` that multiply and run once for a hash, whose paths are `wanted`.
+pub fn kernels(
+    executable: &Path,
+    packages: &BTreeSet<String>,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<(Architecture, Vec<Function>)> {
+    let wanted = |name: &str| belongs(name, packages) && !sets_up(name) && wanted(name);
+    let (architecture, mut kernels) = functions(executable, wanted)?;
+    kernels.retain(|function| function.all.multiplies >= FEWEST_MULTIPLIES);
+    Ok((architecture, kernels))
+}
+
+/// Whether a function, or the type that it is a method of, is one of the packages'.
+fn belongs(function: &str, packages: &BTreeSet<String>) -> bool {
+    let of = |package: &String| function.contains(&format!("{}::", package.replace('-', "_")));
+    packages.iter().any(of)
+}
+
+/// Whether a function runs once for a hasher, not once for a hash.
+fn sets_up(function: &str) -> bool {
+    let method = function.rsplit("::").next().unwrap_or(function);
+    ["new", "from", "compute_", "clone", "fmt"]
+        .iter()
+        .any(|prefix| method.starts_with(prefix))
+}
+
 /// The functions of an executable whose demangled names are `wanted`.
-pub fn functions(
+fn functions(
     executable: &Path,
     wanted: impl Fn(&str) -> bool,
 ) -> Result<(Architecture, Vec<Function>)> {
@@ -191,6 +225,8 @@ fn function(architecture: Architecture, name: String, address: u64, code: &[u8])
     };
     Function {
         name,
+        address,
+        code: code.to_vec(),
         all: Counts::of(&instructions),
         loops: loops
             .iter()

@@ -54,7 +54,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use commands::{
     ab, apply, check, count, drift, edit, export, list, overlay, phases, preflight, refresh,
-    remove, status, test,
+    remove, shape, status, test,
 };
 use error::{Failure, Kind};
 use interrupt::Interrupted;
@@ -95,6 +95,7 @@ enum Command {
     Count(count::Args),
     Report(commands::report::Args),
     Preflight(preflight::Args),
+    Shape(shape::Args),
     Test(test::Args),
 }
 
@@ -147,6 +148,7 @@ fn run(cli: Cli, embedded: Embedded) -> Result<()> {
         Command::Count(args) => count::run(args, &patches.into_project()?),
         Command::Report(args) => commands::report::run(&args, &patches.into_project()?),
         Command::Preflight(args) => preflight::run(&args, &patches.into_project()?),
+        Command::Shape(args) => shape::run(&args, &patches.into_project()?),
         Command::Test(args) => test::run(&args, &patches.into_project()?),
     }
 }

@@ -1,4 +1,5 @@
-//! `preflight` on executables made here: which functions it looks at, what it pairs, and what it says of models.
+//! `preflight` and `shape` on executables made here: which functions they look at, what `preflight` pairs and says of
+//! models, what `shape` refuses.
 //!
 //! The compiler and LLVM's tools are shell scripts.
 
@@ -159,11 +160,15 @@ impl Fixture {
     }
 
     fn preflight(&self, arguments: &[&str], executables: &[&Path]) -> Command {
+        self.run("preflight", arguments, executables)
+    }
+
+    fn run(&self, subcommand: &str, arguments: &[&str], executables: &[&Path]) -> Command {
         let mut command = Command::cargo_bin("p3-patches").unwrap();
         command
             .arg("--project")
             .arg(self.dir.path())
-            .arg("preflight")
+            .arg(subcommand)
             .args(arguments)
             .arg("--workers")
             .args(executables)
@@ -262,4 +267,54 @@ fn what_is_no_executable_is_refused() {
         .assert()
         .code(4)
         .stderr(contains("text: ").and(contains("hint: only ELF executables are read")));
+}
+
+/// vmovq %xmm0, %rax; test %rax, %rax; jne to the next instruction
+const BRANCH_ON_A_LANE: [u8; 10] = [0xc4, 0xe1, 0xf9, 0x7e, 0xc0, 0x48, 0x85, 0xc0, 0x75, 0x00];
+
+/// mulx 8(%rdi), %rax, %rcx after mov (%rdi), %rdx: elements in integer registers
+const SCALAR: [u8; 9] = [0x48, 0x8b, 0x17, 0xc4, 0xe2, 0xfb, 0xf6, 0x4f, 0x08];
+
+#[test]
+fn a_permutation_that_branches_on_data_is_refused() {
+    let fixture = Fixture::new(&[]);
+    let branching = [&code(4, true)[..code(4, true).len() - 1], &BRANCH_ON_A_LANE].concat();
+    let branching = [&branching[..], &[RETURN]].concat();
+    let scalar = [&SCALAR[..], &branching].concat();
+    let executables = [
+        fixture.executable("baseline", &[(PERMUTE, code(4, true))]),
+        // Not on what the loop counts, nor in a function that sets up or permutes nothing.
+        fixture.executable(
+            "candidate",
+            &[
+                (PERMUTE, code(4, true)),
+                (NEW, branching.clone()),
+                (SAME, branching.clone()),
+            ],
+        ),
+        fixture.executable("broken", &[(PERMUTE, code(4, true)), (MANY, branching)]),
+        fixture.executable(
+            "scalar",
+            &[(PERMUTE, code(4, true)), (MANY, scalar.clone())],
+        ),
+        fixture.executable("only-scalar", &[(MANY, scalar)]),
+    ];
+    let shape = |number: usize| {
+        let executables = [executables[0].as_path(), executables[number].as_path()];
+        fixture.run("shape", &[], &executables).assert()
+    };
+    shape(1).success().stdout(contains(
+        "0 of 1 permutations of vectors depend on data in what they execute; 0 more",
+    ));
+    shape(2)
+        .code(1)
+        .stdout(contains("branches on data, in p3_symmetric::permute_many"))
+        .stdout(contains("1 of 2 permutations of vectors"))
+        .stderr(contains("1 permutations branch on data"));
+    shape(3)
+        .success()
+        .stdout(contains("0 of 1 permutations of vectors").and(contains("; 1 more")));
+    shape(4)
+        .code(1)
+        .stderr(contains("no permutation works on vectors"));
 }

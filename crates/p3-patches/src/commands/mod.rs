@@ -14,6 +14,7 @@ pub mod preflight;
 pub mod refresh;
 pub mod remove;
 pub mod report;
+pub mod shape;
 pub mod status;
 pub mod test;
 

@@ -25,10 +25,6 @@ use crate::report;
 use crate::series::Series;
 use crate::tracer::{Machine, Traced, Tracer};
 
-/// A product of one packed element takes four on x86-64, and two on NEON for two lanes; fewer are the compiler's, for the
-/// sizes of slices.
-const FEWEST_MULTIPLIES: usize = 4;
-
 /// How often a loop is passed for the model to run evenly.
 const LOOP_PASSES: u64 = 20;
 
@@ -209,15 +205,13 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     };
     let wanted = |function: &str| {
         let named = |text: &String| function.contains(text.as_str());
-        belongs(function, &report.packages)
-            && !sets_up(function)
-            && (args.kernel.is_empty() || args.kernel.iter().any(named))
+        args.kernel.is_empty() || args.kernel.iter().any(named)
     };
     for (isa, target) in targets {
         let rustflags = target.rustflags.clone();
         let executables = executables(args, builder.as_ref(), target)?;
         let bar = spinner(format!("looking at {isa}"));
-        let found = compare(&executables, &wanted, models.as_ref())?;
+        let found = compare(&executables, &report.packages, &wanted, models.as_ref())?;
         bar.finish_and_clear();
         writeln!(stdout, "\n{isa}, rustflags {rustflags}")?;
         write!(stdout, "{}", found.tables(stdout.is_terminal()))?;
@@ -339,10 +333,11 @@ fn executables(args: &Args, builder: Option<&Builder<'_>>, target: Target) -> Re
 /// What differs between the executables, or what the first holds where it is the only one.
 fn compare(
     executables: &[PathBuf],
+    packages: &BTreeSet<String>,
     wanted: &dyn Fn(&str) -> bool,
     models: Option<&Models>,
 ) -> Result<Found> {
-    let load = |(name, executable)| Side::load(name, executable, wanted);
+    let load = |(name, executable)| Side::load(name, executable, packages, wanted);
     let sides = ["baseline", "candidate"].into_iter().zip(executables);
     let mut sides = sides.map(load).collect::<Result<Vec<_>>>()?;
     let cache_bytes = cache_bytes(sides[0].architecture);
@@ -400,10 +395,10 @@ impl<'a> Side<'a> {
     fn load(
         name: &'static str,
         executable: &'a PathBuf,
+        packages: &BTreeSet<String>,
         wanted: &dyn Fn(&str) -> bool,
     ) -> Result<Self> {
-        let (architecture, mut kernels) = code::functions(executable, wanted)?;
-        kernels.retain(|function| function.all.multiplies >= FEWEST_MULTIPLIES);
+        let (architecture, kernels) = code::kernels(executable, packages, wanted)?;
         Ok(Self {
             name,
             executable,
@@ -520,20 +515,6 @@ impl<'a> Side<'a> {
         }
         Ok(modelled)
     }
-}
-
-/// Whether a function, or the type that it is a method of, is one of the packages'.
-fn belongs(function: &str, packages: &BTreeSet<String>) -> bool {
-    let of = |package: &String| function.contains(&format!("{}::", package.replace('-', "_")));
-    packages.iter().any(of)
-}
-
-/// Whether a function runs once for a hasher, not once for a hash.
-fn sets_up(function: &str) -> bool {
-    let method = function.rsplit("::").next().unwrap_or(function);
-    ["new", "from", "compute_", "clone", "fmt"]
-        .iter()
-        .any(|prefix| method.starts_with(prefix))
 }
 
 impl Kernel {

@@ -72,6 +72,8 @@ enum Work {
     Browser(Option<&'static str>),
     /// `cargo p3 count`, which fails unless its counts are exact and outputs are equal, and on this CPU unless they fall.
     Count(Isa),
+    /// `cargo p3 shape`, on the workers that `Outputs` has built.
+    Shape(Isa),
     /// A program that a machine may lack, and its arguments.
     Lint(&'static str, &'static [&'static str]),
 }
@@ -229,6 +231,9 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
     let distinct = || isas().filter(|isa| *isa != Isa::V4Ifma || ifma);
     for isa in distinct() {
         stages.push(stage(&format!("outputs/{isa}"), outputs(isa, &newest)));
+        if [Isa::V3, Isa::V4, Isa::V4Ifma].contains(&isa) {
+            stages.push(stage(&format!("shape/{isa}"), Work::Shape(isa)));
+        }
     }
     for isa in [Isa::V3, Isa::Neon] {
         stages.push(stage(&format!("count/{isa}"), Work::Count(isa)));
@@ -285,7 +290,8 @@ impl Stage {
             Work::Clippy(isa)
             | Work::Kernels(isa)
             | Work::Upstream { isa, .. }
-            | Work::Outputs { isa, .. } => Some(isa),
+            | Work::Outputs { isa, .. }
+            | Work::Shape(isa) => Some(isa),
             Work::Cargo(_)
             | Work::Check
             | Work::Emulator
@@ -348,6 +354,7 @@ impl Stage {
             | Work::Kernels(isa)
             | Work::Upstream { isa, .. }
             | Work::Outputs { isa, .. }
+            | Work::Shape(isa)
             | Work::Count(isa) => isa.check().err().map(|refused| refused.message),
             Work::Lint(program, _) => {
                 (!emulation::runs(program)).then(|| format!("no {program} on this machine"))
@@ -367,6 +374,7 @@ impl Stage {
                 let units = ["--fewer", "--unit", "permute-many/*-w{8,12}/x4"];
                 own(project, &[&["count", "--isa", &isa], &units[..]].concat())?
             }
+            Work::Shape(isa) => own(project, &["shape", "--isa", &isa.to_string()])?,
             Work::Emulator => ignored(project, "count"),
             Work::Prover => ignored(project, "prover"),
             Work::Browser(program) => {
