@@ -73,7 +73,7 @@ pub struct Builder<'a> {
     dir: PathBuf,
     trees: Vec<Tree>,
     candidate: Candidate,
-    _lock: Folder,
+    folder: Folder,
 }
 
 impl<'a> Builder<'a> {
@@ -87,11 +87,11 @@ impl<'a> Builder<'a> {
         candidate: Candidate,
     ) -> Result<Self> {
         let dir = project.root.join("target/p3");
-        let lock = Folder::lock(&dir)?;
+        let folder = Folder::lock(&dir)?;
         let trees = match candidate {
-            Candidate::Patched => tree::materialize(&project.patches, base, names, &lock)?,
+            Candidate::Patched => tree::materialize(&project.patches, base, names, &folder)?,
             Candidate::Reverted => {
-                tree::materialize_reverted(&project.patches, base, names, &lock)?
+                tree::materialize_reverted(&project.patches, base, names, &folder)?
             }
         };
         let builder = Self {
@@ -99,10 +99,15 @@ impl<'a> Builder<'a> {
             dir,
             trees,
             candidate,
-            _lock: lock,
+            folder,
         };
         builder.copy_package(base)?;
         Ok(builder)
+    }
+
+    /// Where it builds.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
     }
 
     /// Builds the worker on Plonky3 as published.

@@ -1,22 +1,56 @@
 //! git, run so that a user's configuration and hooks change nothing.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use tempfile::TempDir;
 
 use crate::error::Failure;
 use crate::interrupt;
 
 /// Runs git in `dir` and returns what it prints.
 pub fn git(dir: &Path, args: &[&str]) -> Result<String> {
+    run(dir, None, args)
+}
+
+/// A copy of a repository's index. git locks the index that it writes, and a lock that outlives it is removed by hand.
+pub struct Index<'d> {
+    dir: &'d Path,
+    file: PathBuf,
+    _in: TempDir,
+}
+
+impl<'d> Index<'d> {
+    /// Copies that of the repository `dir` into the folder `to`.
+    pub fn copy(dir: &'d Path, to: TempDir) -> Result<Self> {
+        let index = dir.join(git(dir, &["rev-parse", "--git-path", "index"])?.trim_end());
+        let file = to.path().join("index");
+        if index.exists() {
+            fs::copy(&index, &file).with_context(|| format!("cannot copy {}", index.display()))?;
+        }
+        Ok(Self { dir, file, _in: to })
+    }
+
+    /// Runs git in the repository, with this index.
+    pub fn git(&self, args: &[&str]) -> Result<String> {
+        run(self.dir, Some(&self.file), args)
+    }
+}
+
+fn run(dir: &Path, index: Option<&Path>, args: &[&str]) -> Result<String> {
     let mut command = Command::new("git");
     command.current_dir(dir).args(args);
     // Set inside a hook, these would point git at another repository than `dir`'s.
     for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
         command.env_remove(variable);
     }
+    if let Some(index) = index {
+        command.env("GIT_INDEX_FILE", index);
+    }
     command.envs([
+        ("GIT_OPTIONAL_LOCKS", "0"),
         ("GIT_CONFIG_GLOBAL", "/dev/null"),
         ("GIT_CONFIG_NOSYSTEM", "1"),
         ("GIT_AUTHOR_NAME", "p3-patches"),

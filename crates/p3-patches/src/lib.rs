@@ -7,7 +7,7 @@
 //! that has Plonky3 from git; `upstream` has
 //! upstream's own suites, `lints` its other checks; to measure, `build` makes two workers, `pairs` runs them, `stats`
 //! judges the samples and `report` has the rows, `breakdown` a permutation's phases and `saving` what a proof gains;
-//! `record` files and finds samples, `figure` draws rows and `page` is the report to look at; to count, `emulation` or
+//! `record` files and finds samples, `figure` draws rows, `page` is the report to look at and `replace` puts files in place; to count, `emulation` or
 //! `stepping` runs them, `tracer` finds the instructions of one unit and `model` has llvm-mca time these; `code` says
 //! what their functions hold. Each subcommand is a file in `commands/`.
 //!
@@ -33,6 +33,7 @@ mod pairs;
 mod patch;
 mod project;
 mod record;
+mod replace;
 mod report;
 mod saving;
 mod series;

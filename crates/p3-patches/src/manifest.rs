@@ -21,7 +21,7 @@ use crate::git_source::{GitSource, canonical};
 use crate::interrupt;
 use crate::project::Patches;
 use crate::source::{self, Locked, cargo, cargo_error};
-use crate::tree::{Folder, Tree};
+use crate::tree::{Folder, Staged, Tree};
 
 /// The folder of trees, beside the root manifest.
 pub const TREES: &str = ".p3-patches";
@@ -197,26 +197,63 @@ impl Manifest {
         Ok(())
     }
 
-    /// Takes the stanza out of the manifest, and the trees out of the lock file.
-    pub fn take_out(&self, folder: &Folder, patches: &Patches) -> Result<()> {
-        let Some(stanza) = &self.stanza else {
-            return Ok(());
+    /// Has the manifest name the trees of `stanza` or, without one, none, and the lock file with it.
+    ///
+    /// The lock file first has the sources of what no tree stands in for any more, then the manifest changes, then the lock
+    /// file loses the sources of what trees stand in for. Whenever this is killed, cargo makes of the two what it would
+    /// make of them before or after: overrides replace what is locked, but what has lost its source is looked up anew.
+    pub fn set(&self, stanza: Option<&Stanza>, folder: &Folder, patches: &Patches) -> Result<()> {
+        let text = match stanza {
+            Some(stanza) => self.with(stanza)?,
+            None => self.original.clone(),
         };
-        folder.replace(&self.path, self.original.as_bytes())?;
-        let Ok(lock) = fs::read_to_string(self.lock_file()) else {
-            return Ok(());
+        let replaced = self.replaced(stanza, patches)?;
+        let replace_lock = |change: &dyn Fn(&str) -> Result<String>| {
+            let Ok(lock) = fs::read_to_string(self.lock_file()) else {
+                return Ok(());
+            };
+            let changed = change(&lock)?;
+            if changed == lock {
+                return Ok(());
+            }
+            folder.replace(&self.lock_file(), changed.as_bytes())
         };
-        let replaced = |package: &String| match &stanza.git {
-            None => source::locked(patches, package, &stanza.base),
+        replace_lock(&|lock| relock(lock, &replaced))?;
+        if fs::read(&self.path)? != text.as_bytes() {
+            folder.replace(&self.path, text.as_bytes())?;
+        }
+        match stanza {
+            Some(stanza) => replace_lock(&|lock| lock_to_trees(lock, stanza)),
+            None => Ok(()),
+        }
+    }
+
+    /// What the trees that are recorded, but are not in `stanza`, were taken in place of.
+    fn replaced(&self, stanza: Option<&Stanza>, patches: &Patches) -> Result<Vec<Locked>> {
+        let Some(recorded) = &self.stanza else {
+            return Ok(Vec::new());
+        };
+        let stays = |package: &&String| {
+            stanza.is_some_and(|stanza| stanza.overrides.contains_key(*package))
+        };
+        let before = |package: &String| match &recorded.git {
+            None => source::locked(patches, package, &recorded.base),
             Some(git) => Ok(Locked {
                 name: package.clone(),
-                version: stanza.base.clone(),
+                version: recorded.base.clone(),
                 source: git.source.to_string(),
                 checksum: String::new(),
             }),
         };
-        let replaced = (stanza.overrides.keys().map(replaced)).collect::<Result<Vec<_>>>()?;
-        folder.replace(&self.lock_file(), relock(&lock, &replaced)?.as_bytes())
+        let gone = recorded.overrides.keys().filter(|name| !stays(name));
+        gone.map(before).collect()
+    }
+
+    /// Whether the lock file has the packages of all `trees`.
+    pub fn locks(&self, trees: &[Tree]) -> bool {
+        let lock = fs::read_to_string(self.lock_file()).unwrap_or_default();
+        let named = |tree: &Tree| lock.contains(&format!("\nname = \"{}\"\n", tree.package));
+        trees.iter().all(named)
     }
 
     /// Resolves the workspace's graph, with cargo's lock file brought up to date.
@@ -277,22 +314,28 @@ impl Manifest {
 }
 
 /// Puts files back as they were unless [`Restore::keep`] is called: on an error, an interrupt or a panic.
-pub struct Restore<'f> {
-    folder: &'f Folder,
-    files: Vec<(PathBuf, Option<Vec<u8>>)>,
+pub struct Restore {
+    files: Vec<(PathBuf, Option<Before>)>,
 }
 
-impl<'f> Restore<'f> {
+/// A file's contents, and a copy of it that is written while there is space for it.
+type Before = (Vec<u8>, Staged);
+
+impl Restore {
     /// Remembers `files`, some of which may not exist.
-    pub fn new(folder: &'f Folder, files: &[PathBuf]) -> Result<Self> {
-        let read = |path: &PathBuf| match fs::read(path) {
-            Ok(bytes) => Ok((path.clone(), Some(bytes))),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((path.clone(), None)),
+    pub fn new<'p>(folder: &Folder, files: impl IntoIterator<Item = &'p Path>) -> Result<Self> {
+        let read = |path: &'p Path| match fs::read(path) {
+            Ok(bytes) => {
+                let copy = folder.stage(path, &bytes)?;
+                Ok((path.to_owned(), Some((bytes, copy))))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Ok((path.to_owned(), None))
+            }
             Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
         };
         Ok(Self {
-            folder,
-            files: files.iter().map(read).collect::<Result<_>>()?,
+            files: files.into_iter().map(read).collect::<Result<_>>()?,
         })
     }
 
@@ -302,15 +345,14 @@ impl<'f> Restore<'f> {
     }
 }
 
-impl Drop for Restore<'_> {
+impl Drop for Restore {
     fn drop(&mut self) {
-        for (path, before) in &self.files {
-            if fs::read(path).ok() == *before {
-                continue;
-            }
-            let restored = match before {
-                Some(bytes) => self.folder.replace(path, bytes),
-                None => fs::remove_file(path).map_err(Into::into),
+        for (path, before) in self.files.drain(..) {
+            let restored = match (before, fs::read(&path).ok()) {
+                (Some((before, _)), Some(now)) if before == now => continue,
+                (Some((_, copy)), _) => copy.put(),
+                (None, Some(_)) => fs::remove_file(&path).map_err(Into::into),
+                (None, None) => continue,
             };
             if let Err(error) = restored {
                 eprintln!(
@@ -550,6 +592,31 @@ fn relock(lock: &str, replaced: &[Locked]) -> Result<String> {
             if !locked.checksum.is_empty() {
                 package["checksum"] = value(&locked.checksum);
             }
+        }
+    }
+    Ok(lock.to_string())
+}
+
+/// Has the lock file's text take the packages of `stanza` from trees, as cargo writes it: without a source. Cargo corrects
+/// what is amiss; but it writes the file in place, which a full disk or the end of the process cuts short.
+fn lock_to_trees(lock: &str, stanza: &Stanza) -> Result<String> {
+    let mut lock: DocumentMut = lock.parse().context("cannot parse Cargo.lock")?;
+    let packages = lock
+        .get_mut("package")
+        .and_then(Item::as_array_of_tables_mut);
+    let mut patched = BTreeMap::<_, Vec<_>>::new();
+    for package in packages.into_iter().flat_map(ArrayOfTables::iter_mut) {
+        let field = |name| package.get(name).and_then(Item::as_str).unwrap_or_default();
+        let name = field("name").to_owned();
+        if stanza.overrides.contains_key(&name) && field("version") == stanza.base {
+            patched.entry(name).or_default().push(package);
+        }
+    }
+    for copies in patched.into_values() {
+        // Of two copies, cargo knows which one a tree stands in for.
+        if let Ok([package]) = <[_; 1]>::try_from(copies) {
+            package.remove("source");
+            package.remove("checksum");
         }
     }
     Ok(lock.to_string())

@@ -1,6 +1,5 @@
 //! The page: a report to look at, in one file that loads nothing.
 
-use std::fs;
 use std::path::{Component, Path};
 
 use anyhow::{Context, Result};
@@ -9,6 +8,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::figure::{self, COLOURS, Scale};
 use crate::project::Project;
 use crate::record::{Line, Record, Section, lines};
+use crate::replace;
 use crate::report::{Machine, Row, verdict_name};
 use crate::saving::{CAPTION, HEADS, savings};
 
@@ -70,7 +70,7 @@ b { font-weight: 600 }
 /// Writes a page. Where it lies in the checkout, it links to the samples there.
 pub fn write(project: &Project, path: &Path, title: &str, sections: &[Section]) -> Result<()> {
     let page = page(title, sections, up(project, path)?.as_deref());
-    fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))
+    replace::files(&[(path.to_owned(), page.into())])
 }
 
 /// The way from the folder of `path` to the project's root, if it lies there.
@@ -332,6 +332,8 @@ fn machine(
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

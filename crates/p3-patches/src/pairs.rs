@@ -3,7 +3,7 @@
 #[path = "../../../benches/src/protocol.rs"]
 pub mod protocol;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -112,7 +112,14 @@ pub fn cycles(executable: &Path, unit: &UnitInfo) -> Result<f64> {
         times: TIMES / unit.leaves,
     };
     match worker.ask(&request)? {
-        Reply::Timed(timed) => Ok(timed.unit_ns / timed.cycle_ns),
+        Reply::Timed(timed) => {
+            let cycles = timed.unit_ns / timed.cycle_ns;
+            if cycles.is_finite() && cycles > 0.0 {
+                Ok(cycles)
+            } else {
+                Err(worker.failure(&format!("reports no time: {timed:?}")))
+            }
+        }
         other => Err(worker.confused(&other)),
     }
 }
@@ -173,7 +180,7 @@ impl Workers {
 
 /// The three processes of one row and seed.
 struct Trio<'a> {
-    row: &'a str,
+    row: &'a RowInfo,
     seed: u64,
     proof: bool,
     digest: Option<String>,
@@ -198,7 +205,7 @@ impl<'a> Trio<'a> {
         let (candidate, _) = start(&workers.candidate, Side::Candidate)?;
         let (control, _) = start(&workers.baseline, Side::Control)?;
         Ok(Self {
-            row: &row.name,
+            row,
             seed,
             proof,
             digest: None,
@@ -218,17 +225,22 @@ impl<'a> Trio<'a> {
 
     /// One run, whose outputs must be those of every run before.
     fn run(&mut self, side: Side) -> Result<Sample> {
+        let threads = self.row.threads;
         let worker = self.worker(side);
+        let asked = Instant::now();
         let sample = match worker.ask(&Request::Run)? {
             Reply::Sample(sample) => sample,
             other => return Err(worker.confused(&other)),
         };
+        if let Err(what) = plausible(&sample, threads, asked.elapsed()) {
+            return Err(worker.failure(&what));
+        }
         let expected = self.digest.get_or_insert_with(|| sample.digest.clone());
         if *expected != sample.digest {
             let side = side.name();
             return Err(Failure::check(format!(
                 "{}, seed {}: the {side}'s outputs differ from the baseline's (digest {} for {expected})",
-                self.row, self.seed, sample.digest
+                self.row.name, self.seed, sample.digest
             ))
             .hint("no time is reported for a row whose outputs differ")
             .into());
@@ -251,6 +263,44 @@ impl<'a> Trio<'a> {
     }
 }
 
+/// Holds what a worker reports against the clock of this process, which nobody can set: a figure is made of times that a
+/// run can have taken.
+fn plausible(sample: &Sample, threads: usize, took: Duration) -> Result<(), String> {
+    /// A clock that counts ticks is ahead by less than two of them.
+    const TICKS: Duration = Duration::from_millis(20);
+    let Sample {
+        wall_ns,
+        cpu_ns,
+        peak_kib,
+        hashing_ns,
+        digest: _,
+    } = *sample;
+    let run = Duration::from_nanos;
+    if wall_ns == 0 || cpu_ns == 0 {
+        return Err("reports a run that took no time".to_owned());
+    }
+    if run(wall_ns) > took {
+        let run = run(wall_ns);
+        return Err(format!(
+            "reports a run of {run:?}, {took:?} after it was asked"
+        ));
+    }
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    if run(cpu_ns) > took * cores.max(threads) as u32 + TICKS {
+        let cpu = run(cpu_ns);
+        return Err(format!(
+            "reports {cpu:?} of CPU time, {took:?} after it was asked"
+        ));
+    }
+    if hashing_ns.is_some_and(|hashing| hashing > wall_ns) {
+        return Err("reports more hashing than its run took".to_owned());
+    }
+    if peak_kib == Some(0) {
+        return Err("reports a run without memory".to_owned());
+    }
+    Ok(())
+}
+
 impl Side {
     fn name(self) -> &'static str {
         match self {
@@ -265,8 +315,9 @@ impl Side {
 struct Worker {
     side: Side,
     child: Child,
-    /// Lines of its standard output, which a thread reads: a pipe cannot be read with a timeout.
-    lines: Receiver<std::io::Result<String>>,
+    /// Lines of its standard output, which a thread reads: a pipe cannot be read with a timeout. One is kept at most, so
+    /// that nobody fills this process's memory.
+    lines: Receiver<std::io::Result<Vec<u8>>>,
     timeout: Duration,
 }
 
@@ -278,10 +329,16 @@ impl Worker {
             .spawn()
             .with_context(|| format!("cannot run {}", executable.display()))?;
         let stdout = child.stdout.take().expect("stdout is piped");
-        let (sender, lines) = mpsc::channel();
+        let (sender, lines) = mpsc::sync_channel(1);
         thread::spawn(move || {
-            for line in BufReader::new(stdout).lines() {
-                if sender.send(line).is_err() {
+            /// The longest reply lists the rows.
+            const LONGEST: u64 = 1 << 20;
+            let mut stdout = BufReader::new(stdout);
+            loop {
+                let mut line = Vec::new();
+                let read = (&mut stdout).take(LONGEST).read_until(b'\n', &mut line);
+                let goes_on = matches!(read, Ok(1..));
+                if matches!(read, Ok(0)) || sender.send(read.map(|_| line)).is_err() || !goes_on {
                     break;
                 }
             }
@@ -297,22 +354,22 @@ impl Worker {
     fn ask(&mut self, request: &Request) -> Result<Reply> {
         let line =
             serde_json::to_string(request).context("a request with a path that is no text")?;
+        if let Ok(Ok(line)) = self.lines.try_recv() {
+            return Err(self.failure(&format!("printed what nobody asked for: {}", shown(&line))));
+        }
         let stdin = self.child.stdin.as_mut().expect("stdin is piped");
         if writeln!(stdin, "{line}").is_err() {
             return Err(self.died());
         }
         let line = self.line()?;
-        match serde_json::from_str(&line) {
+        match serde_json::from_slice(&line) {
             Ok(Reply::Error(error)) => Err(self.failure(&error)),
             Ok(reply) => Ok(reply),
-            Err(_) => {
-                let line: String = line.chars().take(80).collect();
-                Err(self.failure(&format!("printed what is no reply: {line}")))
-            }
+            Err(_) => Err(self.failure(&format!("printed what is no reply: {}", shown(&line)))),
         }
     }
 
-    fn line(&mut self) -> Result<String> {
+    fn line(&mut self) -> Result<Vec<u8>> {
         // Short waits, so that Ctrl-C is seen; on the core that the workers are not pinned to.
         const WAIT: Duration = Duration::from_millis(100);
         let start = Instant::now();
@@ -347,10 +404,22 @@ impl Worker {
         }
     }
 
+    /// What became of a worker that has closed a pipe. Most have ended.
     fn died(&mut self) -> anyhow::Error {
-        match self.child.wait() {
-            Ok(status) => self.failure(&format!("ended early: {status}")),
-            Err(error) => error.into(),
+        const WAIT: Duration = Duration::from_millis(10);
+        let start = Instant::now();
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return self.failure(&format!("ended early: {status}")),
+                Ok(None) if start.elapsed() > self.timeout => {
+                    return self.failure("closed its input or its output, and goes on");
+                }
+                Ok(None) => thread::sleep(WAIT),
+                Err(error) => return error.into(),
+            }
+            if let Err(interrupted) = interrupt::check() {
+                return interrupted;
+            }
         }
     }
 
@@ -361,6 +430,21 @@ impl Worker {
     fn failure(&self, what: &str) -> anyhow::Error {
         Failure::check(format!("{} worker: {what}", self.side.name())).into()
     }
+}
+
+/// The beginning of what a worker has printed.
+fn shown(line: &[u8]) -> String {
+    const LONGEST: usize = 80;
+    let line = String::from_utf8_lossy(&line[..line.len().min(LONGEST)]);
+    let mut shown = String::new();
+    for c in line.trim_end().chars() {
+        if c.is_control() {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
 }
 
 impl Drop for Worker {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use comfy_table::{Table, presets};
@@ -14,43 +15,80 @@ use crate::figure;
 use crate::pairs::Run;
 use crate::patch::Patch;
 use crate::project::Project;
-use crate::report::{Machine, Report, Row, read_csv, write_csv};
+use crate::replace::{self, cannot_write};
+use crate::report::{Machine, Report, Row, csv, read_csv};
 use crate::saving;
 use crate::series::{Entry, Series};
 use crate::stats::Verdict;
+use crate::tree::Folder;
 
-/// Files the samples of each ISA as `benches/record/BASE/TRIPLE-ISA/DATE-CPU/NAME.csv` with `machine.txt` beside. A patch
-/// that stacks on others is measured with them and filed under its own name; several are joined by `+`; none are the whole
-/// [`SERIES`]. Returns the folders by ISA, below the project's root.
-pub fn file(
-    project: &Project,
-    triple: &str,
-    asked: &[String],
-    report: &Report,
-    runs: &[Run],
-) -> Result<BTreeMap<String, String>> {
-    let date = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
-    let name = if asked.is_empty() {
-        SERIES.to_owned()
-    } else {
-        asked.join("+")
-    };
-    let mut dirs = BTreeMap::new();
-    for runs in runs.chunk_by(|a, b| a.isa == b.isa) {
-        let isa = &runs[0].isa;
-        let machine = report.machine.with_isa(isa);
-        let run = format!("{}-{}", &date[..10], file_name(&machine.cpu));
-        let dir = format!("{RECORDS}/{}/{triple}-{isa}/{run}", report.base);
-        let folder = project.root.join(&dir);
-        fs::create_dir_all(&folder)
-            .with_context(|| format!("cannot create {}", folder.display()))?;
-        write_csv(&folder.join(format!("{name}.csv")), runs)?;
-        let path = folder.join(MACHINE);
-        fs::write(&path, machine.facts())
-            .with_context(|| format!("cannot write {}", path.display()))?;
-        dirs.insert(isa.clone(), dir);
+/// Where measurements are filed, under the day on which they began.
+pub struct Filing<'a> {
+    project: &'a Project,
+    /// Dates sort as text.
+    date: String,
+}
+
+impl<'a> Filing<'a> {
+    /// Refuses a day before that of a record: the newest one is shown, which this would not be.
+    pub fn new(project: &'a Project) -> Result<Self> {
+        let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        let date = now[..10].to_owned();
+        let mut latest: Option<(String, String)> = None;
+        for base in folders(&project.root.join(RECORDS))? {
+            for machine in folders(&project.root.join(RECORDS).join(&base))? {
+                let machine = format!("{RECORDS}/{base}/{machine}");
+                if let Some(run) = folders(&project.root.join(&machine))?.pop() {
+                    latest = latest.max(Some((run.clone(), format!("{machine}/{run}"))));
+                }
+            }
+        }
+        match latest {
+            Some((run, dir)) if run.get(..10).is_some_and(|day| *day > *date) => {
+                Err(Failure::environment(format!(
+                    "{dir}: recorded after today, which is {date} by this machine's clock"
+                ))
+                .hint("set the clock, or rename that folder if the clock was wrong when it was recorded")
+                .into())
+            }
+            _ => Ok(Self { project, date }),
+        }
     }
-    Ok(dirs)
+
+    /// Files the samples of each ISA as `benches/record/BASE/TRIPLE-ISA/DATE-CPU/NAME.csv` with `machine.txt` beside. A
+    /// patch that stacks on others is measured with them and filed under its own name; several are joined by `+`; none are
+    /// the whole [`SERIES`]. Returns the folders by ISA, below the project's root.
+    ///
+    /// Samples without a machine cannot be shown, so these come last. Until then they are in `beside`.
+    pub fn file(
+        &self,
+        beside: &Folder,
+        triple: &str,
+        asked: &[String],
+        report: &Report,
+        runs: &[Run],
+    ) -> Result<BTreeMap<String, String>> {
+        let name = if asked.is_empty() {
+            SERIES.to_owned()
+        } else {
+            asked.join("+")
+        };
+        let mut dirs = BTreeMap::new();
+        let mut files = Vec::new();
+        for runs in runs.chunk_by(|a, b| a.isa == b.isa) {
+            let isa = &runs[0].isa;
+            let machine = report.machine.with_isa(isa);
+            let run = format!("{}-{}", self.date, file_name(&machine.cpu));
+            let dir = format!("{RECORDS}/{}/{triple}-{isa}/{run}", report.base);
+            let folder = self.project.root.join(&dir);
+            fs::create_dir_all(&folder).map_err(|error| cannot_write(&folder, &error))?;
+            files.push((folder.join(MACHINE), machine.facts().into()));
+            files.push((folder.join(format!("{name}.csv")), csv(runs)?));
+            dirs.insert(isa.clone(), dir);
+        }
+        beside.replace_all(&files)?;
+        Ok(dirs)
+    }
 }
 
 /// Below the project's root.
@@ -561,10 +599,9 @@ impl Readme {
 
     /// Writes the files, and names them.
     pub fn write(&self) -> Result<Vec<&Path>> {
-        for (path, expected) in &self.0 {
-            fs::write(path, expected)
-                .with_context(|| format!("cannot write {}", path.display()))?;
-        }
+        let bytes =
+            |(path, expected): &(PathBuf, String)| (path.clone(), expected.as_bytes().to_vec());
+        replace::files(&self.0.iter().map(bytes).collect::<Vec<_>>())?;
         Ok(self.0.iter().map(|(path, _)| &**path).collect())
     }
 }
@@ -665,7 +702,7 @@ mod tests {
                 format!("cpu: {cpu}\ncores: 2\nrustc: rustc 1.95.0\nrustflags: -C opt\n"),
             )
             .unwrap();
-            write_csv(&folder.join(name), &runs(ratio)).unwrap();
+            fs::write(folder.join(name), csv(&runs(ratio)).unwrap()).unwrap();
         };
         file("2026-01-02-narrow", "quick-sponge.csv", "Narrow", 0.5);
         file("2026-11-01-narrow", "quick-sponge.csv", "Narrow", 0.75);

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Failure;
 use crate::pairs::{Run, Side};
+use crate::replace;
 use crate::stats::{Ratio, Verdict, median};
+use crate::tree;
 
 /// What `--json` writes. Other programs read it: a change of meaning is a new `schema`.
 #[derive(Clone, Deserialize, Serialize)]
@@ -198,6 +200,9 @@ impl Pair {
             if logs.is_empty() {
                 bail!("has no {sides:?} sample");
             }
+            if logs.contains(&f64::NEG_INFINITY) {
+                bail!("has a {sides:?} sample that took no time");
+            }
             Ok(logs.iter().sum::<f64>() / logs.len() as f64)
         };
         Ok(Self {
@@ -303,10 +308,13 @@ pub fn check_folder(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Writes what `--json` asks for.
-pub fn write_json(path: &Path, report: &impl Serialize) -> Result<()> {
-    let json = serde_json::to_string_pretty(report)?;
-    fs::write(path, json + "\n").with_context(|| format!("cannot write {}", path.display()))
+/// Writes what `--json` asks for, and raw samples beside it.
+pub fn write(path: &Path, report: &impl Serialize, runs: Option<&[Run]>) -> Result<()> {
+    let mut files = vec![(path.to_owned(), tree::json(report))];
+    if let Some(runs) = runs {
+        files.push((path.with_extension("csv"), csv(runs)?));
+    }
+    replace::files(&files)
 }
 
 impl Report {
@@ -336,17 +344,16 @@ impl Report {
     }
 }
 
-/// Writes raw samples.
-pub fn write_csv(path: &Path, runs: &[Run]) -> Result<()> {
-    let unwritable = || format!("cannot write {}", path.display());
-    let mut writer = csv::Writer::from_path(path).with_context(unwritable)?;
+/// Raw samples as a file has them.
+pub fn csv(runs: &[Run]) -> Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
     for run in runs {
-        writer.serialize(run).with_context(unwritable)?;
+        writer.serialize(run)?;
     }
-    writer.flush().with_context(unwritable)
+    Ok(writer.into_inner()?)
 }
 
-/// Reads what [`write_csv`] wrote.
+/// Reads what [`csv`] has written.
 pub fn read_csv(path: &Path) -> Result<Vec<Run>> {
     let unreadable = || format!("cannot read {}", path.display());
     let mut reader = csv::Reader::from_path(path).with_context(unreadable)?;
@@ -444,7 +451,7 @@ pub mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("samples.csv");
         let runs = runs(0.9);
-        write_csv(&path, &runs).unwrap();
+        fs::write(&path, csv(&runs).unwrap()).unwrap();
         assert_eq!(read_csv(&path).unwrap(), runs);
     }
 }

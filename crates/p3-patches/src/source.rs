@@ -172,6 +172,58 @@ pub fn locked(patches: &Patches, name: &str, version: &str) -> Result<Locked> {
     }
 }
 
+/// What speaks against the SHA-256 of a package's tarball, by which it was unpacked: the registry's index, as cargo has it,
+/// and the lock file of these patches.
+pub fn objections(
+    patches: &Patches,
+    name: &str,
+    version: &str,
+    checksum: &str,
+) -> Result<Vec<String>> {
+    let witnesses = [
+        ("the registry's index", Some(fetch(name, version)?)),
+        (
+            "the lock file of the patches",
+            own_lock(patches, name, version)?,
+        ),
+    ];
+    let other = |(witness, locked): (&str, Option<Locked>)| {
+        let locked = locked.filter(|locked| locked.checksum != checksum)?;
+        Some(format!("the tarball, by {witness} {}", locked.checksum))
+    };
+    Ok(witnesses.into_iter().filter_map(other).collect())
+}
+
+/// The packages of a workspace's lock file that have another checksum there than in the lock file of these patches; and how
+/// many have the same.
+pub fn compare_locks(patches: &Patches, lock: &str) -> Result<(Vec<String>, usize)> {
+    let parse = |lock: &str| toml::from_str::<Lock>(lock).context("cannot parse Cargo.lock");
+    let key = |package: Locked| {
+        (
+            (package.name, package.version, package.source),
+            package.checksum,
+        )
+    };
+    let published = |lock: Lock| {
+        let packages = lock.package.into_iter();
+        packages.filter(|package| !package.checksum.is_empty())
+    };
+    let own = patches.lock().unwrap_or_default();
+    let own: BTreeMap<_, _> = published(parse(&own)?).map(key).collect();
+    let (mut others, mut same) = (Vec::new(), 0);
+    for ((name, version, source), checksum) in published(parse(lock)?).map(key) {
+        let shown = format!("{name} {version}");
+        match own.get(&(name, version, source)) {
+            Some(expected) if *expected == checksum => same += 1,
+            Some(expected) => others.push(format!(
+                "{shown} is locked with checksum {checksum}; the lock file of the patches has {expected}"
+            )),
+            None => {}
+        }
+    }
+    Ok((others, same))
+}
+
 /// The package's entry in the lock file of these patches, which is reviewed and therefore trusted first.
 fn own_lock(patches: &Patches, name: &str, version: &str) -> Result<Option<Locked>> {
     match patches.lock() {

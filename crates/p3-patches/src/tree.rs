@@ -4,7 +4,7 @@
 //! folder, and a tree that a manifest points at is never rewritten under it. A tree is written beside its place
 //! and renamed: whoever kills the tool at any moment, a folder with a tree's name is a whole tree.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirEntry, File, TryLockError};
 use std::io;
 use std::ops::Not;
@@ -13,11 +13,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
 use serde::Serialize;
+use tempfile::{NamedTempFile, TempDir};
 
 use crate::error::Failure;
 use crate::interrupt;
 use crate::patch::{Direction, Patch};
 use crate::project::Patches;
+use crate::replace::cannot_write;
 use crate::source::{self, Package, sha256};
 
 /// The stamp's file name. Upstream has no hidden files of that name, and a patch cannot write one.
@@ -51,7 +53,7 @@ pub struct Stamp {
     reverted: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 pub struct StampedPatch {
     pub name: String,
     pub sha256: String,
@@ -64,6 +66,22 @@ pub struct Planned {
     pub place: String,
     /// Contents by path inside the tree, the stamp's among them.
     pub files: BTreeMap<String, Vec<u8>>,
+}
+
+/// A file that is written, but has not taken its place.
+pub struct Staged {
+    file: NamedTempFile,
+    target: PathBuf,
+}
+
+impl Staged {
+    /// Takes the place, which needs no space on the disk.
+    pub fn put(self) -> Result<()> {
+        match self.file.persist(&self.target) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(cannot_write(&self.target, &error.error).into()),
+        }
+    }
 }
 
 /// A folder of trees that no other run is at work in.
@@ -107,7 +125,19 @@ impl Folder {
 
     /// Replaces `target` by a file with these contents in one step, keeping its permissions.
     pub fn replace(&self, target: &Path, contents: &[u8]) -> Result<()> {
-        let write = || -> io::Result<()> {
+        self.stage(target, contents)?.put()
+    }
+
+    /// Replaces files that belong together, each in one step, in this order. None is touched before there is space for all.
+    pub fn replace_all(&self, files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
+        let stage = |(target, contents): &(PathBuf, Vec<u8>)| self.stage(target, contents);
+        let staged = files.iter().map(stage).collect::<Result<Vec<_>>>()?;
+        staged.into_iter().try_for_each(Staged::put)
+    }
+
+    /// Writes what is to be at `target`, with the permissions of what is there.
+    pub fn stage(&self, target: &Path, contents: &[u8]) -> Result<Staged> {
+        let write = || -> io::Result<NamedTempFile> {
             let file = tempfile::Builder::new()
                 .prefix(UNFINISHED)
                 .tempfile_in(&self.path)?;
@@ -115,10 +145,20 @@ impl Folder {
             if let Ok(metadata) = fs::metadata(target) {
                 file.as_file().set_permissions(metadata.permissions())?;
             }
-            file.persist(target)?;
-            Ok(())
+            Ok(file)
         };
-        write().map_err(|error| cannot_write(target, &error).into())
+        Ok(Staged {
+            file: write().map_err(|error| cannot_write(target, &error))?,
+            target: target.to_owned(),
+        })
+    }
+
+    /// A folder for what is of no use once this run has ended.
+    pub fn temporary(&self) -> Result<TempDir> {
+        let dir = tempfile::Builder::new()
+            .prefix(UNFINISHED)
+            .tempdir_in(&self.path);
+        Ok(dir.map_err(|error| cannot_write(&self.path, &error))?)
     }
 
     /// Ends the work here: removes every tree but these, and the folder where none is left.
@@ -130,9 +170,13 @@ impl Folder {
                 continue;
             }
             for tree in fs::read_dir(&base)? {
-                let tree = tree?.path();
-                if !kept.contains(&tree) {
-                    delete(&tree)?;
+                let tree = tree?;
+                if !kept.contains(&tree.path()) {
+                    // Under another name: what has a tree's name is whole.
+                    let name = tree.file_name();
+                    let gone = self.path.join(format!("{UNFINISHED}{}", name.display()));
+                    fs::rename(tree.path(), &gone).map_err(|error| cannot_write(&gone, &error))?;
+                    delete(&gone)?;
                 }
             }
             if fs::read_dir(&base)?.next().is_none() {
@@ -214,12 +258,18 @@ impl Planned {
 
     /// Whether the folder at `path` holds this tree: the same files, each with the same bytes.
     pub fn equals(&self, path: &Path) -> Result<bool> {
-        let mut unseen = self.files.len();
+        Ok(self.differences(path)?.is_empty())
+    }
+
+    /// By which files the folder at `path` is not this tree.
+    pub fn differences(&self, path: &Path) -> Result<Vec<String>> {
+        let mut missing: BTreeSet<&str> = self.files.keys().map(String::as_str).collect();
+        let mut differences = Vec::new();
         let mut folders = vec![path.to_owned()];
         while let Some(folder) = folders.pop() {
             let entries = match fs::read_dir(&folder) {
                 Ok(entries) => entries,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => {
                     return Err(error).with_context(|| format!("cannot read {}", folder.display()));
                 }
@@ -240,16 +290,17 @@ impl Planned {
                     .map(|part| part.to_string_lossy())
                     .collect::<Vec<_>>()
                     .join("/");
-                let Some(expected) = self.files.get(&name) else {
-                    return Ok(false);
-                };
-                if !kind.is_file() || fs::read(&file)? != *expected {
-                    return Ok(false);
+                missing.remove(&*name);
+                match self.files.get(&name) {
+                    Some(expected) if kind.is_file() && fs::read(&file)? == *expected => {}
+                    Some(_) => differences.push(format!("{name} differs")),
+                    None => differences.push(format!("{name} is no part of it")),
                 }
-                unseen -= 1;
             }
         }
-        Ok(unseen == 0)
+        differences.extend(missing.iter().map(|name| format!("{name} is not there")));
+        differences.sort();
+        Ok(differences)
     }
 }
 
@@ -364,6 +415,9 @@ pub fn replace_folder(
             fs::rename(target.join(name), new.join(name))?;
         }
         if target.exists() {
+            if exchange(&new, target) {
+                return Ok(());
+            }
             fs::rename(target, unfinished.path().join("old"))?;
         }
         fs::rename(&new, target)
@@ -376,6 +430,20 @@ pub fn replace_folder(
             .into());
     }
     Ok(())
+}
+
+/// Has two folders change places in one step, where the system and the file system can.
+fn exchange(one: &Path, other: &Path) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (one, other);
+        false
+    }
 }
 
 /// JSON as a file has it.
@@ -402,9 +470,4 @@ fn delete(path: &Path) -> Result<()> {
         fs::remove_file(path)
     };
     deleted.with_context(|| format!("cannot remove {}", path.display()))
-}
-
-fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::environment(format!("cannot write {}: {error}", path.display()))
-        .hint("is the folder writable, and is there space on the disk?")
 }

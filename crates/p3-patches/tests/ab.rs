@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Stdio};
 use std::time::{Duration, Instant};
@@ -18,12 +19,26 @@ use tempfile::TempDir;
 const READY: &str = r#"echo '{"ready":{"proof":false}}'"#;
 const PROVES: &str = r#"echo '{"ready":{"proof":true}}'"#;
 
-/// A reply to `run`, of a worker that needs a KiB for each millisecond.
-fn sample(milliseconds: u64, digest: &str) -> String {
-    let ns = milliseconds * 1_000_000;
+/// A reply to `run`, of a worker that needs a KiB for each microsecond. A shell takes longer to answer.
+fn sample(microseconds: u64, digest: &str) -> String {
+    let ns = microseconds * 1000;
     format!(
-        r#"echo '{{"sample":{{"wall_ns":{ns},"cpu_ns":{ns},"peak_kib":{milliseconds},"digest":"{digest}"}}}}'"#
+        r#"echo '{{"sample":{{"wall_ns":{ns},"cpu_ns":{ns},"peak_kib":{microseconds},"digest":"{digest}"}}}}'"#
     )
+}
+
+/// What still runs of a group of processes, with what it has started.
+fn processes_of(group: u32) -> Vec<String> {
+    let ps = Process::new("ps")
+        .args(["-A", "-o", "pgid=,stat=,command="])
+        .output();
+    let listed = String::from_utf8(ps.unwrap().stdout).unwrap();
+    let group = group.to_string();
+    let of_group = listed.lines().map(str::trim_start).filter(|line| {
+        let mut words = line.split_whitespace();
+        words.next() == Some(&*group) && !words.next().unwrap_or_default().starts_with('Z')
+    });
+    of_group.map(str::to_owned).collect()
 }
 
 /// A project without patches, and a folder for workers.
@@ -74,9 +89,9 @@ done
         path
     }
 
-    /// A worker that runs in so many milliseconds.
-    fn honest(&self, name: &str, milliseconds: u64) -> PathBuf {
-        self.worker(name, READY, &sample(milliseconds, "aa"), "")
+    /// A worker that runs in so many microseconds.
+    fn honest(&self, name: &str, microseconds: u64) -> PathBuf {
+        self.worker(name, READY, &sample(microseconds, "aa"), "")
     }
 
     fn ab(&self, baseline: &Path, candidate: &Path) -> Command {
@@ -88,6 +103,51 @@ done
             .args([baseline, candidate])
             .timeout(Duration::from_secs(60));
         command
+    }
+
+    /// A candidate that answers `run` like this, at its first run or in the middle of what is measured: `ab` fails with
+    /// the complaint, reports no figure, writes no file and leaves no process.
+    #[track_caller]
+    fn breaks_off(&self, run: &str, complaint: &str) {
+        let baseline = self.honest("baseline", 10);
+        for run in [run, &midway(run)] {
+            let candidate = self.worker("candidate", READY, run, "");
+            let (json, page) = (self.path("ab.json"), self.path("ab.html"));
+            let mut ab = Process::new(assert_cmd::cargo::cargo_bin("p3-patches"));
+            ab.arg("--project")
+                .arg(self.dir.path())
+                .args([
+                    "ab",
+                    "--workload",
+                    "*/small/*",
+                    "--timeout",
+                    "1",
+                    "--workers",
+                ])
+                .args([&baseline, &candidate])
+                .arg("--json")
+                .arg(&json)
+                .arg("--html")
+                .arg(&page)
+                .process_group(0);
+            let ab = ab.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+            let ab = ab.unwrap();
+            let group = ab.id();
+            let output = ab.wait_with_output().unwrap();
+            let (stdout, stderr) = (
+                String::from_utf8_lossy(&output.stdout),
+                String::from_utf8_lossy(&output.stderr),
+            );
+            assert_eq!(output.status.code(), Some(1), "{stderr}");
+            assert!(!stdout.contains("merkle-commit"), "{stdout}");
+            let complaint = format!("error: candidate worker: {complaint}");
+            assert!(stderr.starts_with(&complaint), "{run}: {stderr}");
+            for file in [json, page, self.path("ab.csv")] {
+                assert!(!file.exists(), "{} was written", file.display());
+            }
+            assert_eq!(processes_of(group), Vec::<String>::new());
+        }
+        self.assert_no_worker_left();
     }
 
     fn assert_no_worker_left(&self) {
@@ -116,7 +176,7 @@ fn a_gain_is_reported_with_its_control() {
         .stdout(contains("base 0.8.0"))
         .stdout(
             predicate::str::is_match(
-                r"merkle-commit/small/2\^4 +native +10\.000 +8\.000 +0\.800 +0\.800 0\.800 +1\.000 +1\.000 1\.000 +25 +0\.800 +faster\n",
+                r"merkle-commit/small/2\^4 +native +0\.010 +0\.008 +0\.800 +0\.800 0\.800 +1\.000 +1\.000 1\.000 +25 +0\.800 +faster\n",
             )
             .unwrap(),
         )
@@ -260,48 +320,116 @@ fn the_other_sides_proof_must_be_accepted() {
         .stderr(contains("baseline worker: proof: wrong root"));
 }
 
+/// Shell commands of a worker that does as `run` says from its fourth run on: after its two rounds with the others, in the
+/// middle of what is measured.
+fn midway(run: &str) -> String {
+    let honest = sample(10, "aa");
+    format!("runs=$((runs + 1)); if [ $runs -lt 4 ]; then {honest}; else {run}; fi")
+}
+
 #[test]
 fn a_worker_that_hangs_is_killed() {
     let fixture = Fixture::new();
-    let hangs = fixture.worker("hangs", READY, "exec sleep 600", "");
-    fixture
-        .ab(&fixture.honest("baseline", 10), &hangs)
-        .args(["--timeout", "1"])
-        .assert()
-        .code(1)
-        .stdout(contains("merkle-commit").not())
-        .stderr(contains("candidate worker: gave no answer in 1 s"));
-    fixture.assert_no_worker_left();
+    let deaf = format!("{}; exec <&-; exec sleep 600", sample(10, "aa"));
+    for (run, complaint) in [
+        (&*deaf, "closed its input or its output, and goes on"),
+        ("exec sleep 600", "gave no answer in 1 s"),
+        (
+            "exec >&-; exec sleep 600",
+            "closed its input or its output, and goes on",
+        ),
+        ("exec <&-; exec sleep 600", "gave no answer in 1 s"),
+        (
+            r#"printf '{"sample":'; exec sleep 600"#,
+            "gave no answer in 1 s",
+        ),
+    ] {
+        fixture.breaks_off(run, complaint);
+    }
 }
 
+/// At once and in the middle of what is measured.
 #[test]
 fn a_worker_that_crashes_or_talks_nonsense_is_named() {
     let fixture = Fixture::new();
     for (run, complaint) in [
-        ("kill -SEGV $$", "candidate worker: ended early: signal: 11"),
-        ("exit 7", "candidate worker: ended early: exit status: 7"),
+        ("kill -SEGV $$", "ended early: signal: 11"),
+        ("exit 7", "ended early: exit status: 7"),
         (
             "echo thread panicked",
-            "candidate worker: printed what is no reply: thread panicked",
+            "printed what is no reply: thread panicked",
         ),
+        (r"printf '\377\n'", "printed what is no reply: \u{fffd}"),
+        // Neither fills the memory of the one who reads.
+        (
+            "exec cat /dev/zero",
+            r"printed what is no reply: \u{0}\u{0}",
+        ),
+        ("exec yes", "printed what is no reply: y\n"),
         (
             r#"echo '"saved"'"#,
-            "candidate worker: gave an answer to another question: Saved",
+            "gave an answer to another question: Saved",
         ),
         (
             r#"echo '{"error":"panicked: overflow"}'"#,
-            "candidate worker: panicked: overflow",
+            "panicked: overflow",
         ),
     ] {
-        let candidate = fixture.worker("candidate", READY, run, "");
-        fixture
-            .ab(&fixture.honest("baseline", 10), &candidate)
-            .assert()
-            .code(1)
-            .stdout(contains("merkle-commit").not())
-            .stderr(contains(complaint));
+        fixture.breaks_off(run, complaint);
     }
-    fixture.assert_no_worker_left();
+}
+
+/// A reply that comes before its question could be one to an earlier run.
+#[test]
+fn a_worker_that_answers_twice_is_named() {
+    let twice = format!("{0}; {0}", sample(10, "aa"));
+    Fixture::new().breaks_off(&twice, r#"printed what nobody asked for: {"sample":"#);
+}
+
+/// What a clock that was set, or one that stands, makes a worker report. A figure would come of each.
+#[test]
+fn times_that_no_run_took_are_refused() {
+    let fixture = Fixture::new();
+    let reply = |fields: &str| format!(r#"echo '{{"sample":{{{fields},"digest":"aa"}}}}'"#);
+    for (fields, complaint) in [
+        (
+            r#""wall_ns":0,"cpu_ns":9"#,
+            "reports a run that took no time",
+        ),
+        (
+            r#""wall_ns":9,"cpu_ns":0"#,
+            "reports a run that took no time",
+        ),
+        (
+            r#""wall_ns":60000000000,"cpu_ns":9"#,
+            "reports a run of 60s, ",
+        ),
+        // One nanosecond less than none.
+        (
+            r#""wall_ns":18446744073709551615,"cpu_ns":9"#,
+            "reports a run of 18446744073.709551615s, ",
+        ),
+        (
+            r#""wall_ns":9,"cpu_ns":18446744073709551615"#,
+            "reports 18446744073.709551615s of CPU time, ",
+        ),
+        (r#""wall_ns":-1,"cpu_ns":9"#, "printed what is no reply: "),
+        (r#""wall_ns":null,"cpu_ns":9"#, "printed what is no reply: "),
+        (
+            r#""wall_ns":1e999,"cpu_ns":9"#,
+            "printed what is no reply: ",
+        ),
+        (
+            r#""wall_ns":9,"cpu_ns":9,"hashing_ns":10"#,
+            "reports more hashing than its run took",
+        ),
+        (
+            r#""wall_ns":9,"cpu_ns":9,"peak_kib":0"#,
+            "reports a run without memory",
+        ),
+    ] {
+        fixture.breaks_off(&reply(fields), complaint);
+    }
 }
 
 #[test]

@@ -40,7 +40,8 @@ impl Fixture {
         self.dir.path().join(name)
     }
 
-    /// A worker whose rows take these times, and return digests of their names.
+    /// A worker whose rows take these times, and return digests of their names. It waits for as long: a reply that comes
+    /// earlier is refused.
     fn worker(&self, name: &str, rows: &[(&str, u64)]) -> PathBuf {
         let listed: Vec<String> = rows
             .iter()
@@ -48,7 +49,12 @@ impl Fixture {
             .collect();
         let cases: String = rows
             .iter()
-            .map(|(name, time)| format!("*'\"{name}\"'*) row={name} time={time}000 ;;\n"))
+            .map(|(name, time)| {
+                format!(
+                    "*'\"{name}\"'*) row={name} time={time}000 nap={nap} ;;\n",
+                    nap = *time as f64 / 1e6
+                )
+            })
             .collect();
         let script = format!(
             r#"#!/bin/sh
@@ -59,7 +65,7 @@ while read -r request; do
             case "$request" in
             {cases} esac
             echo '{{"ready":{{"proof":false}}}}' ;;
-        *run*) echo '{{"sample":{{"wall_ns":'$time',"cpu_ns":'$time',"digest":"'$row'"}}}}' ;;
+        *run*) sleep $nap; echo '{{"sample":{{"wall_ns":'$time',"cpu_ns":'$time',"digest":"'$row'"}}}}' ;;
     esac
 done
 "#,

@@ -18,7 +18,7 @@ use crate::page;
 use crate::pairs::{self, Plan, RowInfo, Run, Workers};
 use crate::patch;
 use crate::project::Project;
-use crate::record;
+use crate::record::{self, Filing};
 use crate::report::{self, Machine, Report, Row};
 use crate::saving;
 use crate::series::Series;
@@ -96,13 +96,11 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         args.names.clone()
     };
     refuse_inert(project, &base, &asked)?;
+    let filing = args.record.then(|| Filing::new(project)).transpose()?;
     let toolchain = Toolchain::query()?;
     let machine = machine(&toolchain, &isas);
 
-    let Executables {
-        workers,
-        lock: _lock,
-    } = executables(&args, project, &base, &names, &isas)?;
+    let Executables { workers, builder } = executables(&args, project, &base, &names, &isas)?;
     let timeout = Duration::from_secs(args.timeout);
     let rows = selected(&pairs::rows(&workers[0].1.baseline, timeout)?, &args)?;
 
@@ -152,12 +150,12 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         );
     }
     if let Some(path) = &args.json {
-        report::write_json(path, &report)?;
-        report::write_csv(&path.with_extension("csv"), &runs)?;
+        report::write(path, &report, Some(&runs))?;
     }
     let mut dirs = BTreeMap::new();
-    if args.record {
-        dirs = record::file(project, &toolchain.host, &args.names, &report, &runs)?;
+    if let (Some(filing), Some(builder)) = (filing, &builder) {
+        let folder = builder.folder();
+        dirs = filing.file(folder, &toolchain.host, &args.names, &report, &runs)?;
     }
     let section = report.clone().into_section(&runs, &dirs);
     if let Some(savings) = saving::markdown(&section.records) {
@@ -209,10 +207,10 @@ pub fn refuse_inert(project: &Project, base: &str, asked: &[String]) -> Result<(
     Ok(())
 }
 
-/// What to run for each ISA, and the lock on the folder that it was built in.
+/// What to run for each ISA, and what has built it, which keeps other runs away.
 pub struct Executables<'a> {
     pub workers: Vec<(Isa, Workers)>,
-    pub lock: Option<Builder<'a>>,
+    pub builder: Option<Builder<'a>>,
 }
 
 impl<'a> Executables<'a> {
@@ -225,7 +223,7 @@ impl<'a> Executables<'a> {
         let given = isas.iter().map(|&isa| (isa, given.clone()));
         Self {
             workers: given.collect(),
-            lock: None,
+            builder: None,
         }
     }
 
@@ -239,7 +237,7 @@ impl<'a> Executables<'a> {
         bar.finish_and_clear();
         Ok(Self {
             workers,
-            lock: Some(builder),
+            builder: Some(builder),
         })
     }
 }

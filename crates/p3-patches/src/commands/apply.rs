@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use cargo_metadata::Metadata;
 use cargo_metadata::semver::Version;
 use indicatif::ProgressBar;
 
@@ -143,7 +144,7 @@ fn apply(
         .or(recorded.map(|stanza| stanza.base.as_str()));
     let (base, names) = series.resolve(patches, base, asked)?;
 
-    let restore = Restore::new(folder, &[manifest.path.clone(), manifest.lock_file()])?;
+    let restore = Restore::new(folder, [&*manifest.path, &manifest.lock_file()])?;
     let recorded_source = recorded.and_then(|stanza| stanza.git.as_ref());
     let source = (args.source.as_deref()).or(recorded_source.map(|git| git.source.url()));
     let unpatched;
@@ -151,7 +152,7 @@ fn apply(
         None => None,
         Some(url) => {
             progress.set_message(format!("comparing {url} with Plonky3 {base}"));
-            manifest.take_out(folder, patches)?;
+            manifest.set(None, folder, patches)?;
             unpatched = manifest.resolve()?;
             let checkout = Checkout::find(&manifest.path, &unpatched, url, args.rev.as_deref())?;
             for (name, package) in &checkout.packages {
@@ -177,28 +178,35 @@ fn apply(
             overrides: places(trees),
             git,
         };
-        folder.replace(&manifest.path, manifest.with(&stanza)?.as_bytes())?;
+        manifest.set(Some(&stanza), folder, patches)?;
         manifest.resolve()
     };
-    let mut metadata = write(&trees)?;
     // A patch may span packages of which this prover uses some. What its graph lacks cannot be overridden and need
     // not be; what it has in another version or from elsewhere is a failure, found below.
-    let absent = (trees.extract_if(.., |tree| manifest::usage(&metadata, tree) == Use::Absent))
-        .collect::<Vec<_>>();
-    if trees.is_empty() {
-        let packages = absent
-            .iter()
-            .map(|tree| tree.package.as_str())
-            .collect::<Vec<_>>()
-            .join(", ");
-        return Err(Failure::input(format!(
-            "{}: no package here depends on {packages}",
-            manifest.path.display()
+    let mut absent = Vec::new();
+    let mut set_aside = |trees: &mut Vec<Tree>, metadata: &Metadata| {
+        absent.extend(trees.extract_if(.., |tree| manifest::usage(metadata, tree) == Use::Absent));
+        if !trees.is_empty() {
+            return Ok(());
+        }
+        let packages = absent.iter().map(|tree| tree.package.as_str());
+        Err(Failure::input(format!(
+            "{}: no package here depends on {}",
+            manifest.path.display(),
+            packages.collect::<Vec<_>>().join(", ")
         ))
-        .hint("--manifest-path names the workspace of a prover that uses Plonky3")
-        .into());
+        .hint("--manifest-path names the workspace of a prover that uses Plonky3"))
+    };
+    // Where the graph is known, the manifest need not be written for it.
+    if !manifest.locks(&trees)
+        && let Ok(metadata) = manifest.resolve_locked()?
+    {
+        set_aside(&mut trees, &metadata)?;
     }
-    if !absent.is_empty() {
+    let mut metadata = write(&trees)?;
+    let named = trees.len();
+    set_aside(&mut trees, &metadata)?;
+    if trees.len() < named {
         metadata = write(&trees)?;
     }
     for tree in &trees {

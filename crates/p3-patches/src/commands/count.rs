@@ -143,7 +143,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     }
     writeln!(stdout, "{}", table(&report.units, stdout.is_terminal()))?;
     if let Some(path) = &args.json {
-        report::write_json(path, &report)?;
+        report::write(path, &report, None)?;
     }
     if args.fewer {
         refuse_more(&report.units)?;

@@ -65,7 +65,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let machine = ab::machine(&Toolchain::query()?, &isas);
     let Executables {
         workers,
-        lock: _lock,
+        builder: _builder,
     } = match args.workers.as_deref() {
         Some(given) => Executables::given(given, &isas),
         None => {
@@ -108,8 +108,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         }
     }
     if let Some(path) = &args.json {
-        report::write_json(path, &report)?;
-        report::write_csv(&path.with_extension("csv"), &runs)?;
+        report::write(path, &report, Some(&runs))?;
     }
     Ok(())
 }

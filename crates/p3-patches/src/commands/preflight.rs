@@ -234,7 +234,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         });
     }
     if let Some(path) = &args.json {
-        report::write_json(path, &report)?;
+        report::write(path, &report, None)?;
     }
     Ok(())
 }

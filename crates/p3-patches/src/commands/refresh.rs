@@ -9,10 +9,11 @@ use cargo_metadata::semver::Version;
 use super::edit::{Opening, Repository};
 use super::spinner;
 use crate::error::Failure;
-use crate::git::git;
-use crate::manifest::TREES;
+use crate::git::{Index, git};
+use crate::manifest::{Restore, TREES};
 use crate::patch::{self, Direction, Patch};
 use crate::project::Project;
+use crate::replace::cannot_write;
 use crate::series::Series;
 use crate::tree::{self, Folder};
 
@@ -112,7 +113,7 @@ fn merge(name: &str, onto: &Version, dir: &Path, project: &Project, series: &Ser
 }
 
 /// Refuses what a merge has left to be resolved in the repository `dir`.
-fn refuse_conflicts(dir: &Path, tag: &str) -> Result<()> {
+fn refuse_conflicts(dir: &Path, index: &Index<'_>, tag: &str) -> Result<()> {
     // Where one side has deleted what the other one has changed, there is no marker.
     for line in git(dir, &["status", "--porcelain", "--untracked-files=no"])?.lines() {
         let (state, file) = line.split_at(3);
@@ -123,11 +124,8 @@ fn refuse_conflicts(dir: &Path, tag: &str) -> Result<()> {
                 .into());
         }
     }
-    git(dir, &["add", "--all"])?;
-    let changed = git(
-        dir,
-        &["diff", "--cached", "--name-only", "--diff-filter=d", tag],
-    )?;
+    index.git(&["add", "--all"])?;
+    let changed = index.git(&["diff", "--cached", "--name-only", "--diff-filter=d", tag])?;
     for file in changed.lines() {
         let Ok(text) = fs::read_to_string(dir.join(file)) else {
             continue;
@@ -164,7 +162,9 @@ fn write(name: &str, dir: &Path, project: &Project, series: &Series) -> Result<(
     series.refuse_merged(&project.patches, &release, &[name.to_owned()])?;
     let needs = series.needs(&project.patches, &release, name)?;
 
-    refuse_conflicts(dir, tag)?;
+    let folder = Folder::lock(&project.root.join(TREES))?;
+    let index = Index::copy(dir, folder.temporary()?)?;
+    refuse_conflicts(dir, &index, tag)?;
     let options = [
         "--cached",
         "--no-color",
@@ -172,7 +172,7 @@ fn write(name: &str, dir: &Path, project: &Project, series: &Series) -> Result<(
         "--no-renames",
         "--full-index",
     ];
-    let diff = git(dir, &[&["diff"], &options[..], &[tag]].concat())?;
+    let diff = index.git(&[&["diff"], &options[..], &[tag]].concat())?;
     // A patch that was merged into another release begins with the header that it has for its newest one.
     let newest = series.newest_base_of(&project.patches, name)?;
     let ported = Patch::exists(&project.patches, base, name);
@@ -192,12 +192,7 @@ fn write(name: &str, dir: &Path, project: &Project, series: &Series) -> Result<(
         patch.apply(&mut packages, Direction::Forward)?;
     }
 
-    let folder = Folder::lock(&project.root.join(TREES))?;
-    let place = project.patches_dir.join(path);
-    let parent = place.parent().expect("a file in a folder");
-    fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
-    folder.replace(&place, text.as_bytes())?;
-    println!("{}", new.shown);
+    let mut files = vec![(project.patches_dir.join(path), text.into_bytes())];
     // The other texts name the same releases.
     for other in series.bases.iter().map(ToString::to_string) {
         let path = Patch::path(&other, name);
@@ -206,20 +201,22 @@ fn write(name: &str, dir: &Path, project: &Project, series: &Series) -> Result<(
         }
         let old = Patch::load(&project.patches, &other, name)?;
         let text = format!("{}{}{}", old.preamble_for(base), old.diff, patch::END);
-        folder.replace(&project.patches_dir.join(path), text.as_bytes())?;
-        println!("{}", old.shown);
+        files.push((project.patches_dir.join(path), text.into_bytes()));
     }
-    if Series::load(&project.patches)?.newest_base_of(&project.patches, name)? != base {
-        return Ok(());
+    if release >= Version::parse(&newest)? {
+        let src = project.crates_dir().join(name).join("src");
+        let kernel = |(file, contents): (&str, String)| (src.join(file), contents.into_bytes());
+        files.extend(new.kernels().map(kernel));
     }
-    let src = project.crates_dir().join(name).join("src");
-    for (file, contents) in new.kernels() {
-        let path = src.join(file);
+    for (path, _) in &files {
         let parent = path.parent().expect("a file in a folder");
-        fs::create_dir_all(parent)
-            .with_context(|| format!("cannot create {}", parent.display()))?;
-        folder.replace(&path, contents.as_bytes())?;
-        println!("{}", project.relative(&path));
+        fs::create_dir_all(parent).map_err(|error| cannot_write(parent, &error))?;
+    }
+    let restore = Restore::new(&folder, files.iter().map(|(path, _)| &**path))?;
+    folder.replace_all(&files)?;
+    restore.keep();
+    for (path, _) in &files {
+        println!("{}", project.relative(path));
     }
     Ok(())
 }

@@ -39,8 +39,8 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         .as_ref()
         .ok_or_else(|| not_applied(&manifest))?;
     let progress = spinner("resolving the graph");
-    let restore = Restore::new(&folder, &[manifest.path.clone(), manifest.lock_file()])?;
-    manifest.take_out(&folder, patches)?;
+    let restore = Restore::new(&folder, [&*manifest.path, &manifest.lock_file()])?;
+    manifest.set(None, &folder, patches)?;
     if manifest.lock_file().exists() {
         manifest.resolve()?;
     }

@@ -47,7 +47,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     }
     let Executables {
         workers,
-        lock: _lock,
+        builder: _builder,
     } = match args.workers.as_deref() {
         Some(given) => Executables::given(given, &isas),
         None => {

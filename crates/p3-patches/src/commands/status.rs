@@ -1,6 +1,7 @@
 //! `status`: whether what a manifest records is what a build uses.
 
 use std::collections::BTreeMap;
+use std::fs;
 
 use anyhow::Result;
 use comfy_table::{Table, presets};
@@ -12,15 +13,25 @@ use crate::manifest::{self, Manifest, Use};
 use crate::patch;
 use crate::project::Patches;
 use crate::series::Series;
-use crate::tree::{self, Tree};
+use crate::source;
+use crate::tree::{self, Planned, Stamp, StampedPatch, Tree};
 
 /// Show what is applied to a workspace, and whether it holds.
 ///
 /// Every tree is made again in memory, from the registry's tarball and the patches, and compared with the one on
 /// disk. Exits with 1 if a tree differs, is missing, or is not what the workspace's graph uses.
+///
+/// The tarball is the one that the lock file of the patches has the checksum of. With --verify, the registry's index has to
+/// agree, and the workspace's lock file in what it has in common with that of the patches; it is printed what each tree was
+/// made from, and by which files it differs.
 #[derive(clap::Args)]
-#[command(after_help = "Example: cargo p3 status --manifest-path ../prover/Cargo.toml")]
+#[command(after_help = "Examples:
+  cargo p3 status --manifest-path ../prover/Cargo.toml
+  cargo p3 status --verify --manifest-path ../prover/Cargo.toml")]
 pub struct Args {
+    /// Ask the registry's index too, and print what each tree was made from.
+    #[arg(long)]
+    verify: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -38,6 +49,16 @@ struct Status {
     /// Those of the patches that change no build for this machine's architecture, and why.
     inert: BTreeMap<String, String>,
     trees: Vec<TreeStatus>,
+    /// With `--verify`: what the workspace's lock file has another checksum of than that of the patches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lock: Option<LockStatus>,
+}
+
+#[derive(Serialize)]
+struct LockStatus {
+    differences: Vec<String>,
+    /// Packages with the same checksum in both.
+    same: usize,
 }
 
 #[derive(Serialize)]
@@ -47,6 +68,46 @@ struct TreeStatus {
     /// `intact`, `changed`, `missing`, or `outdated` where the patches give another tree by now.
     state: &'static str,
     used: bool,
+    /// With `--verify`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    made_from: Option<Provenance>,
+}
+
+/// What a tree has to be made from, and what speaks against that.
+#[derive(Serialize)]
+struct Provenance {
+    /// The SHA-256 of the registry's tarball.
+    checksum: String,
+    /// Upstream's, and the package's folder there, by the tarball.
+    commit: String,
+    folder: String,
+    patches: Vec<StampedPatch>,
+    differences: Vec<String>,
+}
+
+impl Provenance {
+    fn new(patches: &Patches, planned: &Planned, tree: &Tree) -> Result<Self> {
+        let Stamp {
+            package,
+            version,
+            checksum,
+            commit,
+            folder,
+            patches: applied,
+            ..
+        } = &planned.stamp;
+        let mut differences = source::objections(patches, package, version, checksum)?;
+        if tree.path.exists() {
+            differences.extend(planned.differences(&tree.path)?);
+        }
+        Ok(Self {
+            checksum: checksum.clone(),
+            commit: commit.clone(),
+            folder: folder.clone(),
+            patches: applied.clone(),
+            differences,
+        })
+    }
 }
 
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
@@ -58,6 +119,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         patches: Vec::new(),
         inert: BTreeMap::new(),
         trees: Vec::new(),
+        lock: None,
     };
     let Some(stanza) = &manifest.stanza else {
         return if args.json {
@@ -94,12 +156,22 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
                 && (stanza.git.is_none()
                     || manifest::copies(metadata, package, &stanza.base).len() == 1)
         });
+        let made_from = match planned {
+            Some(planned) if args.verify => Some(Provenance::new(patches, planned, &tree)?),
+            _ => None,
+        };
         status.trees.push(TreeStatus {
             package: tree.package,
             path: place.clone(),
             state,
             used,
+            made_from,
         });
+    }
+    if args.verify {
+        let lock = fs::read_to_string(manifest.lock_file()).unwrap_or_default();
+        let (differences, same) = source::compare_locks(patches, &lock)?;
+        status.lock = Some(LockStatus { differences, same });
     }
     status.base = Some(stanza.base.clone());
     status.source = stanza.git.as_ref().map(|git| git.source.to_string());
@@ -135,12 +207,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             ]);
         }
         println!("{}", table.trim_fmt());
+        status.print_provenance();
     }
-    if status
-        .trees
-        .iter()
-        .all(|tree| tree.state == "intact" && tree.used)
-    {
+    if status.holds() {
         return Ok(());
     }
     let cause = metadata
@@ -153,6 +222,45 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     ))
     .hint("`cargo p3 apply` without names applies them again")
     .into())
+}
+
+impl Status {
+    fn holds(&self) -> bool {
+        let trees = self.trees.iter().all(|tree| {
+            let made_from = tree.made_from.as_ref();
+            tree.state == "intact"
+                && tree.used
+                && made_from.is_none_or(|made_from| made_from.differences.is_empty())
+        });
+        let lock = self.lock.as_ref();
+        trees && lock.is_none_or(|lock| lock.differences.is_empty())
+    }
+
+    fn print_provenance(&self) {
+        for tree in &self.trees {
+            let Some(made_from) = &tree.made_from else {
+                continue;
+            };
+            println!(
+                "\n{}\n  tarball {}\n  commit {}, folder {}",
+                tree.package, made_from.checksum, made_from.commit, made_from.folder
+            );
+            for StampedPatch { name, sha256 } in &made_from.patches {
+                println!("  patch {name} {sha256}");
+            }
+            for difference in &made_from.differences {
+                println!("  differs: {difference}");
+            }
+        }
+        if let Some(LockStatus { differences, same }) = &self.lock {
+            println!(
+                "\nCargo.lock\n  {same} packages have the checksums of the patches' lock file"
+            );
+            for difference in differences {
+                println!("  differs: {difference}");
+            }
+        }
+    }
 }
 
 fn print_json(status: &Status) -> Result<()> {

@@ -22,9 +22,9 @@ use crate::upstream::Suites;
 
 /// Run every test there is.
 ///
-/// Formatting, lints, the known answers computed again, the workspace's tests; for each instruction set that this CPU has,
-/// the kernels' tests, upstream's own suites on patched packages, and the comparison of outputs with Plonky3 as published.
-/// The example's prover makes the same proofs with the patches and without.
+/// Formatting, lints, what the workspace depends on, the known answers computed again, the workspace's tests; for each
+/// instruction set that this CPU has, the kernels' tests, upstream's own suites on patched packages, and the comparison of
+/// outputs with Plonky3 as published. The example's prover makes the same proofs with the patches and without.
 /// On x86-64, NEON runs under emulation where qemu and a cross linker are there; a report's page is looked at in Chromium.
 /// What cannot run here is skipped by name.
 #[derive(clap::Args)]
@@ -76,10 +76,22 @@ enum Work {
     Shape(Isa),
     /// A program that a machine may lack, and its arguments.
     Lint(&'static str, &'static [&'static str]),
+    /// `cargo deny` on the workspace of this manifest, and what it checks.
+    Deny(&'static str, &'static [&'static str]),
+    /// Tests that make file systems read-only or full, in namespaces of their own.
+    Sandbox,
 }
 
 /// A workspace of its own.
 const EXAMPLE: &str = "examples/prover/Cargo.toml";
+
+const DENY: &str = "cargo-deny";
+
+/// What `cargo deny` needs a database for, which is fetched.
+const ADVISORIES: &[&str] = &["advisories"];
+
+/// What it reads in the packages.
+const SOURCES: &[&str] = &["bans", "licenses", "sources"];
 
 /// Chromium's names, by who packages it.
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
@@ -172,6 +184,7 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
                     "ci/apt.sh",
                     "ci/browser.sh",
                     "ci/check.sh",
+                    "ci/deny.sh",
                     "ci/drift.sh",
                     "ci/isa.sh",
                     "ci/overlay.sh",
@@ -189,6 +202,10 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
             ),
         ),
         stage("check", Work::Check),
+        stage("deny", Work::Deny("Cargo.toml", SOURCES)),
+        stage("deny/prover", Work::Deny(EXAMPLE, SOURCES)),
+        stage("advisories", Work::Deny("Cargo.toml", ADVISORIES)),
+        stage("advisories/prover", Work::Deny(EXAMPLE, ADVISORIES)),
         stage(
             "clippy",
             Work::Cargo(&[
@@ -214,6 +231,7 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
         isas.filter(move |isa| !repeats(*isa))
     };
     stages.push(stage("emulator", Work::Emulator));
+    stages.push(stage("sandbox", Work::Sandbox));
     let browser = BROWSERS.into_iter().find(|name| emulation::runs(name));
     stages.push(stage("browser", Work::Browser(browser)));
     let vectors = isas().filter(|isa| *isa != Isa::Generic);
@@ -298,7 +316,9 @@ impl Stage {
             | Work::Prover
             | Work::Browser(_)
             | Work::Count(_)
-            | Work::Lint(..) => None,
+            | Work::Lint(..)
+            | Work::Deny(..)
+            | Work::Sandbox => None,
         }
     }
 
@@ -356,9 +376,10 @@ impl Stage {
             | Work::Outputs { isa, .. }
             | Work::Shape(isa)
             | Work::Count(isa) => isa.check().err().map(|refused| refused.message),
-            Work::Lint(program, _) => {
-                (!emulation::runs(program)).then(|| format!("no {program} on this machine"))
-            }
+            Work::Lint(program, _) => lacks(program),
+            Work::Deny(_, ADVISORIES) => lacks(DENY).or_else(no_advisories),
+            Work::Deny(..) => lacks(DENY),
+            Work::Sandbox => no_namespaces(),
         }
     }
 
@@ -375,7 +396,15 @@ impl Stage {
                 own(project, &[&["count", "--isa", &isa], &units[..]].concat())?
             }
             Work::Shape(isa) => own(project, &["shape", "--isa", &isa.to_string()])?,
+            Work::Deny(manifest, checks) => {
+                let args = ["--offline", "--locked", "--config", "deny.toml"];
+                let mut deny = in_folder(Command::new(DENY), &project.root, &args);
+                deny.args(["--manifest-path", manifest, "check"]);
+                deny.args(*checks);
+                deny
+            }
             Work::Emulator => ignored(project, "count"),
+            Work::Sandbox => ignored(project, "cli"),
             Work::Prover => ignored(project, "prover"),
             Work::Browser(program) => {
                 let mut test = ignored(project, "report");
@@ -439,6 +468,35 @@ impl Stage {
         command.env("CARGO_PROFILE_DEV_DEBUG", "false");
         Ok(command)
     }
+}
+
+fn lacks(program: &str) -> Option<String> {
+    (!emulation::runs(program)).then(|| format!("no {program} on this machine"))
+}
+
+/// Why there is no database of advisories, if there is none that is up to date.
+fn no_advisories() -> Option<String> {
+    let fetched = interrupt::output(Command::new(DENY).args(["fetch", "db"]));
+    match fetched {
+        Ok(output) if output.status.success() => None,
+        Ok(output) => {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let why = stderr.lines().rfind(|line| !line.trim().is_empty());
+            let why = why.unwrap_or("no message").trim();
+            Some(format!(
+                "the database of advisories cannot be fetched: {why}"
+            ))
+        }
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+/// Why there are no namespaces for whoever runs this.
+fn no_namespaces() -> Option<String> {
+    let unshare = ["--user", "--map-root-user", "--mount", "--net", "true"];
+    let output = Command::new("unshare").args(unshare).output();
+    let made = output.is_ok_and(|output| output.status.success());
+    (!made).then(|| "no user namespaces on this machine".to_owned())
 }
 
 fn in_folder(mut command: Command, folder: &Path, args: &[&str]) -> Command {
