@@ -23,6 +23,8 @@ mod error;
 mod figure;
 mod git;
 mod git_source;
+#[cfg(any(fuzzing, test))]
+pub mod hostile;
 mod interrupt;
 mod isa;
 mod lints;

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use anyhow::Result;
 use cargo_metadata::semver::Version;
-use diffy::Line;
+use diffy::{HunkRange, Line};
 
 use crate::error::Failure;
 use crate::isa::Isa;
@@ -111,7 +111,8 @@ pub enum Misfit {
     Differs {
         hunk: usize,
         line: usize,
-        expected: String,
+        /// `None` stands for the end of the file, here and below.
+        expected: Option<String>,
         found: Option<String>,
     },
     /// The hunk is not where its header says, and fits these lines (1-based) equally well.
@@ -237,6 +238,12 @@ impl Patch {
                 };
                 return Err(refuse(format!("{name} {state}")).into());
             }
+            if file.change == creates
+                && let Some(other) = in_the_way(path, &package.files)
+            {
+                let what = format!("{name} cannot stand beside {other}: one is the other's folder");
+                return Err(refuse(what).into());
+            }
             let before = str::from_utf8(before.map_or(&[][..], Vec::as_slice))
                 .map_err(|_| refuse(format!("{name} is not UTF-8 text")))?;
             let (after, offsets) = file
@@ -267,10 +274,14 @@ impl Patch {
         }
         let mut bases = [&self.header.bases[..], &[base.to_owned()]].concat();
         bases.sort_by_key(|named| Reverse(Version::parse(named).ok()));
-        let mut lines = self.preamble.lines();
-        let line = lines.find(|line| line.starts_with("Bases:"));
-        let line = line.expect("a required field");
-        (self.preamble).replacen(line, &format!("Bases: {}", bases.join(", ")), 1)
+        let start = if self.preamble.starts_with("Bases:") {
+            0
+        } else {
+            self.preamble.find("\nBases:").expect("a required field") + 1
+        };
+        let (before, field) = self.preamble.split_at(start);
+        let (_, after) = field.split_once('\n').expect("the separator follows");
+        format!("{before}Bases: {}\n{after}", bases.join(", "))
     }
 
     /// The files that the patch adds below a package's `src/`: path from there, and text. The optimization's crate has
@@ -375,13 +386,13 @@ impl Misfit {
                 expected,
                 found,
             } => {
-                let found = found
-                    .as_ref()
-                    .map_or("the end of the file".to_owned(), |found| {
-                        format!("{found:?}")
-                    });
+                let shown = |line: &Option<String>| match line {
+                    Some(line) => format!("{line:?}"),
+                    None => "the end of the file".to_owned(),
+                };
+                let (expected, found) = (shown(expected), shown(found));
                 format!(
-                    "{path}: hunk {hunk} differs at line {line}\n  expected: {expected:?}\n  found:    {found}"
+                    "{path}: hunk {hunk} differs at line {line}\n  expected: {expected}\n  found:    {found}"
                 )
             }
             Self::Ambiguous { hunk, lines } => {
@@ -407,6 +418,16 @@ pub fn inert(patches: &Patches, base: &str, names: &[String]) -> Result<BTreeMap
         }
     }
     Ok(inert)
+}
+
+/// A file that a new one at `path` needs as a folder, or that needs `path` as one.
+fn in_the_way<'p>(path: &'p str, files: &'p BTreeMap<String, Vec<u8>>) -> Option<&'p str> {
+    let folder = format!("{path}/");
+    let inside = files.range(folder.clone()..).next();
+    let inside = inside.filter(|(other, _)| other.starts_with(&folder));
+    let mut above = path.match_indices('/').map(|(end, _)| &path[..end]);
+    (inside.map(|(other, _)| other.as_str()))
+        .or_else(|| above.find(|folder| files.contains_key(*folder)))
 }
 
 /// Puts every hunk where its context stands, or fails with the first one that has no place.
@@ -446,7 +467,11 @@ fn place_each(before: &str, patch: &diffy::Patch<'_, str>) -> Placed {
         let stated =
             hunk.old_range().start() - usize::from(!old.is_empty() && hunk.old_range().start() > 0);
         let expected = stated.saturating_add_signed(drift);
-        let at = match find(number, &lines, &old, taken, expected) {
+        // What has no line end is the last line of its file.
+        let ends = hunk.lines().iter().any(|line| match line {
+            Line::Context(text) | Line::Delete(text) | Line::Insert(text) => !text.ends_with('\n'),
+        });
+        let at = match find(number, &lines, &old, ends, taken, expected) {
             Ok(at) => at,
             Err(misfit) => {
                 spots.push(Err(misfit));
@@ -470,15 +495,23 @@ fn place_each(before: &str, patch: &diffy::Patch<'_, str>) -> Placed {
     Placed { after, spots }
 }
 
-/// The place of hunk `number`, whose lines are `old`, not before `taken`: `expected`, or the only other one.
+/// The place of hunk `number`, whose lines are `old`, not before `taken`: `expected`, or the only other one. With `ends`, the
+/// file has to end there.
 fn find(
     number: usize,
     lines: &[&str],
     old: &[&str],
+    ends: bool,
     taken: usize,
     expected: usize,
 ) -> Result<usize, Misfit> {
-    let fits = |at: usize| at >= taken && lines.get(at..).is_some_and(|rest| rest.starts_with(old));
+    // Nothing goes on after a line that does not end.
+    let terminated = |at: usize| at == 0 || lines[at - 1].ends_with('\n');
+    let fits = |at: usize| {
+        let rest = lines.get(at..).filter(|rest| rest.starts_with(old));
+        let rest = rest.filter(|_| at >= taken && terminated(at));
+        rest.is_some_and(|rest| !ends || rest.len() == old.len())
+    };
     if fits(expected) {
         return Ok(expected);
     }
@@ -494,10 +527,19 @@ fn find(
                 .zip(lines.iter().skip(expected))
                 .take_while(|(old, line)| old == line);
             let same = same.count();
+            if expected == lines.len() && !terminated(expected) {
+                let last = lines[expected - 1];
+                return Err(Misfit::Differs {
+                    hunk: number,
+                    line: expected,
+                    expected: Some(format!("{last}\n")),
+                    found: Some(last.to_owned()),
+                });
+            }
             Err(Misfit::Differs {
                 hunk: number,
                 line: expected + same + 1,
-                expected: old.get(same).map_or(String::new(), ToString::to_string),
+                expected: old.get(same).map(ToString::to_string),
                 found: lines.get(expected + same).map(ToString::to_string),
             })
         }
@@ -631,6 +673,7 @@ fn parse_section(text: String) -> Result<FilePatch, (usize, String)> {
     if patch.hunks().is_empty() {
         return Err((header_lines, "no hunks".to_owned()));
     }
+    check_hunks(&patch, change).map_err(|what| (header_lines, what))?;
     let side = |name: Option<&str>, prefix: &str, absent: bool| match name {
         Some("/dev/null") if absent => Ok(None),
         Some(name) if !absent => name
@@ -674,6 +717,63 @@ fn parse_section(text: String) -> Result<FilePatch, (usize, String)> {
     Ok(FilePatch { path, change, text })
 }
 
+/// Refuses hunks whose numbers contradict each other or the kind of change, and lines without an end that are not the last.
+fn check_hunks(patch: &diffy::Patch<'_, str>, change: Change) -> Result<(), String> {
+    // How far the new file's lines are ahead of the old one's.
+    let mut ahead = 0;
+    let mut ended = false;
+    for (hunk, number) in patch.hunks().iter().zip(1..) {
+        let (old, new) = (hunk.old_range(), hunk.new_range());
+        // An empty range names the line before it.
+        let first = |range: HunkRange| {
+            let first = range.start().checked_sub(usize::from(!range.is_empty()));
+            first.and_then(|first| i64::try_from(first).ok())
+        };
+        let consistent = match (first(old), first(new)) {
+            (Some(old), Some(new)) => new.checked_sub(old) == Some(ahead),
+            _ => false,
+        };
+        if !consistent {
+            return Err(format!(
+                "hunk {number} is at line {} of the old file and {} of the new one, which cannot be",
+                old.start(),
+                new.start()
+            ));
+        }
+        ahead += new.len() as i64 - old.len() as i64;
+        let absent = match change {
+            Change::Create => Some(old),
+            Change::Delete => Some(new),
+            Change::Modify => None,
+        };
+        if absent.is_some_and(|range| (range.start(), range.len()) != (0, 0)) {
+            return Err(format!(
+                "hunk {number} has lines of a file that is not there"
+            ));
+        }
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        for line in hunk.lines() {
+            match line {
+                Line::Context(text) => {
+                    old.push(text);
+                    new.push(text);
+                }
+                Line::Delete(text) => old.push(text),
+                Line::Insert(text) => new.push(text),
+            }
+        }
+        let unterminated = [old, new].map(|side| {
+            let end = side.iter().position(|text| !text.ends_with('\n'));
+            end.map(|end| end + 1 == side.len())
+        });
+        if ended || unterminated.contains(&Some(false)) {
+            return Err(format!("hunk {number} goes on after the end of a file"));
+        }
+        ended = unterminated.iter().any(Option::is_some);
+    }
+    Ok(())
+}
+
 /// Refuses a path that could leave the tree on any platform, and manifests.
 fn check_path(path: &str) -> Result<(), &'static str> {
     let leaves = path.split('/').any(|part| {
@@ -684,8 +784,13 @@ fn check_path(path: &str) -> Result<(), &'static str> {
     if leaves {
         return Err("the path leaves the tree");
     }
+    // What all file systems have room for.
+    if path.len() > 255 {
+        return Err("the path is too long");
+    }
     let file = path.rsplit('/').next().unwrap_or(path);
-    if file.starts_with("Cargo.") {
+    // Some file systems take names that differ in case for one.
+    if file.to_ascii_lowercase().starts_with("cargo.") {
         return Err(
             "manifests are never patched: the registry normalises them, and a new dependency is refused",
         );
@@ -770,7 +875,7 @@ mod tests {
         let differs = Misfit::Differs {
             hunk: 1,
             line: 2,
-            expected: "two\n".to_owned(),
+            expected: Some("two\n".to_owned()),
             found: Some("two \n".to_owned()),
         };
         assert_eq!(misfit, differs);
