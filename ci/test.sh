@@ -5,6 +5,7 @@ cd "$(dirname "$0")/.."
 
 ci/tools.sh
 ci/isa.sh
+ci/cargo-fuzz.sh
 ci/browser.sh
 # Where rustup has no Rust for aarch64, Debian's builds what runs in the emulator, and nothing else: clippy and the
 # libraries that it reads have to be of one release.

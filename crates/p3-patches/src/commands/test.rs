@@ -24,7 +24,8 @@ use crate::upstream::Suites;
 ///
 /// Formatting, lints, what the workspace depends on, the known answers computed again, the workspace's tests; for each
 /// instruction set that this CPU has, the kernels' tests, upstream's own suites on patched packages, and the comparison of
-/// outputs with Plonky3 as published. The example's prover makes the same proofs with the patches and without.
+/// outputs with Plonky3 as published. The example's prover makes the same proofs with the patches and without. Permutations,
+/// Merkle trees and the tool's reading of patches are fuzzed, half a minute each, where cargo-fuzz is there.
 /// On x86-64, NEON runs under emulation where qemu and a cross linker are there; a report's page is looked at in Chromium.
 /// What cannot run here is skipped by name.
 #[derive(clap::Args)]
@@ -68,6 +69,8 @@ enum Work {
     Emulator,
     /// The example's prover, without patches and with all of them.
     Prover,
+    /// A fuzz target, for half a minute.
+    Fuzz(&'static str),
     /// Tests that look at a report's page in this program.
     Browser(Option<&'static str>),
     /// `cargo p3 count`, which fails unless its counts are exact and outputs are equal, and on this CPU unless they fall.
@@ -82,8 +85,9 @@ enum Work {
     Sandbox,
 }
 
-/// A workspace of its own.
+/// Workspaces of their own.
 const EXAMPLE: &str = "examples/prover/Cargo.toml";
+const FUZZ: &str = "fuzz/Cargo.toml";
 
 const DENY: &str = "cargo-deny";
 
@@ -173,6 +177,10 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
             "format/prover",
             Work::Cargo(&["fmt", "--check", "--manifest-path", EXAMPLE]),
         ),
+        stage(
+            "format/fuzz",
+            Work::Cargo(&["fmt", "--check", "--manifest-path", FUZZ]),
+        ),
         stage("actionlint", Work::Lint("actionlint", &[])),
         stage(
             "shellcheck",
@@ -183,9 +191,11 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
                     "ci/ab.sh",
                     "ci/apt.sh",
                     "ci/browser.sh",
+                    "ci/cargo-fuzz.sh",
                     "ci/check.sh",
                     "ci/deny.sh",
                     "ci/drift.sh",
+                    "ci/fuzz.sh",
                     "ci/isa.sh",
                     "ci/overlay.sh",
                     "ci/publish.sh",
@@ -257,6 +267,9 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
         stages.push(stage(&format!("count/{isa}"), Work::Count(isa)));
     }
     stages.push(stage("prover", Work::Prover));
+    for target in ["permutation", "merkle", "patch"] {
+        stages.push(stage(&format!("fuzz/{target}"), Work::Fuzz(target)));
+    }
     for isa in distinct() {
         let name = format!("upstream/{isa}");
         stages.push(stage(&name, upstream(isa, &newest, false)));
@@ -314,6 +327,7 @@ impl Stage {
             | Work::Check
             | Work::Emulator
             | Work::Prover
+            | Work::Fuzz(_)
             | Work::Browser(_)
             | Work::Count(_)
             | Work::Lint(..)
@@ -380,6 +394,8 @@ impl Stage {
             Work::Deny(_, ADVISORIES) => lacks(DENY).or_else(no_advisories),
             Work::Deny(..) => lacks(DENY),
             Work::Sandbox => no_namespaces(),
+            // libFuzzer is written in C++.
+            Work::Fuzz(_) => lacks("cargo-fuzz").or_else(|| lacks("c++")),
         }
     }
 
@@ -406,6 +422,11 @@ impl Stage {
             Work::Emulator => ignored(project, "count"),
             Work::Sandbox => ignored(project, "cli"),
             Work::Prover => ignored(project, "prover"),
+            Work::Fuzz(target) => {
+                let mut test = ignored(project, "fuzz");
+                test.args(["--exact", target]);
+                test
+            }
             Work::Browser(program) => {
                 let mut test = ignored(project, "report");
                 test.env("CHROMIUM", program.unwrap_or_default());

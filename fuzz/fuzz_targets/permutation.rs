@@ -1,0 +1,397 @@
+//! The kernels' permutations against those of the papers, on plain integers.
+//!
+//! An input is a head of eight bytes, then words in little-endian order, which are repeated where more are asked for: the
+//! states' elements, then the round constants. Words are taken as they are, canonical or not. The number of rounds is the
+//! input's too: after few of them, a word still decides what a reduction sees, which no word does after thirty.
+//!
+//! The kernels do not branch on data, so coverage tells libFuzzer nothing of values. The mutator below does: it puts words
+//! where they count, those next to a carry and those whose S-box is.
+
+#![no_main]
+
+use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+use p3_field::{PackedValue, PrimeCharacteristicRing, PrimeField64};
+use p3_goldilocks::{
+    Goldilocks, MATRIX_DIAG_8_GOLDILOCKS, MATRIX_DIAG_12_GOLDILOCKS, MATRIX_DIAG_16_GOLDILOCKS,
+};
+use p3_patches_testing::goldilocks::{EDGES, P, Poseidon2};
+use p3_poseidon2::ExternalLayerConstants;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+/// What runs, and how much of it.
+struct Head {
+    kernel: u8,
+    width: u8,
+    states: usize,
+    /// Full rounds before the inner ones, and after them.
+    outer: usize,
+    inner: usize,
+    /// Elements of a message, beyond one.
+    length: usize,
+}
+
+/// Bytes of a head, of which the last two are not used: words are where libFuzzer finds numbers of eight bytes.
+const HEAD: usize = 8;
+
+/// Internal rounds: more than two of the longest segments, which are of eight rounds, but not of 64.
+const MAX_INNER: usize = 24;
+
+impl Head {
+    fn parse(bytes: &[u8; HEAD]) -> Self {
+        let upto = |byte: u8, most: usize| usize::from(byte) % (most + 1);
+        Self {
+            kernel: bytes[0],
+            width: bytes[1] % 3,
+            // Every remainder of what is interleaved, after a full batch.
+            states: 1 + upto(bytes[2], 6),
+            outer: upto(bytes[3], 4),
+            inner: upto(bytes[4], MAX_INNER),
+            length: 1 + upto(bytes[5], 40),
+        }
+    }
+}
+
+/// The words of an input, over and over.
+struct Words<'a> {
+    words: &'a [[u8; 8]],
+    next: usize,
+}
+
+impl Words<'_> {
+    fn word(&mut self) -> u64 {
+        let word = self.words[self.next % self.words.len()];
+        self.next += 1;
+        u64::from_le_bytes(word)
+    }
+
+    fn row<const WIDTH: usize>(&mut self) -> [u64; WIDTH] {
+        std::array::from_fn(|_| self.word())
+    }
+
+    fn rows<const WIDTH: usize>(&mut self, count: usize) -> Vec<[u64; WIDTH]> {
+        (0..count).map(|_| self.row()).collect()
+    }
+}
+
+fn elements<const WIDTH: usize>(rows: &[[u64; WIDTH]]) -> Vec<[Goldilocks; WIDTH]> {
+    (rows.iter()).map(|row| row.map(Goldilocks::new)).collect()
+}
+
+/// Plain states in lanes. The last state fills up with itself.
+fn pack<A: PackedValue<Value = Goldilocks>, const WIDTH: usize>(
+    states: &[[u64; WIDTH]],
+) -> Vec<[A; WIDTH]> {
+    let pack = |states: &[[u64; WIDTH]]| {
+        let lane = |lane: usize| states[lane.min(states.len() - 1)];
+        std::array::from_fn(|i| A::from_fn(|l| Goldilocks::new(lane(l)[i])))
+    };
+    states.chunks(A::WIDTH).map(pack).collect()
+}
+
+/// Has `permute` permute the states, and compares.
+fn check<A: PackedValue<Value = Goldilocks>, const WIDTH: usize>(
+    states: &[[u64; WIDTH]],
+    expected: impl Fn([u64; WIDTH]) -> [u64; WIDTH],
+    permute: impl FnOnce(&mut [[A; WIDTH]]),
+) {
+    let mut packed = pack::<A, WIDTH>(states);
+    permute(&mut packed);
+    for (i, &state) in states.iter().enumerate() {
+        let found = packed[i / A::WIDTH].map(|x| x.as_slice()[i % A::WIDTH].as_canonical_u64());
+        assert_eq!(found, expected(state), "state {i}: {state:x?}");
+    }
+}
+
+/// Poseidon2's parameters as the paper's permutation has them, and as Plonky3 has them.
+struct Parameters<const WIDTH: usize> {
+    plain: Poseidon2<WIDTH>,
+    external: ExternalLayerConstants<Goldilocks, WIDTH>,
+    internal: Vec<Goldilocks>,
+}
+
+impl<const WIDTH: usize> Parameters<WIDTH> {
+    fn take(head: &Head, words: &mut Words<'_>, diagonal: [Goldilocks; WIDTH]) -> Self {
+        let plain = Poseidon2 {
+            initial: words.rows(head.outer),
+            internal: (0..head.inner).map(|_| words.word()).collect(),
+            terminal: words.rows(head.outer),
+            diagonal: diagonal.map(|x| x.as_canonical_u64()),
+        };
+        Self {
+            external: ExternalLayerConstants::new(
+                elements(&plain.initial),
+                elements(&plain.terminal),
+            ),
+            internal: (plain.internal.iter().copied())
+                .map(Goldilocks::new)
+                .collect(),
+            plain,
+        }
+    }
+}
+
+/// A kernel of Poseidon2: the permutation and its paper's.
+macro_rules! poseidon2 {
+    ($name:ident, $kernel:ident, $element:ty) => {
+        pub(crate) fn $name(head: &Head, words: &mut Words<'_>) {
+            fn run<const WIDTH: usize>(
+                head: &Head,
+                words: &mut Words<'_>,
+                diagonal: [Goldilocks; WIDTH],
+            ) {
+                type A = $element;
+                let states = words.rows::<WIDTH>(head.states * <A as PackedValue>::WIDTH);
+                let parameters = Parameters::take(head, words, diagonal);
+                let kernel = $kernel::BatchedPoseidon2::<A, WIDTH>::new(
+                    &parameters.external,
+                    &parameters.internal,
+                );
+                check::<A, WIDTH>(
+                    &states,
+                    |state| parameters.plain.permute(state),
+                    |states| kernel.permute_many(states),
+                );
+            }
+            match head.width {
+                0 => run(head, words, MATRIX_DIAG_8_GOLDILOCKS),
+                1 => run(head, words, MATRIX_DIAG_12_GOLDILOCKS),
+                _ => run(head, words, MATRIX_DIAG_16_GOLDILOCKS),
+            }
+        }
+    };
+}
+
+/// A sponge whose states stay unreduced, and the paper's permutation after each block.
+macro_rules! sponge {
+    ($name:ident, $element:ty) => {
+        pub(crate) fn $name(head: &Head, words: &mut Words<'_>) {
+            fn run<const WIDTH: usize, const RATE: usize>(
+                head: &Head,
+                words: &mut Words<'_>,
+                diagonal: [Goldilocks; WIDTH],
+            ) {
+                type A = $element;
+                const LANES: usize = <A as PackedValue>::WIDTH;
+                let messages: Vec<Vec<u64>> = (0..head.states * LANES)
+                    .map(|_| (0..head.length).map(|_| words.word()).collect())
+                    .collect();
+                // Which it has to have.
+                let outer = head.outer.max(1);
+                let parameters = Parameters::take(&Head { outer, ..*head }, words, diagonal);
+                let kernel = simd_leaf_feed::BatchedPoseidon2::<A, WIDTH>::new(
+                    &parameters.external,
+                    &parameters.internal,
+                );
+                let input: Vec<A> = (messages.chunks(LANES))
+                    .flat_map(|messages| {
+                        let element = |i: usize| A::from_fn(|l| Goldilocks::new(messages[l][i]));
+                        (0..head.length).map(element).collect::<Vec<_>>()
+                    })
+                    .collect();
+                let mut digests = vec![[A::default(); 4]; head.states];
+                kernel.hash_many::<RATE, 4>(&input, &mut digests);
+                for (i, message) in messages.iter().enumerate() {
+                    let expected = (message.chunks(RATE)).fold([0; WIDTH], |mut state, block| {
+                        state[..block.len()].copy_from_slice(block);
+                        parameters.plain.permute(state)
+                    });
+                    let found = digests[i / LANES].map(|x| x.as_slice()[i % LANES]);
+                    let found = found.map(|x| x.as_canonical_u64());
+                    assert_eq!(found, expected[..4], "message {i}: {message:x?}");
+                }
+            }
+            match head.width {
+                0 => run::<8, 4>(head, words, MATRIX_DIAG_8_GOLDILOCKS),
+                1 => run::<12, 8>(head, words, MATRIX_DIAG_12_GOLDILOCKS),
+                _ => run::<16, 12>(head, words, MATRIX_DIAG_16_GOLDILOCKS),
+            }
+        }
+    };
+}
+
+poseidon2!(batched_scalar, batched_permute, Goldilocks);
+sponge!(sponge_scalar, Goldilocks);
+
+/// A kernel, on states and constants of an input.
+type Kernel = fn(&Head, &mut Words<'_>);
+
+/// The kernels that this build has.
+const KERNELS: &[Kernel] = &[
+    batched_scalar,
+    sponge_scalar,
+    #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+    vectors::batched,
+    #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+    vectors::split,
+    #[cfg(all(target_arch = "x86_64", target_feature = "avx512ifma"))]
+    vectors::limbs,
+    #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+    vectors::sponge,
+    #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+    vectors::poseidon1,
+    #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+    vectors::batched_poseidon1,
+];
+
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+mod vectors {
+    use p3_field::Field;
+    use p3_goldilocks::MdsMatrixGoldilocks;
+    use p3_patches_testing::goldilocks::Poseidon1;
+    use p3_poseidon1::Poseidon1Constants;
+    use p3_symmetric::Permutation;
+
+    use super::*;
+
+    type Packed = <Goldilocks as Field>::Packing;
+
+    poseidon2!(batched, batched_permute, Packed);
+    poseidon2!(split, split_linear, Packed);
+    #[cfg(target_feature = "avx512ifma")]
+    poseidon2!(limbs, ifma_permute, Packed);
+    sponge!(sponge, Packed);
+
+    /// Poseidon1's parameters, as for [`Parameters`].
+    fn parameters<const WIDTH: usize>(
+        head: &Head,
+        least_outer: usize,
+        words: &mut Words<'_>,
+    ) -> (Poseidon1<WIDTH>, Poseidon1Constants<Goldilocks, WIDTH>)
+    where
+        MdsMatrixGoldilocks: Permutation<[Goldilocks; WIDTH]>,
+    {
+        let unit = std::array::from_fn(|i| Goldilocks::new((i == 0).into()));
+        let column = (MdsMatrixGoldilocks.permute(unit)).map(|x| x.as_canonical_u64());
+        // Plonky3 cannot prepare less than one partial round, and inverts a matrix for each: more than two segments, which
+        // are of three rounds at most.
+        let outer = head.outer.max(least_outer);
+        let plain = Poseidon1 {
+            initial: words.rows(outer),
+            partial: words.rows(1 + head.inner % 7),
+            terminal: words.rows(outer),
+            row: std::array::from_fn(|i| column[(WIDTH - i) % WIDTH]),
+        };
+        let rounds = [&plain.initial[..], &plain.partial, &plain.terminal].concat();
+        let constants = Poseidon1Constants {
+            rounds_f: 2 * outer,
+            rounds_p: plain.partial.len(),
+            mds_circ_col: column.map(|x| x as i64),
+            round_constants: elements(&rounds),
+        };
+        (plain, constants)
+    }
+
+    /// A kernel of Poseidon1, which insists on so many outer rounds.
+    macro_rules! poseidon1 {
+        ($name:ident, $kernel:path, $least_outer:literal, |$made:ident, $states:ident| $permute:expr) => {
+            pub(crate) fn $name(head: &Head, words: &mut Words<'_>) {
+                macro_rules! run {
+                    ($width:literal) => {{
+                        let states = words.rows::<$width>(head.states * Packed::WIDTH);
+                        let (plain, constants) = parameters::<$width>(head, $least_outer, words);
+                        use $kernel as Kernel;
+                        let $made = Kernel::<$width>::new(&constants);
+                        check::<Packed, $width>(
+                            &states,
+                            |state| plain.permute(state),
+                            |$states| $permute,
+                        );
+                    }};
+                }
+                match head.width {
+                    0 => run!(8),
+                    1 => run!(12),
+                    _ => run!(16),
+                }
+            }
+        };
+    }
+
+    poseidon1!(
+        poseidon1,
+        packed_mds_karatsuba::PackedPoseidon1,
+        3,
+        |made, states| states.iter_mut().for_each(|state| made.permute_mut(state))
+    );
+    poseidon1!(
+        batched_poseidon1,
+        ::batched_poseidon1::BatchedPoseidon1,
+        0,
+        |made, states| made.permute_many(states)
+    );
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((head, words)) = data.split_first_chunk() else {
+        return;
+    };
+    let (words, _) = words.as_chunks();
+    if words.is_empty() {
+        return;
+    }
+    let head = Head::parse(head);
+    let kernel = KERNELS[usize::from(head.kernel) % KERNELS.len()];
+    kernel(&head, &mut Words { words, next: 0 });
+});
+
+/// `1 / 7` modulo `P - 1`.
+const SEVENTH: u64 = {
+    // Of k (P - 1) + 1, the first multiple of 7.
+    let mut k = 1;
+    while (k * (P as u128 - 1) + 1) % 7 != 0 {
+        k += 1;
+    }
+    ((k * (P as u128 - 1) + 1) / 7) as u64
+};
+
+/// A word that a reduction may be wrong about.
+fn notable(rng: &mut SmallRng) -> u64 {
+    let edge = EDGES[rng.random_range(0..EDGES.len())];
+    let near = edge.wrapping_add_signed(rng.random_range(-2..=2));
+    match rng.random_range(0..8) {
+        0 => rng.random(),
+        // What the S-box makes an edge of.
+        1 => Goldilocks::new(near).exp_u64(SEVENTH).as_canonical_u64(),
+        // One edge in each half.
+        2 => (near & 0xffff_ffff) | (edge << 32),
+        3 => 1 << rng.random_range(0..64),
+        _ => near,
+    }
+}
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    let mut rng = SmallRng::seed_from_u64(seed.into());
+    let size = match rng.random_range(0..4) {
+        0 => return fuzzer_mutate(data, size, max_size),
+        // Few words make a state of one word, or of a pattern.
+        1 => HEAD + 8 * rng.random_range(1..=64),
+        _ => size,
+    };
+    let size = size.clamp(HEAD + 8, max_size.max(HEAD + 8)).min(data.len());
+    let Some((head, words)) = data[..size].split_first_chunk_mut::<HEAD>() else {
+        return size;
+    };
+    if rng.random() {
+        head[rng.random_range(0..HEAD)] = rng.random();
+    }
+    let (words, _) = words.as_chunks_mut::<8>();
+    if words.is_empty() {
+        return size;
+    }
+    let all = rng.random();
+    let count = if all {
+        words.len()
+    } else {
+        rng.random_range(1..=4)
+    };
+    for i in 0..count {
+        let at = if all {
+            i
+        } else {
+            rng.random_range(0..words.len())
+        };
+        words[at] = notable(&mut rng).to_le_bytes();
+    }
+    size
+});
