@@ -75,7 +75,8 @@ impl<A: BatchElement + Default, const WIDTH: usize> BatchedPoseidon2<A, WIDTH> {
     ///
     /// # Panics
     ///
-    /// If the length of `input` is not a multiple of the number of digests, or `RATE` or `OUT` exceeds `WIDTH`.
+    /// If the length of `input` is not a multiple of the number of digests, `RATE` or `OUT` exceeds `WIDTH`, or the
+    /// permutation has no terminal rounds.
     pub fn hash_many<const RATE: usize, const OUT: usize>(
         &self,
         input: &[A],
@@ -91,6 +92,7 @@ impl<A: BatchElement + Default, const WIDTH: usize> BatchedPoseidon2<A, WIDTH> {
             input.len(),
             out.len()
         );
+        assert!(!self.terminal.is_empty(), "no terminal rounds");
         let length = input.len() / out.len();
         let mut states = [[A::default(); WIDTH]; 4];
         for (group, out) in out.chunks_mut(4).enumerate() {

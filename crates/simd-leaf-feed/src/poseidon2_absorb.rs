@@ -13,6 +13,8 @@ impl<A: BatchElement, const WIDTH: usize> Rounds<'_, A, WIDTH> {
     /// Permutes the states after each call of `absorb`, up to one that returns 0. `absorb` overwrites the first elements of
     /// every state and returns how many; while it runs, the others are not those of the state.
     ///
+    /// There have to be terminal rounds, as every Poseidon2 has them: their external layers bound what a block keeps.
+    ///
     /// Returns whether it did: it leaves more than four states as they are.
     pub fn absorb_many<F>(&self, states: &mut [[A; WIDTH]], absorb: &mut F) -> bool
     where

@@ -11,6 +11,7 @@ use p3_goldilocks::{
     default_goldilocks_poseidon2_16,
 };
 use p3_patches_testing::goldilocks as plain;
+use p3_poseidon2::ExternalLayerConstants;
 use p3_symmetric::{CryptographicHasher, CryptographicPermutation, PaddingFreeSponge};
 
 use super::*;
@@ -80,6 +81,15 @@ check_widths!(
 fn messages_of_different_lengths() {
     let input = [Goldilocks::default(); 5];
     BatchedPoseidon2::default_8().hash_many::<4, 4>(&input, &mut [[Goldilocks::default(); 4]; 2]);
+}
+
+/// Nothing would bound what blocks do not overwrite.
+#[test]
+#[should_panic(expected = "no terminal rounds")]
+fn a_sponge_without_full_rounds() {
+    let external = ExternalLayerConstants::new(Vec::new(), Vec::new());
+    let batched = BatchedPoseidon2::<Goldilocks, 8>::new(&external, &[Goldilocks::new(1)]);
+    batched.hash_many::<4, 4>(&[Goldilocks::new(1)], &mut [[Goldilocks::new(0); 4]]);
 }
 
 /// More states than one call takes are left as they are, and nothing is absorbed.
