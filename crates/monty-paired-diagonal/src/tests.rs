@@ -1,5 +1,8 @@
 extern crate std;
 
+#[cfg(target_arch = "x86_64")]
+mod mutations;
+
 use std::vec::Vec;
 
 use p3_baby_bear::{BabyBear, BabyBearInternalLayerParameters, BabyBearParameters};

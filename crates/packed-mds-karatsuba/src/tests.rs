@@ -7,6 +7,8 @@ mod audit;
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 mod bounds;
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+mod mutations;
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 mod primitives;
 
 use std::vec::Vec;

@@ -14,6 +14,8 @@ use super::*;
     allow(dead_code, unused_imports, unused_macros)
 )]
 mod differential;
+#[cfg(target_arch = "x86_64")]
+mod mutations;
 
 // On other targets, there is no kernel.
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
@@ -153,14 +155,14 @@ mod packed {
 mod bounds {
     use p3_patches_testing::interval::Interval;
 
-    use super::differential::run;
+    use super::differential::{Ranged, Stated, check_departures, run_all};
     use super::*;
     use crate::poseidon2_batch::Word;
     use crate::poseidon2_split::{Vector, VectorElement};
 
     /// [`Half`], or a word that is meant modulo `2^64`: the lower half of a product.
-    #[derive(Clone, Copy, Debug)]
-    enum Lane<const BIASED: bool> {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub(super) enum Lane<const BIASED: bool> {
         Exact(Half),
         Modulo,
     }
@@ -254,9 +256,19 @@ mod bounds {
         }
     }
 
+    impl<const BIASED: bool> Ranged for Lane<BIASED> {
+        fn ranging(range: Interval) -> Self {
+            Self::Exact(Half(range))
+        }
+
+        fn range(self) -> Interval {
+            self.exact().0
+        }
+    }
+
     /// Any element.
     #[derive(Clone, Copy, Debug)]
-    struct Any<const BIASED: bool>;
+    pub(super) struct Any<const BIASED: bool>;
 
     impl<const BIASED: bool> VectorElement for Any<BIASED> {
         type Vector = Lane<BIASED>;
@@ -275,17 +287,27 @@ mod bounds {
         }
     }
 
+    /// Every constant lies between these.
+    fn constants<const BIASED: bool>() -> [[u64; 2]; 2] {
+        let least = Any::<BIASED>::constant(Goldilocks::new(0));
+        [least, least.map(|word| word + 0xffff_ffff)]
+    }
+
     #[test]
     fn no_word_wraps() {
-        fn all_widths<A: BatchElement>(element: A) {
-            run::<_, 8, 1>(element);
-            run::<_, 8, 4>(element);
-            run::<_, 12, 1>(element);
-            run::<_, 12, 4>(element);
-            run::<_, 16, 1>(element);
-            run::<_, 16, 4>(element);
+        for constant in constants::<false>() {
+            run_all(Stated(Any::<false>), constant);
         }
-        all_widths(Any::<false>);
-        all_widths(Any::<true>);
+        for constant in constants::<true>() {
+            run_all(Stated(Any::<true>), constant);
+        }
+    }
+
+    #[test]
+    fn lifts_and_segments_have_to_be_what_they_are() {
+        let [constant, _] = constants::<false>();
+        check_departures::<_, 8>(Stated(Any::<false>), constant, 3);
+        check_departures::<_, 12>(Stated(Any::<false>), constant, 1);
+        check_departures::<_, 16>(Stated(Any::<false>), constant, 1);
     }
 }

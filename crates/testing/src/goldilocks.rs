@@ -34,6 +34,73 @@ pub fn representative() -> impl Strategy<Value = u64> {
     ]
 }
 
+/// Pairs of operands within 2 of where the reduction of their product changes its course, found by solving for them.
+///
+/// The product is `low + 2^64 (h + 2^32 k)`, its residue `low + (2^32 - 1) h - k`. At a borrow, `low = k`; at a carry,
+/// `low + (2^32 - 1) h - k = 2^64`. Some kernels add `2^64 - 2^33 + 2` to the product, which is `1 - 2^32`, and `2^32 - 1` to
+/// the residue, for which there is one more carry. Each says that the product is `a h + c`: for one operand, the other one
+/// and `h` follow. The rest are the powers of 2 and their neighbours, and lower words of products at an edge.
+#[must_use]
+pub fn operands() -> Vec<[u64; 2]> {
+    const BIAS: i128 = (1 << 64) - (1 << 33) + 2;
+    let mut rng = SmallRng::seed_from_u64(2);
+    let mut operands = Vec::new();
+    for offset in -2i128..=2 {
+        let mut found = [0; 3];
+        while found.iter().any(|found| *found < 24) {
+            let x = rng.random_range(1u64 << 20..1 << 38) | 1;
+            let k = i128::from(rng.random_range(0..=x >> 32));
+            let carry = (1 << 64) + offset;
+            let thresholds = [
+                (1 << 64, k + offset),
+                (i128::from(P), carry + k),
+                (i128::from(P), carry + k - 0xffff_ffff - BIAS),
+            ];
+            for (found, (a, c)) in found.iter_mut().zip(thresholds) {
+                let product = solve(x, a, c + (k << 96));
+                let y = product.and_then(|product| u64::try_from(product / i128::from(x)).ok());
+                if let Some(y) = y {
+                    *found += 1;
+                    operands.push([x, y]);
+                }
+            }
+        }
+    }
+    for edge in EDGES {
+        // `x y = edge` modulo 2^64, by Newton's iteration for the inverse of `x`.
+        let x: u64 = rng.random::<u64>() | 1;
+        let inverse = (0..6).fold(x, |inverse, _| {
+            inverse.wrapping_mul(2u64.wrapping_sub(x.wrapping_mul(inverse)))
+        });
+        operands.push([x, inverse.wrapping_mul(edge)]);
+        operands.extend(EDGES.map(|other| [edge, other]));
+    }
+    for bit in 0..64 {
+        for offset in -2i64..=2 {
+            let x = (1u64 << bit).wrapping_add_signed(offset);
+            operands.extend([[x, x], [x, rng.random()], [x, x.wrapping_neg()]]);
+        }
+    }
+    // The factors of 2^96 - 2^64 + 2^33 - 1: with the bias, its lower word is 2^64 - 1, and its upper one adds the most to it.
+    operands.push([11 * 128_551 * 199_051_301, 9_014_141 * 31_226_411]);
+    operands
+}
+
+/// The multiple of `x` that is `a h + c` for an `h` in `[0, 2^32)`, if there is one.
+fn solve(x: u64, a: i128, c: i128) -> Option<i128> {
+    let x = i128::from(x);
+    // Euclid's algorithm: the inverse of `a`.
+    let (mut remainders, mut inverses) = ((x, a % x), (0, 1));
+    while remainders.1 != 0 {
+        let quotient = remainders.0 / remainders.1;
+        remainders = (remainders.1, remainders.0 - quotient * remainders.1);
+        inverses = (inverses.1, inverses.0 - quotient * inverses.1);
+    }
+    let h = (-c % x * (inverses.0 % x)).rem_euclid(x);
+    let product = a * h + c;
+    (remainders.0 == 1 && h >> 32 == 0 && product >= 0).then_some(product)
+}
+
 /// Seeded states of elements that `pack` makes of so many lanes: an edge in every position, an edge in one lane of one
 /// element, edges mixed at random.
 pub fn states<A: Copy, const WIDTH: usize>(
@@ -152,5 +219,33 @@ impl<const WIDTH: usize> Poseidon1<WIDTH> {
                 add(sum, mul(self.row[(WIDTH + j - i) % WIDTH], state[j]))
             })
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How often the solver hits each threshold, exactly and on both sides.
+    #[test]
+    fn operands_are_next_to_each_threshold() {
+        let mut seen = std::collections::BTreeSet::new();
+        for [x, y] in operands() {
+            let product = u128::from(x) * u128::from(y);
+            for (threshold, bias) in [(0, 0), (1, 0), (2, (1u128 << 64) - (1 << 33) + 2)] {
+                let Some(biased) = product.checked_add(bias) else {
+                    continue;
+                };
+                let word = |shift: u32| (biased >> shift) as u64;
+                let (low, h, k) = (word(0), word(64) & 0xffff_ffff, word(96));
+                let signed = i128::from(low) - i128::from(k);
+                let folded = signed + 0xffff_ffff * i128::from(h) - (1 << 64);
+                let distance = [signed, folded, folded + 0xffff_ffff][threshold];
+                if distance.abs() <= 2 {
+                    seen.insert((threshold, distance));
+                }
+            }
+        }
+        assert_eq!(seen.len(), 15, "{seen:?}");
     }
 }

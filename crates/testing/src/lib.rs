@@ -4,8 +4,10 @@
 //! - [`koala_bear`]: the same for KoalaBear, and products of its extension of degree 5 by the textbook.
 //! - [`known_answers`]: Poseidon1 and Poseidon2 over Goldilocks by an implementation in another language.
 //! - [`interval`]: a word that knows the range of its values, to run a kernel on all inputs at once.
+//! - [`mutation`]: a kernel with one operation changed at a time, which its tests have to notice.
 
 pub mod goldilocks;
 pub mod interval;
 pub mod known_answers;
 pub mod koala_bear;
+pub mod mutation;

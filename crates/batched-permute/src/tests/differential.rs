@@ -3,7 +3,9 @@
 
 extern crate std;
 
+use core::cell::Cell;
 use core::fmt::Debug;
+use std::string::String;
 use std::vec::Vec;
 
 use p3_field::{PackedValue, PrimeField64};
@@ -14,6 +16,7 @@ use p3_symmetric::Permutation;
 use proptest::prelude::*;
 
 use p3_patches_testing::interval::Interval;
+use p3_patches_testing::mutation::panics;
 
 use crate::poseidon2_batch::{REDUCTION_BIAS, Rounds, Word};
 use crate::{BatchElement, BatchedPoseidon2};
@@ -148,7 +151,7 @@ pub(crate) use reductions;
 // ---- The bounds, for all inputs ----
 
 /// A word of 64 bits: signed between the steps of a round, unsigned where it is taken apart.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Half(pub Interval);
 
 impl Word for Half {
@@ -196,19 +199,234 @@ impl Half {
     }
 }
 
-/// The permutation of states of `element`, twice without a reduction between, which panics where a word could wrap.
-pub fn run<A: BatchElement, const WIDTH: usize, const B: usize>(element: A) {
-    let zero = A::constant(Goldilocks::new(0));
+/// A word that knows its range.
+pub trait Ranged: Word + PartialEq + Debug {
+    fn ranging(range: Interval) -> Self;
+    fn range(self) -> Interval;
+
+    #[track_caller]
+    fn is_within(self, low: i128, high: i128) {
+        let range = self.range();
+        assert!(
+            low <= range.low() && range.high() <= high,
+            "{range:x?} leaves [{low:x}, {high:x}]"
+        );
+    }
+}
+
+#[track_caller]
+fn are_within<W: Ranged>(words: &[W; 2], low: i128, high: i128) {
+    words.iter().for_each(|word| word.is_within(low, high));
+}
+
+impl Ranged for Half {
+    fn ranging(range: Interval) -> Self {
+        Self(range)
+    }
+
+    fn range(self) -> Interval {
+        self.0
+    }
+}
+
+/// How the rounds depart from what they are, to see that they may not.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Departure {
+    /// From this round of a segment on, sums are not lifted.
+    unlifted: Option<usize>,
+    /// Segments have a round more.
+    too_long: bool,
+    /// Reductions have no bias.
+    unbiased: bool,
+}
+
+std::thread_local! {
+    static DEPARTURE: Cell<Departure> = Cell::default();
+}
+
+/// An element in halves, on intervals, that checks what the kernel's documentation states at each of its operations.
+#[derive(Clone, Copy, Debug)]
+pub struct Stated<A>(pub A);
+
+/// The largest magnitude that a reduction takes, after an external layer or a segment.
+const REDUCIBLE: i128 = (1 << 62) - (1 << 34);
+
+/// `x`, or what becomes `x` when the bias is added.
+fn before_bias<W: Ranged>(x: [W; 2]) -> [W; 2] {
+    if !DEPARTURE.get().unbiased {
+        return x;
+    }
+    let bias = REDUCTION_BIAS.map(|word| W::ranging(Interval::exactly(word.into())));
+    [x[0].wrapping_sub(bias[0]), x[1].wrapping_sub(bias[1])]
+}
+
+impl<A: BatchElement<Word = W, Unreduced = [W; 2]>, W: Ranged> BatchElement for Stated<A> {
+    type Word = W;
+    type Unreduced = [W; 2];
+    const PARTS: usize = 2;
+    type Constant = A::Constant;
+    const BATCH: usize = A::BATCH;
+
+    fn constant(constant: Goldilocks) -> A::Constant {
+        A::constant(constant)
+    }
+
+    fn segment(width: usize) -> usize {
+        A::segment(width) + usize::from(DEPARTURE.get().too_long)
+    }
+
+    fn widen(self) -> [W; 2] {
+        let x = self.0.widen();
+        are_within(&x, 0, u32::MAX.into());
+        x
+    }
+
+    fn reduce(x: [W; 2]) -> Self {
+        are_within(&x, -REDUCIBLE, REDUCIBLE);
+        Self(A::reduce(before_bias(x)))
+    }
+
+    fn sbox<const N: usize>(x: &mut [[W; 2]; N], constants: &[A::Constant; N]) {
+        for x in &mut *x {
+            are_within(x, -REDUCIBLE, REDUCIBLE);
+            *x = before_bias(*x);
+        }
+        A::sbox(x, constants);
+        for x in &*x {
+            are_within(x, -(1 << 33), 1 << 33);
+        }
+    }
+
+    fn lift<const WIDTH: usize>(sum: W, part: usize, round: usize) -> W {
+        let departure = DEPARTURE.get();
+        if departure.unlifted.is_some_and(|first| first <= round) {
+            return sum;
+        }
+        // There is none for the round too many: the last one.
+        A::lift::<WIDTH>(sum, part, round.min(A::segment(WIDTH) - 1))
+    }
+
+    fn div_2exp(x: [W; 2], bits: u32) -> [W; 2] {
+        let quotient = A::div_2exp(x, bits);
+        if bits <= 10 {
+            are_within(&x, 0, 1 << 62);
+            are_within(&quotient, -(1 << 32), 1 << 62);
+        }
+        quotient
+    }
+
+    fn compact<const WIDTH: usize>(state: &mut [[W; 2]; WIDTH], _segment: usize) {
+        for x in &mut state[1..] {
+            are_within(x, -(1 << 61), 1 << 61);
+            *x = Self::reduce(*x).widen();
+        }
+    }
+
+    fn sbox_layer<const WIDTH: usize>(
+        state: &mut [[W; 2]; WIDTH],
+        constants: &[A::Constant; WIDTH],
+    ) {
+        // 35 times what an S-box returns, but for the first layer, whose words are halves of a representative, and the
+        // first terminal one, after a segment.
+        for x in &mut *state {
+            are_within(x, -REDUCIBLE, REDUCIBLE);
+            *x = before_bias(*x);
+        }
+        A::sbox_layer(state, constants);
+        for x in &*state {
+            are_within(x, -(1 << 33), 1 << 33);
+        }
+    }
+}
+
+/// Permutations of states of `element` one after the other, without a reduction between, which panics where a word could
+/// wrap. `constant` is added wherever one is.
+///
+/// The second permutation leaves the ranges that the first one left, so that any number of them does. Where a sponge
+/// overwrites elements, they have less range than those that it keeps.
+pub fn run<A, const WIDTH: usize, const B: usize>(element: A, constant: A::Constant)
+where
+    A: BatchElement<Word: Ranged, Unreduced: PartialEq + Debug>,
+{
     let rounds = Rounds::<A, WIDTH> {
-        initial: Some(&[[zero; WIDTH]; 4]),
-        internal: &[zero; 22],
-        terminal: &[[zero; WIDTH]; 4],
+        initial: Some(&[[constant; WIDTH]; 4]),
+        internal: &[constant; 22],
+        terminal: &[[constant; WIDTH]; 4],
     };
-    let mut states = [[element.widen(); WIDTH]; B];
+    let fresh = element.widen();
+    let mut states = [[fresh; WIDTH]; B];
     rounds.permute_unreduced::<B>(&mut states);
-    let mut states = states.map(|state| state.map(A::settle));
+    let first = states.map(|state| state.map(A::settle));
+    for part in 0..A::PARTS {
+        for x in first.as_flattened() {
+            let kept = x[part].range();
+            fresh[part].is_within(kept.low(), kept.high());
+        }
+    }
+    states = first;
     rounds.permute_unreduced::<B>(&mut states);
+    assert_eq!(states.map(|state| state.map(A::settle)), first);
     for x in states.as_flattened() {
         A::reduce(*x);
     }
+}
+
+/// [`run`] for every width and number of interleaved states.
+pub fn run_all<A>(element: A, constant: A::Constant)
+where
+    A: BatchElement<Word: Ranged, Unreduced: PartialEq + Debug>,
+{
+    macro_rules! run_all {
+        ($($width:literal),*) => {$(
+            run::<_, $width, 1>(element, constant);
+            run::<_, $width, 2>(element, constant);
+            run::<_, $width, 3>(element, constant);
+            run::<_, $width, 4>(element, constant);
+        )*};
+    }
+    run_all!(8, 12, 16);
+}
+
+/// What [`run`] says of rounds that depart; nothing, if they may.
+pub fn objection<A, const WIDTH: usize>(
+    element: A,
+    constant: A::Constant,
+    departure: Departure,
+) -> Option<String>
+where
+    A: BatchElement<Word: Ranged, Unreduced: PartialEq + Debug>,
+{
+    DEPARTURE.set(departure);
+    let objection = panics(|| run::<A, WIDTH, 1>(element, constant));
+    DEPARTURE.set(Departure::default());
+    objection
+}
+
+/// The bias, the length of a segment and the lifts have to be what they are; lifts only in the first `lifted` rounds: what
+/// they make positive, all later sums contain. `lifts` follows magnitudes alone, and does not see that.
+pub fn check_departures<A, const WIDTH: usize>(element: A, constant: A::Constant, lifted: usize)
+where
+    A: BatchElement<Word: Ranged, Unreduced: PartialEq + Debug>,
+{
+    let objection = |departure| objection::<A, WIDTH>(element, constant, departure);
+    let intact = Departure::default();
+    assert_eq!(objection(intact), None);
+
+    for round in 0..=lifted {
+        let departure = Departure {
+            unlifted: Some(round),
+            ..intact
+        };
+        assert_eq!(objection(departure).is_some(), round < lifted, "{round}");
+    }
+    let unbiased = Departure {
+        unbiased: true,
+        ..intact
+    };
+    assert!(objection(unbiased).is_some());
+    let too_long = Departure {
+        too_long: true,
+        ..intact
+    };
+    assert!(objection(too_long).is_some());
 }

@@ -11,7 +11,7 @@ use crate::poseidon1_packed::{
 
 /// The doubles `mantissa * 2^exponent`.
 #[derive(Clone, Copy, Debug)]
-struct Double {
+pub struct Double {
     mantissa: Interval,
     exponent: i32,
 }
@@ -25,6 +25,23 @@ impl Double {
             "{largest:x} * 2^{exponent} is not exact"
         );
         Self { mantissa, exponent }
+    }
+
+    /// All integers in a range.
+    pub fn integers(range: Interval) -> Self {
+        Self::exact(range, 0)
+    }
+
+    /// Those plus the offset.
+    pub fn shifted(range: Interval) -> Self {
+        Self::exact(range.plus(Interval::exactly(OFFSET as i128)), 0)
+    }
+
+    /// The range of integers.
+    pub fn integer(self) -> Interval {
+        let (range, _, exponent) = self.aligned(Self::splat(1.0));
+        assert_eq!(exponent, 0, "not an integer");
+        range
     }
 
     /// The mantissas of both for the lesser exponent.
@@ -104,10 +121,10 @@ impl Doubles for Double {
 
 /// A word of 64 bits: signed between the steps, unsigned where it is taken apart.
 #[derive(Clone, Copy, Debug)]
-struct Word(Interval);
+pub struct Word(Interval);
 
 impl Word {
-    fn any() -> Self {
+    pub fn any() -> Self {
         Self(Interval::new(0, u64::MAX.into()))
     }
 
@@ -218,7 +235,12 @@ where
         let mut state = [Word::any(); WIDTH];
         full_rounds::<Word, WIDTH, GROUP>(&mut state, &[[constant; WIDTH]; 4]);
         let mut states = [state; 2];
-        partial_rounds::<_, _, K, 2>(&mut states, &vec![constant; partial], &[constant; WIDTH]);
+        let residual = [constant; WIDTH];
+        let constants = vec![constant; partial];
+        partial_rounds::<_, _, K, 2>(&mut states, &constants, &residual);
+        partial_rounds::<_, _, K, 1>(&mut [state; 1], &constants, &residual);
+        partial_rounds::<_, _, K, 3>(&mut [state; 3], &constants, &residual);
+        partial_rounds::<_, _, K, 4>(&mut [state; 4], &constants, &residual);
         mds_small(&states[1]);
     }
 }

@@ -1,0 +1,391 @@
+//! Kernels with one operation changed at a time, to see that their tests would notice.
+//!
+//! A lane asks [`strike`] before each operation whether this one is to go wrong, and how. [`Examination`] runs a kernel on
+//! such lanes once to find all operations, and then once for each way in which each of them can go wrong: the change has to
+//! leave the bounds, as a lane of intervals sees it, or a value, as a lane of integers does. What does neither has to be
+//! declared equivalent, with the reason.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::panic::{self, AssertUnwindSafe, Location};
+use std::path::Path;
+use std::sync::Once;
+use std::{fs, mem};
+
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
+
+/// A lane whose operations may be struck. The kernels' crates implement their traits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Struck<T>(pub T);
+
+/// An operation in a kernel's text, one of those that it executes, and how it goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Mutation {
+    place: &'static Location<'static>,
+    kind: &'static str,
+}
+
+#[derive(Default)]
+struct Run {
+    /// The ends of the paths of the files whose operations are struck.
+    files: &'static [&'static str],
+    target: Option<usize>,
+    next: usize,
+    record: Option<Vec<Mutation>>,
+}
+
+thread_local! {
+    static RUN: RefCell<Run> = RefCell::default();
+}
+
+/// The file for operations that a kernel does not call, but passes to a function: `array.map(Lane::splat)`.
+pub const AS_FUNCTION: &str = "core/src/ops/function.rs";
+
+/// Whether the caller's caller is to do `kind` this time, instead of what it is there for.
+#[track_caller]
+pub fn strike(kind: &'static str) -> bool {
+    let place = Location::caller();
+    RUN.with_borrow_mut(|run| {
+        if !run.files.iter().any(|file| place.file().ends_with(file)) {
+            return false;
+        }
+        if let Some(record) = &mut run.record {
+            record.push(Mutation { place, kind });
+        }
+        run.next += 1;
+        run.target == Some(run.next - 1)
+    })
+}
+
+/// A constant, or another one.
+#[track_caller]
+#[must_use]
+pub fn constant(x: u64) -> u64 {
+    if strike("constant + 1") {
+        x.wrapping_add(1)
+    } else if strike("constant - 1") {
+        x.wrapping_sub(1)
+    } else if x != 0 && strike("constant 0") {
+        0
+    } else {
+        x
+    }
+}
+
+/// A factor, or another one.
+#[track_caller]
+#[must_use]
+pub fn coefficient(x: f64) -> f64 {
+    if strike("constant + 1") {
+        x + 1.0
+    } else if strike("constant - 1") {
+        x - 1.0
+    } else if x != 0.0 && strike("constant 0") {
+        0.0
+    } else {
+        x
+    }
+}
+
+/// The distance of a shift, or one bit less.
+#[track_caller]
+#[must_use]
+pub fn distance(bits: u32) -> u32 {
+    bits - u32::from(strike("a bit less"))
+}
+
+/// A sum, or one of its operands.
+#[track_caller]
+pub fn sum<T>(left: T, right: T, add: impl FnOnce(T, T) -> T) -> T {
+    if strike("left operand lost") {
+        right
+    } else if strike("right operand lost") {
+        left
+    } else {
+        add(left, right)
+    }
+}
+
+/// A result, or the operand as it was.
+#[track_caller]
+pub fn skippable<T>(operand: T, operation: impl FnOnce(T) -> T) -> T {
+    if strike("skipped") {
+        operand
+    } else {
+        operation(operand)
+    }
+}
+
+/// A mutation that changes nothing which is observable, and why.
+#[derive(Clone, Copy, Debug)]
+pub struct Equivalent {
+    /// A part of the operation's line, as the report has it.
+    pub place: &'static str,
+    /// How the operation goes wrong.
+    pub kind: &'static str,
+    /// Why that is the same.
+    pub why: &'static str,
+}
+
+/// A kernel to be struck.
+pub struct Examination<'a, I> {
+    /// A name for the report.
+    pub name: &'a str,
+    /// The ends of the paths of the files whose operations are struck.
+    pub files: &'static [&'static str],
+    /// Runs the kernel on intervals, and panics where a bound is left. Has to execute the same operations as `value`.
+    pub bounds: Option<&'a dyn Fn()>,
+    /// What `value` is called with, one after the other.
+    pub inputs: &'a [I],
+    /// Runs the kernel on integers, and panics where the result is not what it has to be.
+    pub value: &'a dyn Fn(&I),
+    /// What neither of the two can see.
+    pub equivalent: &'a [Equivalent],
+}
+
+#[derive(Default)]
+struct Tally {
+    sites: usize,
+    bounds: usize,
+    value: usize,
+    missed: usize,
+}
+
+impl<I> Examination<'_, I> {
+    /// Strikes every operation in every way, and returns the list, a line for each operation in the text.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a mutation is missed and not declared equivalent, or declared and none of its kind is missed.
+    #[must_use]
+    pub fn run(&self) -> String {
+        let mutations = self.survey(&|| (self.value)(&self.inputs[0]));
+        if let Some(bounds) = self.bounds {
+            let same = self.survey(bounds) == mutations;
+            assert!(same, "{}: other operations on intervals", self.name);
+        }
+        for input in self.inputs {
+            (self.value)(input);
+        }
+
+        let mut tallies: BTreeMap<_, (Mutation, Tally)> = BTreeMap::new();
+        for (target, mutation) in mutations.iter().enumerate() {
+            let place = mutation.place;
+            let key = (place.file(), place.line(), place.column(), mutation.kind);
+            let (_, tally) = tallies
+                .entry(key)
+                .or_insert_with(|| (*mutation, Tally::default()));
+            let by_bounds = self
+                .bounds
+                .is_some_and(|bounds| self.catches(target, bounds));
+            let by_value =
+                (self.inputs.iter()).any(|input| self.catches(target, &|| (self.value)(input)));
+            tally.sites += 1;
+            tally.bounds += usize::from(by_bounds);
+            tally.value += usize::from(by_value);
+            tally.missed += usize::from(!by_bounds && !by_value);
+        }
+        self.report(tallies.into_values())
+    }
+
+    fn report(&self, tallies: impl Iterator<Item = (Mutation, Tally)>) -> String {
+        let mut sources = Sources::default();
+        let (mut list, mut unexplained) = (String::new(), String::new());
+        let mut total = Tally::default();
+        let mut declared = vec![false; self.equivalent.len()];
+        for (Mutation { place, kind }, tally) in tallies {
+            let line = sources.line(place);
+            total.sites += tally.sites;
+            total.bounds += tally.bounds;
+            total.value += tally.value;
+            total.missed += tally.missed;
+            let Tally {
+                sites,
+                bounds,
+                value,
+                missed,
+            } = tally;
+            let mut verdict = format!("{sites}: {bounds} by bounds, {value} by value");
+            if missed > 0 {
+                let reason = (self.equivalent.iter())
+                    .position(|known| kind == known.kind && line.contains(known.place));
+                if let Some(reason) = reason {
+                    declared[reason] = true;
+                    let why = self.equivalent[reason].why;
+                    write!(verdict, ", {missed} equivalent: {why}").expect("a string");
+                } else {
+                    writeln!(unexplained, "{line} [{kind}]: {missed} of {sites}")
+                        .expect("a string");
+                }
+            }
+            writeln!(list, "  {line} [{kind}] {verdict}").expect("a string");
+        }
+        let Self { name, .. } = self;
+        assert!(
+            unexplained.is_empty(),
+            "{name}: nobody would notice\n{unexplained}"
+        );
+        for (known, used) in self.equivalent.iter().zip(declared) {
+            assert!(used, "{name}: {known:?} is caught, or not there");
+        }
+        let Tally {
+            sites,
+            bounds,
+            value,
+            missed,
+        } = total;
+        format!(
+            "{name}: {sites} mutations, {bounds} caught by bounds, {value} by value, {missed} equivalent\n{list}"
+        )
+    }
+
+    fn start(&self, target: Option<usize>, record: Option<Vec<Mutation>>) -> Option<Vec<Mutation>> {
+        RUN.with_borrow_mut(|run| {
+            let files = if target.is_some() || record.is_some() {
+                self.files
+            } else {
+                &[]
+            };
+            let run = mem::replace(
+                run,
+                Run {
+                    files,
+                    target,
+                    next: 0,
+                    record,
+                },
+            );
+            run.record
+        })
+    }
+
+    fn survey(&self, kernel: &dyn Fn()) -> Vec<Mutation> {
+        self.start(None, Some(Vec::new()));
+        kernel();
+        self.start(None, None).expect("was there")
+    }
+
+    fn catches(&self, target: usize, kernel: &dyn Fn()) -> bool {
+        self.start(Some(target), None);
+        let caught = panics(kernel).is_some();
+        self.start(None, None);
+        caught
+    }
+}
+
+/// The lines of the kernels' files.
+#[derive(Default)]
+struct Sources(BTreeMap<&'static str, Vec<String>>);
+
+impl Sources {
+    /// `function: line`, with a mark before the operation.
+    fn line(&mut self, place: &Location<'static>) -> String {
+        if place.file().ends_with(AS_FUNCTION) {
+            return "a function that is passed to another".to_owned();
+        }
+        let lines = self.0.entry(place.file()).or_insert_with(|| {
+            let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+            let text = fs::read_to_string(root.join(place.file())).expect("a source file");
+            text.lines().map(str::to_owned).collect()
+        });
+        let at = place.line() as usize - 1;
+        let (before, after) = lines[at].split_at(place.column() as usize - 1);
+        let name = |line: &String| {
+            let rest = line.split_once("fn ")?.1;
+            let end = rest.find(['(', '<'])?;
+            (!line.trim_start().starts_with("//")).then(|| rest[..end].to_owned())
+        };
+        let function = lines[..=at].iter().rev().find_map(name).unwrap_or_default();
+        format!("{function}: {}»{after}", before.trim_start())
+    }
+}
+
+thread_local! {
+    static EXPECTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What `kernel` panics with, which it does not print: mutations that are caught panic by the thousand.
+pub fn panics(kernel: impl FnOnce()) -> Option<String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let hook = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !EXPECTED.get() {
+                hook(info);
+            }
+        }));
+    });
+    EXPECTED.set(true);
+    let result = panic::catch_unwind(AssertUnwindSafe(kernel));
+    EXPECTED.set(false);
+    let message = result.err()?.downcast::<String>();
+    Some(message.map_or_else(|_| "a constant message".to_owned(), |message| *message))
+}
+
+/// Values of a strategy, the same each time.
+///
+/// # Panics
+///
+/// Panics if the strategy has none.
+pub fn sample<S: Strategy>(strategy: S, count: usize) -> Vec<S::Value> {
+    let mut runner = TestRunner::deterministic();
+    let mut value = || strategy.new_tree(&mut runner).expect("a value").current();
+    (0..count).map(|_| value()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn add(x: u64, y: u64) -> u64 {
+        sum(x, y, u64::wrapping_add)
+    }
+
+    fn examine(inputs: &[u64], equivalent: &[Equivalent]) -> String {
+        Examination {
+            name: "x + x + 0",
+            files: &["mutation.rs"],
+            bounds: None,
+            inputs,
+            value: &|&x| assert_eq!(add(x, add(x, 0)), 2 * x),
+            equivalent,
+        }
+        .run()
+    }
+
+    const ZERO: Equivalent = Equivalent {
+        place: "»add(x, 0)",
+        kind: "right operand lost",
+        why: "it is 0",
+    };
+
+    #[test]
+    fn each_operation_is_struck_in_each_way() {
+        let report = examine(&[0, 1], &[ZERO]);
+        assert!(
+            report.starts_with(
+                "x + x + 0: 4 mutations, 0 caught by bounds, 3 by value, 1 equivalent\n"
+            ),
+            "{report}"
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "nobody would notice")]
+    fn a_mutation_that_no_input_shows() {
+        let _ = examine(&[0], &[ZERO]);
+    }
+
+    #[test]
+    #[should_panic(expected = "is caught, or not there")]
+    fn an_equivalence_that_is_none() {
+        let caught = Equivalent {
+            kind: "left operand lost",
+            ..ZERO
+        };
+        let _ = examine(&[0, 1], &[ZERO, caught]);
+    }
+}
