@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # On x86-64 Linux, installs what the tests of NEON need: Rust for aarch64, a cross linker, an emulator. Without them the
-# tests skip NEON by name. Also LLVM's models of cores, without which `cargo p3 count` and `preflight` print no cycles.
+# tests skip NEON by name. Also LLVM's models of cores, without which `cargo p3 count` and `preflight` print no cycles, and
+# z3, without which there are no proofs.
 # Elsewhere there is nothing to install.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,6 +12,7 @@ if ! command -v qemu-aarch64-static >/dev/null || ! command -v aarch64-linux-gnu
   ci/apt.sh qemu-user-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 fi
 command -v llvm-mca-19 >/dev/null || ci/apt.sh llvm-19
+command -v z3 >/dev/null || ci/apt.sh z3
 
 dependency() {
   apt-cache depends "$1" | sed --quiet "s/^ *Depends: \($2.*\)/\1/p"

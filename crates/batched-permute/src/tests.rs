@@ -20,6 +20,7 @@ use crate::poseidon2_batch_pair::{Halves, Pair};
 mod differential;
 #[cfg(target_arch = "x86_64")]
 mod mutations;
+mod smt;
 
 #[cfg(any(
     all(target_arch = "x86_64", target_feature = "avx2"),

@@ -25,6 +25,8 @@ use crate::poseidon2_limbs::{self, Limb, LimbElement};
 
 #[cfg(target_arch = "x86_64")]
 mod mutations;
+#[cfg(target_arch = "x86_64")]
+mod smt;
 
 const MASK_52: u64 = (1 << 52) - 1;
 

@@ -16,6 +16,8 @@ use super::*;
 mod differential;
 #[cfg(target_arch = "x86_64")]
 mod mutations;
+#[cfg(target_arch = "x86_64")]
+mod smt;
 
 // On other targets, there is no kernel.
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]

@@ -5,9 +5,11 @@
 //! - [`known_answers`]: Poseidon1 and Poseidon2 over Goldilocks by an implementation in another language.
 //! - [`interval`]: a word that knows the range of its values, to run a kernel on all inputs at once.
 //! - [`mutation`]: a kernel with one operation changed at a time, which its tests have to notice.
+//! - [`smt`]: a word that is an expression, to prove what a kernel computes.
 
 pub mod goldilocks;
 pub mod interval;
 pub mod known_answers;
 pub mod koala_bear;
 pub mod mutation;
+pub mod smt;

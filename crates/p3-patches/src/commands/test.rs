@@ -22,10 +22,11 @@ use crate::upstream::Suites;
 
 /// Run every test there is.
 ///
-/// Formatting, lints, what the workspace depends on, the known answers computed again, the workspace's tests; for each
-/// instruction set that this CPU has, the kernels' tests, upstream's own suites on patched packages, and the comparison of
-/// outputs with Plonky3 as published. The example's prover makes the same proofs with the patches and without. Permutations,
-/// Merkle trees and the tool's reading of patches are fuzzed, half a minute each, where cargo-fuzz is there.
+/// Formatting, lints, what the workspace depends on, the known answers computed again, the workspace's tests, z3's proofs of
+/// the kernels' operations; for each instruction set that this CPU has, the kernels' tests, upstream's own suites on patched
+/// packages, and the comparison of outputs with Plonky3 as published. The example's prover makes the same proofs with the
+/// patches and without. Permutations, Merkle trees and the tool's reading of patches are fuzzed, half a minute each, where
+/// cargo-fuzz is there.
 /// On x86-64, NEON runs under emulation where qemu and a cross linker are there; a report's page is looked at in Chromium.
 /// What cannot run here is skipped by name.
 #[derive(clap::Args)]
@@ -77,6 +78,8 @@ enum Work {
     Count(Isa),
     /// `cargo p3 shape`, on the workers that `Outputs` has built.
     Shape(Isa),
+    /// What z3 proves of the kernels' operations.
+    Proofs,
     /// A program that a machine may lack, and its arguments.
     Lint(&'static str, &'static [&'static str]),
     /// `cargo deny` on the workspace of this manifest, and what it checks.
@@ -201,6 +204,7 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
                     "ci/publish.sh",
                     "ci/test.sh",
                     "ci/tools.sh",
+                    "crates/testing/smt/prove",
                 ],
             ),
         ),
@@ -240,6 +244,7 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
             |isa| isa == Isa::Native || (cfg!(target_arch = "aarch64") && isa == Isa::Generic);
         isas.filter(move |isa| !repeats(*isa))
     };
+    stages.push(stage("smt", Work::Proofs));
     stages.push(stage("emulator", Work::Emulator));
     stages.push(stage("sandbox", Work::Sandbox));
     let browser = BROWSERS.into_iter().find(|name| emulation::runs(name));
@@ -330,6 +335,7 @@ impl Stage {
             | Work::Fuzz(_)
             | Work::Browser(_)
             | Work::Count(_)
+            | Work::Proofs
             | Work::Lint(..)
             | Work::Deny(..)
             | Work::Sandbox => None,
@@ -390,6 +396,7 @@ impl Stage {
             | Work::Outputs { isa, .. }
             | Work::Shape(isa)
             | Work::Count(isa) => isa.check().err().map(|refused| refused.message),
+            Work::Proofs => lacks("z3"),
             Work::Lint(program, _) => lacks(program),
             Work::Deny(_, ADVISORIES) => lacks(DENY).or_else(no_advisories),
             Work::Deny(..) => lacks(DENY),
@@ -403,6 +410,7 @@ impl Stage {
         let mut command = match &self.work {
             Work::Cargo(args) => in_folder(cargo(), &project.root, args),
             Work::Lint(program, args) => in_folder(Command::new(program), &project.root, args),
+            Work::Proofs => in_folder(Command::new("crates/testing/smt/prove"), &project.root, &[]),
             Work::Check => own(project, &["check"])?,
             Work::Count(Isa::Neon) => own(project, &["count", "--isa", "neon"])?,
             // Those whose counts have to fall; every instruction is a stop of the process.

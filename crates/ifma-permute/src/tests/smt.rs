@@ -1,0 +1,336 @@
+//! Limbs, proved by z3: for all inputs, the text gives what it has to.
+//!
+//! The kernel's text runs on terms. Products of 52 bits are free variables, at most `2^52 - 1` times either factor.
+
+use core::cell::RefCell;
+use std::format;
+
+use p3_patches_testing::smt::{Proof, Term, assume, integer, products, require};
+
+use super::*;
+
+fn word(x: i64) -> Term {
+    Term::constant((x as u64).into(), 64)
+}
+
+impl Word for Term {
+    fn wrapping_add(self, rhs: Self) -> Self {
+        self.plus(rhs)
+    }
+
+    fn wrapping_sub(self, rhs: Self) -> Self {
+        self.minus(rhs)
+    }
+
+    fn shl(self, bits: u32) -> Self {
+        self.left(bits)
+    }
+}
+
+std::thread_local! {
+    /// Upper words, in the order in which carries fold them.
+    static FOLDED: RefCell<Vec<Term>> = RefCell::default();
+}
+
+/// The product of the low 52 bits, 104 bits.
+fn product_of(a: Term, b: Term) -> Term {
+    match b.known() {
+        // A power of 2.
+        Some(factor) => a.extract(0, 52).unsigned(104).left(factor.ilog2()),
+        None => a.product(b, 52),
+    }
+}
+
+impl Limb for Term {
+    fn splat(x: i64) -> Self {
+        word(x)
+    }
+
+    fn and(self, rhs: Self) -> Self {
+        self.masked(rhs)
+    }
+
+    fn sar(self, bits: u32) -> Self {
+        if bits == 44 {
+            FOLDED.with_borrow_mut(|folded| folded.push(self));
+        }
+        self.signed_right(bits)
+    }
+
+    fn shr(self, bits: u32) -> Self {
+        self.right(bits)
+    }
+
+    fn add_product_low(self, a: Self, b: Self) -> Self {
+        self.plus(product_of(a, b).extract(0, 52).unsigned(64))
+    }
+
+    fn add_product_high(self, a: Self, b: Self) -> Self {
+        self.plus(product_of(a, b).extract(52, 52).unsigned(64))
+    }
+
+    fn low_32_times_epsilon(self) -> Self {
+        let low = self.extract(0, 32).unsigned(64);
+        low.times(0xffff_ffff)
+    }
+
+    /// What the trait says, and no more: `add_modulo` below proves it of the instructions.
+    fn add_modulo(x: Self, y: Self) -> Self {
+        require(y.is_below((1 << 64) - (1 << 32) + 1));
+        let sum = Self::variable(64);
+        assume(is_sum(x, y, sum));
+        sum
+    }
+}
+
+/// `x + y`, or that less the order.
+fn is_sum(x: Term, y: Term, sum: Term) -> Term {
+    let exact = x.integer().plus(y.integer());
+    let corrected = sum.integer().plus(integer(P.into()));
+    exact.is(sum.integer()).or(exact.is(corrected))
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Symbol(Term);
+
+impl LimbElement for Symbol {
+    type Limb = Term;
+
+    fn into_vector(self) -> Term {
+        self.0
+    }
+
+    fn from_vector(vector: Term) -> Self {
+        Self(vector)
+    }
+}
+
+type Limbs = [Term; 2];
+
+/// What two signed limbs stand for.
+fn value([l, h]: Limbs) -> Term {
+    l.signed_integer().plus(h.signed_integer().left(52))
+}
+
+/// What an operand stands for: of the lower limb, the low 52 bits.
+fn operand_value([l, h]: Limbs) -> Term {
+    value([l.masked(word(MASK_52 as i64)), h])
+}
+
+/// `2^96 + 1` times an integer: a multiple of the order.
+fn zero(x: Term) -> Term {
+    x.left(96).plus(x)
+}
+
+fn limbs(l: [i128; 2], h: [i128; 2]) -> Limbs {
+    let x = [Term::variable(64), Term::variable(64)];
+    for (word, [low, end]) in x.into_iter().zip([l, h]) {
+        assume(word.is_in(low, end));
+    }
+    x
+}
+
+const ANY: [i128; 2] = [-(1 << 63), 1 << 63];
+const OPERAND: i128 = (1 << 44) + (1 << 11);
+
+#[test]
+#[ignore = "takes z3: crates/testing/smt/prove"]
+fn smt_carry() {
+    // With `t` above bit 44 of the upper limb, `2^96 + 1` is taken `t` times.
+    let carries = |l: [i128; 2]| {
+        let x = limbs(l, ANY);
+        let carried = poseidon2_limbs::operand(x, [0, 0]);
+        let t = x[1].signed_right(44).signed_integer();
+        let same = value(x).is(operand_value(carried).plus(zero(t)));
+        same.and(carried[1].is_in(0, OPERAND))
+    };
+    Proof("limbs, carry").holds(|| carries([1 << 19, (1 << 63) - (1 << 19)]));
+    Proof("limbs, carry, from below").fails(|| carries([0, (1 << 63) - (1 << 19)]));
+    Proof("limbs, carry, from above").fails(|| carries([1 << 19, 1 << 63]));
+    let compacts = |l: i128| {
+        let x = limbs([-l + 1, l], ANY);
+        let compact = Symbol::settle(x);
+        let t = x[1].signed_right(44).signed_integer();
+        let same = value(x).is(value(compact).plus(zero(t)));
+        let ranges = compact[0].is_in(0, 1 << 52);
+        same.and(ranges).and(compact[1].is_in(-(1 << 11), OPERAND))
+    };
+    Proof("limbs, compact").holds(|| compacts((1 << 63) - (1 << 19)));
+    Proof("limbs, compact, of any word").fails(|| compacts(1 << 63));
+}
+
+#[test]
+#[ignore = "takes z3: crates/testing/smt/prove"]
+fn smt_reduce() {
+    // `h` after the carry and the zero is `-2^44 c + 2^12 u + v`; what is left is `p u - (2^96 + 1) c`, the zero, and an order.
+    let reduces = |l: i128, h: i128| {
+        let x = limbs([-l + 1, l], [-h + 1, h]);
+        let Symbol(reduced) = Symbol::reduce(x);
+        let low = x[0].plus(word((1 << 32) - 1 - (1 << 18)));
+        let carried = x[1].plus(low.signed_right(52));
+        let high = carried.plus(word(-(1 << 12) - (1 << 62)));
+        let c = integer(0).minus(high.signed_right(44).signed_integer());
+        let u = high.signed_right(12).extract(0, 32).integer();
+        let order = integer(P.into());
+        let bias = order.plus(zero(integer(1 << 18)));
+        let left = value(x).minus(reduced.integer()).minus(bias);
+        let multiple = u.times(P.into()).minus(zero(c));
+        left.is(multiple).or(left.is(multiple.plus(order)))
+    };
+    let (l, h) = ((1 << 63) - (1 << 32), (1 << 62) - (1 << 13));
+    Proof("limbs, reduce").holds(|| reduces(l, h));
+    Proof("limbs, reduce, of any lower limb").fails(|| reduces(1 << 63, h));
+    Proof("limbs, reduce, of any upper limb").fails(|| reduces(l, 1 << 63));
+}
+
+#[test]
+#[ignore = "takes z3: crates/testing/smt/prove"]
+fn smt_add_modulo() {
+    // x86_64_avx512/poseidon2_limbs.rs
+    let adds = |end: i128| {
+        let (x, y) = (Term::variable(64), Term::variable(64));
+        assume(y.is_below(end));
+        let sum = x.plus(y); // vpaddq
+        let carried = sum.below(x); // vpcmpltuq
+        let corrected = sum.plus(word(0xffff_ffff));
+        is_sum(x, y, carried.choose(corrected, sum)) // vpaddq under a mask
+    };
+    Proof("limbs, add_modulo").holds(|| adds((1 << 64) - (1 << 32) + 1));
+    Proof("limbs, add_modulo, any operands").fails(|| adds(1 << 64));
+}
+
+#[test]
+#[ignore = "takes z3: crates/testing/smt/prove"]
+fn smt_div_2exp() {
+    // `2^bits` times the quotient is the dividend less `2^96 + 1` times the low bits of `l`.
+    let divides = |bits: u32, x: Limbs| {
+        let quotient = Symbol::div_2exp(x, bits);
+        let a = x[0].masked(word((1 << bits) - 1)).integer();
+        let back = value(quotient).left(bits).plus(zero(a));
+        back.is(value(x))
+    };
+    for bits in [1, 2, 3, 4, 5, 6, 8, 10, 32] {
+        let largest = (1i128 << 63) - (1 << 53);
+        let small = || limbs([-largest, largest], [-largest, largest]);
+        Proof(&format!("limbs, div_2exp by {bits}")).holds(|| divides(bits, small()));
+        if bits == 1 {
+            let name = format!("limbs, div_2exp by {bits}, of other low bits");
+            Proof(&name).fails(|| {
+                divides(bits, small())
+                    .and(divides(bits + 1, small()))
+                    .negation()
+            });
+        }
+    }
+}
+
+/// Products of an operand's limbs, as [`products`] has them.
+#[derive(Clone, Copy)]
+enum Columns {
+    /// `l l`, `l 2h`, `16h 16h`
+    Square(usize),
+    /// `l k`, `h m`, `l m`, `16h 16k`
+    Product(usize),
+}
+
+impl Columns {
+    /// The product of the operands, and by how many times `2^96 + 1` the columns' combination is less.
+    fn exact(self) -> [Term; 2] {
+        let products = products();
+        let column = |i: usize| products[i][2];
+        let high = |i: usize| column(i).extract(52, 52).integer();
+        let (low, cross, top) = match self {
+            Self::Square(first) => (first, std::vec![first + 1], first + 2),
+            Self::Product(first) => (first + 2, std::vec![first, first + 1], first + 3),
+        };
+        let mut product = column(low).integer().plus(column(top).integer().left(96));
+        let mut less = column(top).integer();
+        for i in cross {
+            product = product.plus(column(i).integer().left(52));
+            less = less.plus(high(i).left(8));
+        }
+        [product, less]
+    }
+
+    /// Whether `carried` is the product, carried: by the `i`th carry of the text, whose upper word has `t` above bit 44.
+    fn is_carried(self, carried: Limbs, i: usize) -> Term {
+        let [product, less] = self.exact();
+        let upper = FOLDED.with_borrow(|folded| folded[i]);
+        let t = upper.signed_right(44).signed_integer();
+        let same = product.is(operand_value(carried).plus(zero(less.plus(t))));
+        same.and(carried[1].is_in(0, OPERAND))
+    }
+}
+
+#[test]
+#[ignore = "takes z3: crates/testing/smt/prove"]
+fn smt_x7() {
+    // The operands of the four multiplications, found as factors of their products, in the order of the text.
+    let operands = |largest: i128| {
+        let x = limbs(ANY, [0, largest]);
+        FOLDED.take();
+        let mut image = [x];
+        poseidon2_limbs::x7(&mut image);
+        let factors: Vec<[Term; 2]> = products().iter().map(|[a, b, _]| [*a, *b]).collect();
+        assert_eq!(factors.len(), 3 + 4 + 3 + 4);
+        let [l, h] = x;
+        let (x2, x3) = (
+            [factors[4][1], factors[3][1]],
+            [factors[10][0], factors[11][0]],
+        );
+        let x4 = [factors[11][1], factors[10][1]];
+        assert_eq!(factors[0], [l, l]);
+        assert_eq!(factors[3..6], [[l, x2[1]], [h, x2[0]], [l, x2[0]]]);
+        assert_eq!(factors[7], [x2[0], x2[0]]);
+        assert_eq!(factors[12], [x3[0], x4[0]]);
+        // `2 h`, and the upper limbs with the factor 16.
+        let twice = |[_, h]: Limbs| h.plus(h);
+        let same = [
+            factors[1][1].is(twice(x)),
+            factors[8][1].is(twice(x2)),
+            factors[2][0].is(h.left(4)),
+            factors[2][1].is(h.left(4)),
+            factors[6][0].is(h.left(4)),
+            factors[6][1].is(x2[1].left(4)),
+            factors[9][0].is(x2[1].left(4)),
+            factors[9][1].is(x2[1].left(4)),
+            factors[13][0].is(x3[1].left(4)),
+            factors[13][1].is(x4[1].left(4)),
+        ];
+        for same in same {
+            require(same);
+        }
+        (x2, x3, x4, image[0])
+    };
+    let largest = OPERAND;
+    Proof("limbs, x7, the square").holds(|| {
+        let (x2, ..) = operands(largest);
+        Columns::Square(0).is_carried(x2, 0)
+    });
+    Proof("limbs, x7, the square of a larger operand").fails(|| {
+        let (x2, ..) = operands(1 << 48);
+        Columns::Square(0).is_carried(x2, 0)
+    });
+    // From here on with what is proved of the operands before.
+    let carried = |x: Limbs| assume(x[1].is_in(0, OPERAND));
+    Proof("limbs, x7, the cube").holds(|| {
+        let (x2, x3, ..) = operands(largest);
+        carried(x2);
+        Columns::Product(3).is_carried(x3, 1)
+    });
+    Proof("limbs, x7, the fourth power").holds(|| {
+        let (x2, _, x4, _) = operands(largest);
+        carried(x2);
+        Columns::Square(7).is_carried(x4, 2)
+    });
+    let image = |least: i128| {
+        let (x2, x3, x4, image) = operands(largest);
+        [x2, x3, x4].into_iter().for_each(carried);
+        let [product, less] = Columns::Product(10).exact();
+        let same = product.is(value(image).plus(zero(less)));
+        let ranges = image[0].is_in(least, 5 << 52);
+        same.and(ranges).and(image[1].is_in(-(1 << 49), 3 << 52))
+    };
+    Proof("limbs, x7, the seventh power").holds(|| image((1 << 52) - (1 << 49)));
+    Proof("limbs, x7, the seventh power in a smaller range").fails(|| image(3 << 51));
+}
