@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -18,9 +19,31 @@ use crate::tree::{self, Folder, Tree};
 /// generator beside it.
 const READ: [&str; 1] = ["p3-poseidon1"];
 
+/// The packages that depend on those that patches touch, and are tested for it: they commit, prove and verify.
+const CONE: [&str; 9] = [
+    "p3-challenger",
+    "p3-commit",
+    "p3-dft",
+    "p3-fri",
+    "p3-lookup",
+    "p3-uni-stark",
+    "p3-batch-stark",
+    "p3-sumcheck",
+    "p3-whir",
+];
+
+/// A test in that file names a type as Rust 1.95 does not take it, and as it does.
+const NAMED: [&str; 3] = [
+    "src/jagged/ingest.rs",
+    "ColumnSource::<F>::Bits {",
+    "ColumnSource::Bits::<F> {",
+];
+
 /// A workspace in which patched packages build and test each other, as they do in upstream's repository.
 pub struct Suites {
     pub root: PathBuf,
+    /// The packages of the workspace that are as published, and tested for what they depend on.
+    pub cone: Vec<&'static str>,
     /// The packages' features called `parallel`, as cargo's `--features` takes them.
     pub parallel: Vec<String>,
 }
@@ -28,16 +51,28 @@ pub struct Suites {
 impl Suites {
     /// Writes the packages that the patches `names` (in series order) touch to `target/p3/upstream/BASE`.
     pub fn lay_out(project: &Project, base: &str, names: &[String]) -> Result<Self> {
-        let patches = names
-            .iter()
-            .map(|name| Patch::load(&project.patches, base, name))
-            .collect::<Result<Vec<_>>>()?;
-        let mut packages = tree::baseline(&project.patches, base, &patches)?;
-        for patch in &patches {
-            patch.apply(&mut packages, Direction::Forward)?;
-        }
         let root = project.root.join("target/p3/upstream").join(base);
-        Self::write(project, root, base, &packages)
+        Self::write(project, root, base, &patched(project, base, names)?)
+    }
+
+    /// Writes them to another folder, with the packages that depend on them.
+    pub fn lay_out_cone(project: &Project, base: &str, names: &[String]) -> Result<Self> {
+        let mut packages = patched(project, base, names)?;
+        let touched = |name: &str| packages.iter().any(|package| package.name == name);
+        let cone: Vec<_> = (CONE.into_iter()).filter(|name| !touched(name)).collect();
+        for name in &cone {
+            let mut package = source::package(&project.patches, name, base)?;
+            let [file, published, understood] = NAMED;
+            if let (&"p3-sumcheck", Some(text)) = (name, package.files.get_mut(file)) {
+                *text = String::from_utf8(mem::take(text))?
+                    .replace(published, understood)
+                    .into_bytes();
+            }
+            packages.push(package);
+        }
+        let folder = format!("target/p3/upstream/{base}-cone");
+        let suites = Self::write(project, project.root.join(folder), base, &packages)?;
+        Ok(Self { cone, ..suites })
     }
 
     /// Writes packages of the release `base`, patched or not, to `root`, and proves that the suites' graph uses them. What is
@@ -84,8 +119,25 @@ impl Suites {
         fs::copy(project.root.join("Cargo.lock"), root.join("Cargo.lock"))
             .context("cannot copy Cargo.lock")?;
         manifest::assert_overrides_used(&resolve(&root, &[])?, &trees)?;
-        Ok(Self { root, parallel })
+        Ok(Self {
+            root,
+            cone: Vec::new(),
+            parallel,
+        })
     }
+}
+
+/// The packages that the patches `names` touch, with them.
+fn patched(project: &Project, base: &str, names: &[String]) -> Result<Vec<Package>> {
+    let patches = names
+        .iter()
+        .map(|name| Patch::load(&project.patches, base, name))
+        .collect::<Result<Vec<_>>>()?;
+    let mut packages = tree::baseline(&project.patches, base, &patches)?;
+    for patch in &patches {
+        patch.apply(&mut packages, Direction::Forward)?;
+    }
+    Ok(packages)
 }
 
 /// Writes a package with this manifest in place of its own, and removes what another patch has added.

@@ -64,6 +64,8 @@ enum Work {
         base: String,
         parallel: bool,
     },
+    /// Upstream's suites on the packages that depend on patched ones.
+    Cone { isa: Isa, parallel: bool },
     /// Outputs of the patched worker against those of the published one.
     Outputs { isa: Isa, base: String },
     /// Tests that run what a cross compiler makes in the emulator.
@@ -115,7 +117,11 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     for stage in &stages {
         let started = Instant::now();
         let progress = spinner(stage.name.clone());
-        let outcome = stage.run(project, &args.require)?;
+        let outcome = if args.only.is_empty() && stage.is_long() {
+            Outcome::Skipped("takes long, and runs where `--only` asks for it".to_owned())
+        } else {
+            stage.run(project, &args.require)?
+        };
         progress.finish_and_clear();
         let time = humantime::format_duration(Duration::from_secs(started.elapsed().as_secs()));
         let name = &stage.name;
@@ -146,19 +152,21 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     Ok(())
 }
 
+/// Where code that depends on the feature `parallel`, and is the same for all instruction sets, is tested.
+const WITH_PARALLEL: Isa = if cfg!(target_arch = "aarch64") {
+    Isa::Neon
+} else {
+    Isa::V3
+};
+
 /// All stages, what fails soonest first.
 ///
 /// What is expensive runs where it can find something. The feature `parallel` switches code on that is the same for all
-/// instruction sets, so the suites run with it on one. They and the outputs run on AVX-512 with IFMA, which upstream does
-/// not use, where a patch does: else that is AVX-512 once more, and the kernels' tests are enough. Patches for older releases have
-/// the kernels of the newest, which change vectors of x86-64 most: AVX2 is compared with the release as published, AVX-512
-/// by the unit tests of upstream's suites.
+/// instruction sets, so the suites run with it on one, and those of the dependency cone on that one alone. Suites and
+/// outputs run on AVX-512 with IFMA, which upstream does not use, where a patch does: else that is AVX-512 once more, and the
+/// kernels' tests are enough. Patches for older releases have the kernels of the newest, which change vectors of x86-64 most:
+/// AVX2 is compared with the release as published, AVX-512 by the unit tests of upstream's suites.
 fn stages(project: &Project) -> Result<Vec<Stage>> {
-    const WITH_PARALLEL: Isa = if cfg!(target_arch = "aarch64") {
-        Isa::Neon
-    } else {
-        Isa::V3
-    };
     let series = Series::load(&project.patches)?;
     let newest = series.base(None)?;
     let uses_ifma = |base: &str| -> Result<bool> {
@@ -283,6 +291,12 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
             stages.push(stage(&name, upstream(isa, &newest, true)));
         }
     }
+    for isa in distinct().filter(|isa| !isa.is_foreign()) {
+        for (parallel, suffix) in [(false, ""), (true, "/parallel")] {
+            let name = format!("cone/{isa}{suffix}");
+            stages.push(stage(&name, Work::Cone { isa, parallel }));
+        }
+    }
     for base in series.bases.iter().map(ToString::to_string) {
         if base != newest {
             let avx512 = if uses_ifma(&base)? {
@@ -326,6 +340,7 @@ impl Stage {
             Work::Clippy(isa)
             | Work::Kernels(isa)
             | Work::Upstream { isa, .. }
+            | Work::Cone { isa, .. }
             | Work::Outputs { isa, .. }
             | Work::Shape(isa) => Some(isa),
             Work::Cargo(_)
@@ -340,6 +355,12 @@ impl Stage {
             | Work::Deny(..)
             | Work::Sandbox => None,
         }
+    }
+
+    /// Whether it only runs where it is asked for: the packages of the cone are as published, and compile for minutes.
+    fn is_long(&self) -> bool {
+        let once = (WITH_PARALLEL, true);
+        matches!(self.work, Work::Cone { isa, parallel } if (isa, parallel) != once)
     }
 
     /// What a reader has to know to take the result for no more than it is.
@@ -393,6 +414,7 @@ impl Stage {
             Work::Clippy(isa)
             | Work::Kernels(isa)
             | Work::Upstream { isa, .. }
+            | Work::Cone { isa, .. }
             | Work::Outputs { isa, .. }
             | Work::Shape(isa)
             | Work::Count(isa) => isa.check().err().map(|refused| refused.message),
@@ -412,7 +434,11 @@ impl Stage {
             Work::Lint(program, args) => in_folder(Command::new(program), &project.root, args),
             Work::Proofs => in_folder(Command::new("crates/testing/smt/prove"), &project.root, &[]),
             Work::Check => own(project, &["check"])?,
-            Work::Count(Isa::Neon) => own(project, &["count", "--isa", "neon"])?,
+            // A trace in the emulator, and models that read it, take their time; a width is enough to see them work.
+            Work::Count(Isa::Neon) => own(
+                project,
+                &["count", "--isa", "neon", "--unit", "permute*/*-w8*"],
+            )?,
             // Those whose counts have to fall; every instruction is a stop of the process.
             Work::Count(isa) => {
                 let isa = isa.to_string();
@@ -489,6 +515,24 @@ impl Stage {
                 }
                 if *parallel {
                     test.arg("--features").arg(suites.parallel.join(","));
+                }
+                test
+            }
+            Work::Cone { isa, parallel } => {
+                let series = Series::load(&project.patches)?;
+                let base = series.base(None)?;
+                let names = series.ported(&project.patches, &base);
+                let suites = Suites::lay_out_cone(project, &base, &names)?;
+                let mut test = cargo_for(*isa, "test", project, &suites.root);
+                for package in &suites.cone {
+                    test.args(["--package", package]);
+                }
+                test.args(["--lib", "--tests"]);
+                if *parallel {
+                    let features = suites.cone.iter().map(|name| format!("{name}/parallel"));
+                    let features = features.filter(|feature| suites.parallel.contains(feature));
+                    test.arg("--features")
+                        .arg(features.collect::<Vec<_>>().join(","));
                 }
                 test
             }
