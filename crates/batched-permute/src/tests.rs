@@ -21,6 +21,7 @@ mod differential;
 #[cfg(target_arch = "x86_64")]
 mod mutations;
 mod smt;
+mod words;
 
 #[cfg(any(
     all(target_arch = "x86_64", target_feature = "avx2"),

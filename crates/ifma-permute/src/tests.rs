@@ -27,6 +27,11 @@ use crate::poseidon2_limbs::{self, Limb, LimbElement};
 mod mutations;
 #[cfg(target_arch = "x86_64")]
 mod smt;
+#[cfg(target_arch = "x86_64")]
+// Additions of limbs ask for less.
+#[allow(dead_code)]
+#[path = "../../batched-permute/src/tests/words.rs"]
+mod words;
 
 const MASK_52: u64 = (1 << 52) - 1;
 

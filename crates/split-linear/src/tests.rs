@@ -18,6 +18,9 @@ mod differential;
 mod mutations;
 #[cfg(target_arch = "x86_64")]
 mod smt;
+#[cfg(target_arch = "x86_64")]
+#[path = "../../batched-permute/src/tests/words.rs"]
+mod words;
 
 // On other targets, there is no kernel.
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]

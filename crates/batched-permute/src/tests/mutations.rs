@@ -52,23 +52,6 @@ impl Vector for Integer {
     }
 }
 
-impl<T: Word> Word for Struck<T> {
-    #[track_caller]
-    fn wrapping_add(self, rhs: Self) -> Self {
-        Self(mutation::sum(self.0, rhs.0, T::wrapping_add))
-    }
-
-    #[track_caller]
-    fn wrapping_sub(self, rhs: Self) -> Self {
-        Self(mutation::skippable(self.0, |x| x.wrapping_sub(rhs.0)))
-    }
-
-    #[track_caller]
-    fn shl(self, bits: u32) -> Self {
-        Self(self.0.shl(mutation::distance(bits)))
-    }
-}
-
 impl<T: Vector> Vector for Struck<T> {
     #[track_caller]
     fn splat(x: u64) -> Self {

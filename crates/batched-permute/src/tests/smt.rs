@@ -9,26 +9,13 @@ use std::format;
 use p3_patches_testing::goldilocks::P;
 use p3_patches_testing::smt::{Proof, Term, assume, integer, require};
 
+use super::words::{is_sum, operands_of_add_modulo};
 use super::*;
-use crate::poseidon2_batch::{EPSILON, REDUCTION_BIAS, Word};
+use crate::poseidon2_batch::{EPSILON, REDUCTION_BIAS};
 use crate::poseidon2_batch_vector::{Vector, VectorElement};
 
 fn word(x: u64) -> Term {
     Term::constant(x.into(), 64)
-}
-
-impl Word for Term {
-    fn wrapping_add(self, rhs: Self) -> Self {
-        self.plus(rhs)
-    }
-
-    fn wrapping_sub(self, rhs: Self) -> Self {
-        self.minus(rhs)
-    }
-
-    fn shl(self, bits: u32) -> Self {
-        self.left(bits)
-    }
 }
 
 impl Vector for Term {
@@ -51,18 +38,6 @@ impl Vector for Term {
         assume(is_sum(x, y, sum));
         sum
     }
-}
-
-fn operands_of_add_modulo(x: Term, y: Term) -> Term {
-    let multiple = x.extract(0, 32).is(Term::constant(0, 32));
-    multiple.and(y.is_below((1 << 64) - (1 << 33) + 1))
-}
-
-/// `x + y`, or that less the order.
-fn is_sum(x: Term, y: Term, sum: Term) -> Term {
-    let exact = x.integer().plus(y.integer());
-    let corrected = sum.integer().plus(integer(P.into()));
-    exact.is(sum.integer()).or(exact.is(corrected))
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -7,24 +7,11 @@ use std::format;
 
 use p3_patches_testing::smt::{Proof, Term, assume, integer, products, require};
 
+use super::words::is_sum;
 use super::*;
 
 fn word(x: i64) -> Term {
     Term::constant((x as u64).into(), 64)
-}
-
-impl Word for Term {
-    fn wrapping_add(self, rhs: Self) -> Self {
-        self.plus(rhs)
-    }
-
-    fn wrapping_sub(self, rhs: Self) -> Self {
-        self.minus(rhs)
-    }
-
-    fn shl(self, bits: u32) -> Self {
-        self.left(bits)
-    }
 }
 
 std::thread_local! {
@@ -81,13 +68,6 @@ impl Limb for Term {
         assume(is_sum(x, y, sum));
         sum
     }
-}
-
-/// `x + y`, or that less the order.
-fn is_sum(x: Term, y: Term, sum: Term) -> Term {
-    let exact = x.integer().plus(y.integer());
-    let corrected = sum.integer().plus(integer(P.into()));
-    exact.is(sum.integer()).or(exact.is(corrected))
 }
 
 #[derive(Clone, Copy, Debug)]

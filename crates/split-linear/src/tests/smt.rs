@@ -10,6 +10,7 @@ use std::format;
 use p3_patches_testing::goldilocks::P;
 use p3_patches_testing::smt::{Proof, Term, assume, integer, products, require};
 
+use super::words::{is_sum, operands_of_add_modulo};
 use super::*;
 use crate::poseidon2_batch::{EPSILON, REDUCTION_BIAS, Word};
 use crate::poseidon2_split::{Vector, VectorElement, mul, mul_unreduced, square};
@@ -92,18 +93,6 @@ impl<const BIASED: bool> Vector for Lane<BIASED> {
         PASSED.set(Some([low.0, high.0]));
         Self(Term::variable(64))
     }
-}
-
-fn operands_of_add_modulo(x: Term, y: Term) -> Term {
-    let multiple = x.extract(0, 32).is(Term::constant(0, 32));
-    multiple.and(y.is_below((1 << 64) - (1 << 33) + 1))
-}
-
-/// `x + y`, or that less the order.
-fn is_sum(x: Term, y: Term, sum: Term) -> Term {
-    let exact = x.integer().plus(y.integer());
-    let corrected = sum.integer().plus(integer(P.into()));
-    exact.is(sum.integer()).or(exact.is(corrected))
 }
 
 #[derive(Clone, Copy, Debug)]
