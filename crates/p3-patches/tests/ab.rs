@@ -330,7 +330,7 @@ fn midway(run: &str) -> String {
 #[test]
 fn a_worker_that_hangs_is_killed() {
     let fixture = Fixture::new();
-    let deaf = format!("{}; exec <&-; exec sleep 600", sample(10, "aa"));
+    let deaf = format!("exec <&-; {}; exec sleep 600", sample(10, "aa"));
     for (run, complaint) in [
         (&*deaf, "closed its input or its output, and goes on"),
         ("exec sleep 600", "gave no answer in 1 s"),
