@@ -67,12 +67,9 @@ pub fn operands() -> Vec<[u64; 2]> {
         }
     }
     for edge in EDGES {
-        // `x y = edge` modulo 2^64, by Newton's iteration for the inverse of `x`.
+        // `x y = edge` modulo 2^64.
         let x: u64 = rng.random::<u64>() | 1;
-        let inverse = (0..6).fold(x, |inverse, _| {
-            inverse.wrapping_mul(2u64.wrapping_sub(x.wrapping_mul(inverse)))
-        });
-        operands.push([x, inverse.wrapping_mul(edge)]);
+        operands.push([x, inverse(x).wrapping_mul(edge)]);
         operands.extend(EDGES.map(|other| [edge, other]));
     }
     for bit in 0..64 {
@@ -84,6 +81,22 @@ pub fn operands() -> Vec<[u64; 2]> {
     // The factors of 2^96 - 2^64 + 2^33 - 1: with the bias, its lower word is 2^64 - 1, and its upper one adds the most to it.
     operands.push([11 * 128_551 * 199_051_301, 9_014_141 * 31_226_411]);
     operands
+}
+
+/// What to square: both of each pair, and the root of a square that is close to their product.
+#[must_use]
+pub fn roots(operands: &[[u64; 2]]) -> Vec<u64> {
+    let root = |x, y| (u128::from(x) * u128::from(y)).isqrt() as u64;
+    let roots = operands.iter().flat_map(|&[x, y]| [x, y, root(x, y)]);
+    roots.collect()
+}
+
+/// The inverse of an odd `x` modulo `2^64`, by Newton's iteration, from 3 bits.
+#[must_use]
+pub fn inverse(x: u64) -> u64 {
+    (0..5).fold(x, |inverse, _| {
+        inverse.wrapping_mul(2u64.wrapping_sub(x.wrapping_mul(inverse)))
+    })
 }
 
 /// The multiple of `x` that is `a h + c` for an `h` in `[0, 2^32)`, if there is one.
@@ -125,12 +138,28 @@ pub fn states<A: Copy, const WIDTH: usize>(
     states
 }
 
-fn add(x: u64, y: u64) -> u64 {
+/// The canonical representative of an integer.
+#[must_use]
+pub const fn residue(x: i128) -> u64 {
+    x.rem_euclid(P as i128) as u64
+}
+
+/// The canonical sum of two representatives.
+#[must_use]
+pub fn add(x: u64, y: u64) -> u64 {
     ((u128::from(x) + u128::from(y)) % u128::from(P)) as u64
 }
 
-fn mul(x: u64, y: u64) -> u64 {
+/// Their canonical product.
+#[must_use]
+pub fn mul(x: u64, y: u64) -> u64 {
     (u128::from(x) * u128::from(y) % u128::from(P)) as u64
+}
+
+/// The S-box.
+#[must_use]
+pub fn power_7(x: u64) -> u64 {
+    (0..6).fold(x, |power, _| mul(power, x))
 }
 
 /// The round constants of Poseidon2 and the diagonal of its internal matrix, less one.
@@ -151,15 +180,15 @@ impl<const WIDTH: usize> Poseidon2<WIDTH> {
     /// matrix `M4` that Plonky3 uses, `circ(2, 3, 1, 1)`. The result is canonical.
     #[must_use]
     pub fn permute(&self, state: [u64; WIDTH]) -> [u64; WIDTH] {
-        let x7 = |x| mul(mul(mul(x, x), x), mul(mul(x, x), mul(x, x)));
         let external_round = |state: [u64; WIDTH], constants: &[u64; WIDTH]| {
-            Self::external_matrix(std::array::from_fn(|i| x7(add(state[i], constants[i]))))
+            let sbox = |i: usize| power_7(add(state[i], constants[i]));
+            Self::external_matrix(std::array::from_fn(sbox))
         };
 
         let state = Self::external_matrix(state);
         let state = self.initial.iter().fold(state, external_round);
         let state = self.internal.iter().fold(state, |mut state, &constant| {
-            state[0] = x7(add(state[0], constant));
+            state[0] = power_7(add(state[0], constant));
             let sum = state.iter().copied().fold(0, add);
             std::array::from_fn(|i| add(sum, mul(self.diagonal[i], state[i])))
         });
@@ -198,11 +227,10 @@ impl<const WIDTH: usize> Poseidon1<WIDTH> {
     /// The permutation, round by round, as in section 2.3 of <https://eprint.iacr.org/2019/458>. The result is canonical.
     #[must_use]
     pub fn permute(&self, state: [u64; WIDTH]) -> [u64; WIDTH] {
-        let x7 = |x| mul(mul(mul(x, x), x), mul(mul(x, x), mul(x, x)));
         let round = |state: [u64; WIDTH], constants: &[u64; WIDTH], boxes: usize| {
             let state: [u64; WIDTH] = std::array::from_fn(|i| {
                 let x = add(state[i], constants[i]);
-                if i < boxes { x7(x) } else { x }
+                if i < boxes { power_7(x) } else { x }
             });
             self.matrix(state)
         };
@@ -225,6 +253,13 @@ impl<const WIDTH: usize> Poseidon1<WIDTH> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn odd_words_have_inverses() {
+        for x in EDGES.map(|edge| edge | 1) {
+            assert_eq!(x.wrapping_mul(inverse(x)), 1, "{x:x}");
+        }
+    }
 
     /// How often the solver hits each threshold, exactly and on both sides.
     #[test]

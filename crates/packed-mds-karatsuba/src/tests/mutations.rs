@@ -2,7 +2,7 @@
 
 use std::string::String;
 
-use p3_patches_testing::goldilocks::{P, operands};
+use p3_patches_testing::goldilocks::{self as plain, P, residue};
 use p3_patches_testing::interval::Interval;
 use p3_patches_testing::mutation::{self, Equivalent, Examination, Struck, strike};
 
@@ -271,14 +271,6 @@ fn exact(x: u64) -> Exact {
     Struck(Integer(x))
 }
 
-fn residue(x: i128) -> u64 {
-    x.rem_euclid(P.into()) as u64
-}
-
-fn times(x: u64, y: u64) -> u64 {
-    (u128::from(x) * u128::from(y) % u128::from(P)) as u64
-}
-
 /// The integers that shifted halves stand for, or halves that are not, with an offset of 0.
 fn integers(x: Halves<Exact>, offset: f64) -> [i128; 2] {
     x.map(|half| {
@@ -347,11 +339,7 @@ fn halves(limit: i64) -> Vec<[i64; 2]> {
 #[test]
 fn operations() {
     let mut report = String::new();
-    let operands = operands();
-    let root = |[x, y]: [u64; 2]| (u128::from(x) * u128::from(y)).isqrt() as u64;
-    let roots: Vec<u64> = (operands.iter())
-        .flat_map(|&[x, y]| [x, y, root([x, y])])
-        .collect();
+    let operands = plain::operands();
 
     report += &Examination {
         name: "mul",
@@ -360,7 +348,7 @@ fn operations() {
             mul(any(), any());
         }),
         inputs: &operands,
-        value: &|&[x, y]| assert_eq!(mul(exact(x), exact(y)).0.0 % P, times(x, y)),
+        value: &|&[x, y]| assert_eq!(mul(exact(x), exact(y)).0.0 % P, plain::mul(x, y)),
         equivalent: &[],
     }
     .run();
@@ -370,8 +358,8 @@ fn operations() {
         bounds: Some(&|| {
             square(any());
         }),
-        inputs: &roots,
-        value: &|&x| assert_eq!(square(exact(x)).0.0 % P, times(x, x)),
+        inputs: &plain::roots(&operands),
+        value: &|&x| assert_eq!(square(exact(x)).0.0 % P, plain::mul(x, x)),
         equivalent: &[],
     }
     .run();
@@ -383,7 +371,7 @@ fn operations() {
         inputs: &operands,
         value: &|&[x, y]| {
             let product = integers(mul_unreduced(exact(x), exact(y)), OFFSET);
-            assert_eq!(value(product), times(x, y));
+            assert_eq!(value(product), plain::mul(x, y));
             for (half, [low, high]) in product.into_iter().zip(PRODUCT) {
                 assert!((low..=high).contains(&half));
             }

@@ -1,6 +1,6 @@
 //! The S-box's products and the reductions, on operands that a permutation of random states does not reach.
 
-use p3_patches_testing::goldilocks::P;
+use p3_patches_testing::goldilocks::{self as plain, P, residue};
 use rand::RngExt;
 
 use super::*;
@@ -38,10 +38,6 @@ fn doubles(lane: impl Fn(usize) -> i64) -> Vector {
     words(|i| (lane(i) as f64).to_bits()).to_bits()
 }
 
-fn residue(x: i128) -> u64 {
-    x.rem_euclid(i128::from(P)) as u64
-}
-
 /// Powers of two, their sums and differences, the edges, and factors of products at the bound of `reduce`.
 fn operands() -> Vec<u64> {
     let mut operands = EDGES.to_vec();
@@ -75,8 +71,7 @@ fn products() {
         let vector = words(|_| x);
         for ys in operands.chunks(Packing::WIDTH) {
             let y = |lane: usize| ys[lane % ys.len()];
-            let product =
-                |lane| residue((u128::from(x) * u128::from(y(lane)) % u128::from(P)) as i128);
+            let product = |lane| plain::mul(x, y(lane));
 
             let reduced = residues(mul(vector, words(y)));
             let [l, h] = mul_unreduced(vector, words(y))
@@ -95,12 +90,8 @@ fn products() {
                     -(2 << 32) < l && l < 1 << 32 && (0..2 << 32).contains(&h),
                     "{l:x} {h:x}"
                 );
-                let y = u128::from(y(lane));
-                assert_eq!(
-                    squares[lane],
-                    residue((y * y % u128::from(P)) as i128),
-                    "{y:x}^2"
-                );
+                let y = y(lane);
+                assert_eq!(squares[lane], plain::mul(y, y), "{y:x}^2");
             }
         }
     }

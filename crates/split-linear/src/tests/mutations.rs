@@ -4,7 +4,7 @@ use std::format;
 use std::string::String;
 use std::vec::Vec;
 
-use p3_patches_testing::goldilocks::{P, operands, representative};
+use p3_patches_testing::goldilocks::{self as plain, P, representative};
 use p3_patches_testing::interval::Interval;
 use p3_patches_testing::mutation::{self, Examination, Struck, strike};
 
@@ -198,16 +198,12 @@ fn value<const BIASED: bool>(x: [Exact<BIASED>; 2]) -> u64 {
     differential::value(halves(x))
 }
 
-fn times(x: u64, y: u64) -> u64 {
-    (u128::from(x) * u128::from(y) % u128::from(P)) as u64
-}
-
 /// What [`mul_unreduced`] says of its words.
 const PRODUCT: [[i128; 2]; 2] = [[-(2 << 32) + 1, (1 << 32) - 1], [0, (2 << 32) - 1]];
 
 fn operations<const BIASED: bool>() -> String {
     let mut report = String::new();
-    let operands = operands();
+    let operands = plain::operands();
     let any = || Struck(Lane::<BIASED>::Exact(Half::any()));
     let word = |x: u64| Struck(Integer::<BIASED>(x));
     let representatives = mutation::sample(representative(), 64);
@@ -220,23 +216,18 @@ fn operations<const BIASED: bool>() -> String {
             mul(any(), any());
         }),
         inputs: &operands,
-        value: &|&[x, y]| assert_eq!(mul(word(x), word(y)).0.0 % P, times(x, y)),
+        value: &|&[x, y]| assert_eq!(mul(word(x), word(y)).0.0 % P, plain::mul(x, y)),
         equivalent: &[],
     }
     .run();
-    // Both operands as roots, and that of a square which is close to the product.
-    let root = |[x, y]: [u64; 2]| (u128::from(x) * u128::from(y)).isqrt() as u64;
-    let roots: Vec<u64> = (operands.iter())
-        .flat_map(|&[x, y]| [x, y, root([x, y])])
-        .collect();
     report += &Examination {
         name: "square",
         files: FILES,
         bounds: Some(&|| {
             square(any());
         }),
-        inputs: &roots,
-        value: &|&x| assert_eq!(square(word(x)).0.0 % P, times(x, x)),
+        inputs: &plain::roots(&operands),
+        value: &|&x| assert_eq!(square(word(x)).0.0 % P, plain::mul(x, x)),
         equivalent: &[],
     }
     .run();
@@ -247,7 +238,7 @@ fn operations<const BIASED: bool>() -> String {
         inputs: &operands,
         value: &|&[x, y]| {
             let product = mul_unreduced(word(x), word(y));
-            assert_eq!(value(product), times(x, y));
+            assert_eq!(value(product), plain::mul(x, y));
             for (word, [low, high]) in halves(product).into_iter().zip(PRODUCT) {
                 assert!((low..=high).contains(&word.into()));
             }
@@ -294,9 +285,8 @@ fn operations<const BIASED: bool>() -> String {
             let mut result = [exact(x)];
             let addend = Lone::<BIASED>::constant(Goldilocks::new(constant));
             Struck::<Lone<BIASED>>::sbox(&mut result, &[addend]);
-            let sum = (u128::from(differential::value(x)) + u128::from(constant)) % u128::from(P);
-            let sum = sum as u64;
-            assert_eq!(value(result[0]), (0..6).fold(sum, |x, _| times(x, sum)));
+            let sum = plain::add(differential::value(x), constant);
+            assert_eq!(value(result[0]), plain::power_7(sum));
         },
         equivalent: &[],
     }
@@ -322,7 +312,7 @@ fn operations<const BIASED: bool>() -> String {
             value: &|&x| {
                 let x = lifted(x);
                 let quotient = value(Struck::<Lone<BIASED>>::div_2exp(exact(x), bits));
-                assert_eq!(times(quotient, 1 << bits), differential::value(x));
+                assert_eq!(plain::mul(quotient, 1 << bits), differential::value(x));
             },
             equivalent: &[],
         }

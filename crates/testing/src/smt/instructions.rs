@@ -1,6 +1,7 @@
 //! Kernels that are instructions of one set, without a lane: written down in terms, one line for each.
 
 use super::*;
+use crate::goldilocks::inverse;
 
 fn word(x: i128) -> Term {
     Term::constant(x, 32)
@@ -26,10 +27,7 @@ const BABY_BEAR: (i128, u32) = (0x7800_0001, 27);
 #[ignore = "takes z3: crates/testing/smt/prove"]
 fn smt_quintic() {
     let (p, _) = KOALA_BEAR;
-    // The inverse of p, by Newton's iteration.
-    let mu = (0..5).fold(1u32, |inverse, _| {
-        inverse.wrapping_mul(2u32.wrapping_sub(inverse.wrapping_mul(p as u32)))
-    });
+    let mu = inverse(p as u64) as u32;
     let reduces = |largest: i128, folded: bool| {
         let (sum, fifth) = (Term::variable(64), Term::variable(64));
         assume(sum.is_below(largest + 1));
