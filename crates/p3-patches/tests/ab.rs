@@ -19,11 +19,12 @@ use tempfile::TempDir;
 const READY: &str = r#"echo '{"ready":{"proof":false}}'"#;
 const PROVES: &str = r#"echo '{"ready":{"proof":true}}'"#;
 
-/// A reply to `run`, of a worker that needs a KiB for each microsecond. A shell takes longer to answer.
+/// A reply to `run`, of a worker that needs a KiB for each microsecond. A child of the shell gives it: to make one takes longer
+/// than such a run.
 fn sample(microseconds: u64, digest: &str) -> String {
     let ns = microseconds * 1000;
     format!(
-        r#"echo '{{"sample":{{"wall_ns":{ns},"cpu_ns":{ns},"peak_kib":{microseconds},"digest":"{digest}"}}}}'"#
+        r#"(echo '{{"sample":{{"wall_ns":{ns},"cpu_ns":{ns},"peak_kib":{microseconds},"digest":"{digest}"}}}}')"#
     )
 }
 
