@@ -208,6 +208,7 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
                     "ci/drift.sh",
                     "ci/fuzz.sh",
                     "ci/isa.sh",
+                    "ci/lints.sh",
                     "ci/overlay.sh",
                     "ci/publish.sh",
                     "ci/test.sh",
