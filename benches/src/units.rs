@@ -51,6 +51,8 @@ pub const UNITS: &[Unit] = &[
     unit("permute-many/poseidon2-w8/x4", |times| batch::<Packed, _, 8, 2>(times, p2w8())),
     unit("permute-many/poseidon2-w12/x4", |times| batch::<Packed, _, 12, 3>(times, p2w12())),
     unit("permute-many/poseidon2-w16/x4", |times| batch::<Packed, _, 16, 4>(times, p2w16())),
+    unit("permute-many/poseidon1-w8/x4", |times| batch::<Packed, _, 8, 2>(times, p1w8())),
+    unit("permute-many/poseidon1-w12/x4", |times| batch::<Packed, _, 12, 3>(times, p1w12())),
     unit("permute-many/poseidon2-w8/x4-scalar", |times| batch::<Goldilocks, _, 8, 2>(times, p2w8())),
     unit("permute-many/poseidon2-w12/x4-scalar", |times| batch::<Goldilocks, _, 12, 3>(times, p2w12())),
     unit("permute-many/poseidon2-w16/x4-scalar", |times| batch::<Goldilocks, _, 16, 4>(times, p2w16())),
