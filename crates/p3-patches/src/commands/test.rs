@@ -510,9 +510,9 @@ impl Stage {
                     test.args(["--", "aarch64_neon", "poseidon"]);
                 } else {
                     test.arg("--workspace");
-                    if *base != series.base(None)? {
-                        // No patch changes an example or a test in the documentation, and each is compiled by itself.
-                        test.arg("--lib");
+                    // Examples and tests in the documentation are the same for all, and each is compiled by itself.
+                    if (*isa, *parallel) != (WITH_PARALLEL, false) || *base != series.base(None)? {
+                        test.args(["--lib", "--tests"]);
                     }
                 }
                 if *parallel {
