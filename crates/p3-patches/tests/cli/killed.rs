@@ -348,7 +348,8 @@ fn refresh_killed_at_100_moments() {
 }
 
 /// The project, with what a worker is built from, and stand-ins for what builds and what runs: both workers are shell
-/// scripts. The candidate takes the microseconds that the file `pace` says.
+/// scripts. The candidate takes the microseconds that the file `pace` says: a child of the shell answers, and to make one
+/// takes longer.
 fn with_workers(fixture: Fixture) -> Fixture {
     let project = fixture.project();
     write(
@@ -374,7 +375,7 @@ while read -r request; do
     case "$request" in
         *list*) echo '{{"rows":[{{"name":"row","threads":1,"quick":true}}]}}' ;;
         *prepare*) echo '{{"ready":{{"proof":false}}}}' ;;
-        *run*) echo '{{"sample":{{"wall_ns":'$pace'000,"cpu_ns":'$pace'000,"digest":"aa"}}}}' ;;
+        *run*) (echo '{{"sample":{{"wall_ns":'$pace'000,"cpu_ns":'$pace'000,"digest":"aa"}}}}') ;;
     esac
 done
 "#
