@@ -68,7 +68,8 @@ enum Kill {
     AndGoOn,
 }
 
-/// Runs that are killed at moments of a seeded choice, over the whole time that such a run takes.
+/// Runs that are killed at moments of a seeded choice: half of them over the whole time that such a run takes, half of them
+/// about its end, where it writes.
 struct Killer {
     fixture: Fixture,
     rng: StdRng,
@@ -132,24 +133,33 @@ exit "$(cat "$memo.code")"
 
     /// Starts a run and kills it; says how and when.
     fn kill(&mut self, args: &[&str]) -> (Kill, String) {
-        let moment = self.duration.mul_f64(self.rng.random());
+        let share = match self.rng.random() {
+            true => self.rng.random_range(0.0..1.0),
+            false => self.rng.random_range(0.8..1.1),
+        };
+        let moment = self.duration.mul_f64(share);
         let kill = [Kill::Group, Kill::Alone, Kill::AndGoOn][self.rng.random_range(0..3)];
         let mut command = self.command(args);
         let mut child = (command.stdout(Stdio::null()).stderr(Stdio::null()))
             .spawn()
             .unwrap();
-        let group = format!("-{}", child.id());
+        let group = child.id().to_string();
         thread::sleep(moment);
         let ended = child.try_wait().unwrap().is_some();
         self.hits += usize::from(!ended);
         match kill {
-            Kill::Group => assert!(signal("-KILL", &group) || ended),
+            Kill::Group => {
+                let mut kill = Command::new("kill");
+                kill.args(["-KILL", "--", &format!("-{group}")]);
+                let killed = kill.stderr(Stdio::null()).status().unwrap();
+                assert!(killed.success() || ended);
+            }
             Kill::Alone | Kill::AndGoOn => child.kill().unwrap(),
         }
         child.wait().unwrap();
         if !matches!(kill, Kill::AndGoOn) {
             let start = Instant::now();
-            while signal("-0", &group) {
+            while runs(&group) {
                 let alive = start.elapsed() < Duration::from_secs(10);
                 assert!(alive, "a process is left behind");
                 thread::sleep(Duration::from_millis(1));
@@ -165,13 +175,17 @@ exit "$(cat "$memo.code")"
     }
 }
 
-/// Whether a process or, negative, a group of them took the signal.
-fn signal(signal: &str, process: &str) -> bool {
-    let kill = Command::new("kill")
-        .args([signal, "--", process])
-        .stderr(Stdio::null())
-        .status();
-    kill.unwrap().success()
+/// Whether a group of processes has one that runs. A zombie has come to its end, and there are inits that look for them once a
+/// second.
+fn runs(group: &str) -> bool {
+    let mut ps = Command::new("ps");
+    let output = ps.args(["-A", "-o", "pgid=,stat="]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let processes = String::from_utf8(output.stdout).unwrap();
+    let mut processes = processes.lines().map(str::split_whitespace);
+    processes.any(|mut process| {
+        process.next() == Some(group) && !process.next().unwrap().starts_with('Z')
+    })
 }
 
 /// What `apply` writes.
