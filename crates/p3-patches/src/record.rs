@@ -474,16 +474,32 @@ impl Counts {
     }
 }
 
-/// Who reads a table of effects.
-#[derive(Clone, Copy, Eq, PartialEq)]
-pub enum Reader {
-    /// Of this repository: each ratio leads to its samples.
-    Here,
-    Elsewhere,
+/// The folders that ratios in a text of this repository lead to. A table has their numbers, the text's end their paths.
+#[derive(Default)]
+pub struct Links(Vec<String>);
+
+impl Links {
+    fn number(&mut self, dir: &str) -> usize {
+        let index = self.0.iter().position(|known| known == dir);
+        let index = index.unwrap_or_else(|| {
+            self.0.push(dir.to_owned());
+            self.0.len() - 1
+        });
+        index + 1
+    }
+
+    fn markdown(&self) -> String {
+        let mut text = String::new();
+        for (index, dir) in self.0.iter().enumerate() {
+            text += &format!("[{}]: {dir}\n", index + 1);
+        }
+        text
+    }
 }
 
-/// Effects as Markdown: a line per workload and CPU, a column per ISA.
-pub fn markdown(lines: &[Line<'_>], reader: Reader) -> String {
+/// Effects as Markdown: a line per workload and CPU, a column per ISA. Without `links`, for who reads it elsewhere, ratios
+/// lead nowhere.
+pub fn markdown(lines: &[Line<'_>], mut links: Option<&mut Links>) -> String {
     let mut heads: Vec<(&str, &str)> = Vec::new();
     let mut isas: Vec<&str> = Vec::new();
     for Line { record, row } in lines {
@@ -499,16 +515,16 @@ pub fn markdown(lines: &[Line<'_>], reader: Reader) -> String {
     table.load_style(presets::ASCII_MARKDOWN);
     table.set_header(["time with / without", "CPU"].iter().chain(&isas));
     for (workload, cpu) in heads {
-        let cell = |isa: &&str| {
+        let mut cell = |isa: &&str| {
             let mut lines = lines.iter().filter(|Line { record, row }| {
                 (&*row.workload, &*record.machine.cpu, &*row.isa) == (workload, cpu, *isa)
             });
-            lines
-                .next()
-                .map_or_else(String::new, |line| markdown_cell(line, reader))
+            lines.next().map_or_else(String::new, |line| {
+                markdown_cell(line, links.as_deref_mut())
+            })
         };
         let head = [format!("`{workload}`"), plain(cpu)];
-        table.add_row(head.into_iter().chain(isas.iter().map(cell)));
+        table.add_row(head.into_iter().chain(isas.iter().map(&mut cell)));
     }
     table.to_string() + "\n"
 }
@@ -519,11 +535,11 @@ pub fn plain(text: &str) -> String {
     text.replace('|', "\\|").replace(['\n', '\r'], " ")
 }
 
-fn markdown_cell(Line { record, row }: &Line<'_>, reader: Reader) -> String {
+fn markdown_cell(Line { record, row }: &Line<'_>, links: Option<&mut Links>) -> String {
     let [low, high] = row.ci95;
-    let ratio = match &record.dir {
-        Some(dir) if reader == Reader::Here => format!("[{:.3}]({dir})", row.ratio),
-        _ => format!("{:.3}", row.ratio),
+    let ratio = match links.zip(record.dir.as_ref()) {
+        Some((links, dir)) => format!("[{:.3}][{}]", row.ratio, links.number(dir)),
+        None => format!("{:.3}", row.ratio),
     };
     let interval = format!("{low:.3} to {high:.3}");
     match row.verdict {
@@ -552,6 +568,7 @@ impl Readme {
             .ok_or_else(|| Failure::input(format!("{}: no line {END}", path.display())))?;
         let mut expected = format!("{before}{BEGIN}");
         let mut files = Vec::new();
+        let mut links = Links::default();
         for section in sections {
             let title = &section.title;
             write!(expected, "\n### {title}\n")?;
@@ -568,7 +585,7 @@ impl Readme {
                 files.push((project.root.join(figure), figure::svg(title, &lines)));
             }
             if !section.records.is_empty() {
-                write!(expected, "\n{}", markdown(&lines, Reader::Here))?;
+                write!(expected, "\n{}", markdown(&lines, Some(&mut links)))?;
             }
             if let Some(savings) = saving::markdown(&section.records) {
                 write!(expected, "\n{savings}")?;
@@ -577,7 +594,7 @@ impl Readme {
                 write!(expected, "\n[Counts]({file}). {}", counts.markdown())?;
             }
         }
-        write!(expected, "\n{END}{after}")?;
+        write!(expected, "\n{}\n{END}{after}", links.markdown())?;
         files.push((path, expected));
         Ok(Self(files))
     }

@@ -12,7 +12,7 @@ use crate::interrupt;
 use crate::isa::Isa;
 use crate::patch::{END, Patch};
 use crate::project::Project;
-use crate::record::{self, Counts, Line, Reader, Record};
+use crate::record::{self, Counts, Line, Record};
 use crate::series::Series;
 
 /// Write a patch for upstream: a mail for `git am`, and the text of the pull request.
@@ -160,7 +160,7 @@ fn sections(
         let mut text = format!(
             "The time with this change{with}, divided by that of Plonky3 {base} as published, and the\n\
              95 % interval of that ratio. Bold is a gain beyond what the release measured against itself shows.\n\n{}",
-            record::markdown(&lines, Reader::Elsewhere)
+            record::markdown(&lines, None)
         );
         for Record {
             machine, command, ..

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::error::Failure;
 use crate::page;
 use crate::project::Project;
-use crate::record::{self, Reader, Readme, Section};
+use crate::record::{self, Readme, Section};
 use crate::report::{Report, read_csv};
 use crate::saving;
 
@@ -35,7 +35,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     if !args.files.is_empty() {
         let sections = merged(&args.files)?;
         for section in &sections {
-            let table = record::markdown(&record::lines(&section.records), Reader::Elsewhere);
+            let table = record::markdown(&record::lines(&section.records), None);
             println!("### {}\n\n{table}", record::plain(&section.title));
             if let Some(savings) = saving::markdown(&section.records) {
                 println!("{savings}");
