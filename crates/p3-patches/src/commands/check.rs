@@ -98,6 +98,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         "patches/series lists every crate, bench and patch".to_owned(),
         strays(project, &series, &bases),
     )?;
+    let mut unreadable = BTreeSet::new();
     for entry in &series.entries {
         let name = &entry.name;
         record(
@@ -119,6 +120,11 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
                 format!("{name}: header for {base}"),
                 header(project, &series, base, entry),
             )?;
+            // What says why is above; the rest would repeat it.
+            if Patch::load(&project.patches, base, name).is_err() {
+                unreadable.insert(base.clone());
+                continue;
+            }
             let alone = series
                 .resolve(&project.patches, Some(base), std::slice::from_ref(name))
                 .and_then(|(base, names)| applies(project, &base, &names));
@@ -139,7 +145,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             )?;
         }
     }
-    for base in &bases {
+    for base in bases.iter().filter(|base| !unreadable.contains(*base)) {
         record(
             format!("the series applies to {base}"),
             (series.chosen(&project.patches, Some(base), &[]))
