@@ -155,6 +155,19 @@ mod tests {
         run(modify("b.rs", &format!("@@ -1 +1 @@\n{end}")).as_bytes()).unwrap();
     }
 
+    /// The kernel has no line end, and goes into the diff and out of it.
+    #[test]
+    fn a_kernel_there_and_back() {
+        let field = "p3-demo\nKernels: demo/src/avx2/d.rs\n";
+        let header = HEADER.replace("p3-demo\n", field);
+        let hunk = modify("a.rs", "@@ -5 +5 @@\n-three\n+3\n");
+        run([&header, &hunk, END].concat().as_bytes()).unwrap();
+        let twice = create("demo/src/avx2/d.rs", "@@ -0,0 +1 @@\n+d\n");
+        refused(&[&header, &twice, END].concat(), "which the diff has too");
+        let outside = header.replace("src/avx2", "src/..");
+        refused(&[&outside, &hunk, END].concat(), "the path leaves the tree");
+    }
+
     #[test]
     fn a_new_file_with_old_lines() {
         let why = "hunk 1 has lines of a file that is not there";
