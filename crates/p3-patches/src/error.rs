@@ -57,6 +57,11 @@ impl Failure {
         }
     }
 
+    /// The failure behind `error`, where a module foresaw it.
+    pub fn behind(error: &anyhow::Error) -> Option<&Self> {
+        error.chain().find_map(|cause| cause.downcast_ref())
+    }
+
     /// Adds the line printed after `hint:`.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::patch::{Direction, END, Patch};
+use crate::patch::{Addition, Direction, END, Patch};
 use crate::source::Package;
 use crate::tree;
 
@@ -22,6 +22,9 @@ Applied-Upstream: no
 Why.
 ---
 ";
+
+/// The text of every kernel.
+const KERNEL: &str = "//! A kernel.\n\nno line end";
 
 /// The package that patches are tried on, by file.
 const FILES: [(&str, &str); 4] = [
@@ -44,14 +47,19 @@ pub fn run(text: &[u8]) -> Result<()> {
     } else {
         format!("{HEADER}{text}{END}")
     };
-    let patch = Patch::parse("hostile", "hostile.patch", &text)?;
-    let ported = [&patch.preamble_for("0.6.3"), &patch.diff, END].concat();
-    let ported = Patch::parse("hostile", "ported.patch", &ported)?;
-    assert!(ported.header.bases.contains(&"0.6.3".to_owned()));
-    assert_eq!(ported.header.title, patch.header.title);
+    let kernel = |_: &str| Ok(Some(KERNEL.as_bytes().into()));
+    let patch = Patch::parse("hostile", "hostile.patch", &text, kernel)?;
+    for kernels in [&patch.header.kernels[..], &[]] {
+        let ported = patch.text("0.6.3", kernels);
+        let ported = Patch::parse("hostile", "ported.patch", &ported, kernel)?;
+        assert!(ported.header.bases.contains(&"0.6.3".to_owned()));
+        assert_eq!(ported.header.title, patch.header.title);
+        assert_eq!(ported.header.kernels, kernels);
+        assert_eq!(ported.diff(), patch.diff());
+    }
     let _ = (patch.header.merged(), patch.header.inert());
-    for (path, _) in patch.kernels() {
-        assert!(!path.split('/').any(|part| part == ".."), "{path}");
+    for Addition { place, .. } in patch.additions() {
+        assert!(!place.split('/').any(|part| part == ".."), "{place}");
     }
     for file in &patch.files {
         file.place_each(FILES[2].1);
@@ -145,6 +153,19 @@ mod tests {
         run(create("demo/src/d.rs", "@@ -0,0 +1 @@\n+d\n").as_bytes()).unwrap();
         let end = "-no line end\n\\ No newline at end of file\n+line end\n";
         run(modify("b.rs", &format!("@@ -1 +1 @@\n{end}")).as_bytes()).unwrap();
+    }
+
+    /// The kernel has no line end, and goes into the diff and out of it.
+    #[test]
+    fn a_kernel_there_and_back() {
+        let field = "p3-demo\nKernels: demo/src/avx2/d.rs\n";
+        let header = HEADER.replace("p3-demo\n", field);
+        let hunk = modify("a.rs", "@@ -5 +5 @@\n-three\n+3\n");
+        run([&header, &hunk, END].concat().as_bytes()).unwrap();
+        let twice = create("demo/src/avx2/d.rs", "@@ -0,0 +1 @@\n+d\n");
+        refused(&[&header, &twice, END].concat(), "which the diff has too");
+        let outside = header.replace("src/avx2", "src/..");
+        refused(&[&outside, &hunk, END].concat(), "the path leaves the tree");
     }
 
     #[test]

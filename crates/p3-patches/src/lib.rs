@@ -176,9 +176,7 @@ fn report(error: &anyhow::Error) -> ExitCode {
     if error.is::<Interrupted>() {
         return ExitCode::from(130);
     }
-    let failure = error
-        .chain()
-        .find_map(|cause| cause.downcast_ref::<Failure>());
+    let failure = Failure::behind(error);
     if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {
         eprintln!("hint: {}", as_called(hint));
     }

@@ -1,4 +1,4 @@
-//! The executable: the library, and the patches that it carries. They are compiled in here and nowhere else, so an
+//! The executable: the library, and the patches and kernels that it carries. They are compiled in here and nowhere else, so an
 //! edited patch costs a link, not another build of the tool.
 
 use std::process::ExitCode;
@@ -8,9 +8,13 @@ use p3_patches::Embedded;
 
 static PATCHES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../patches");
 
+/// More than the kernels, which stand in folders that nothing but the patches names.
+static CRATES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../crates");
+
 fn main() -> ExitCode {
     p3_patches::main(Embedded {
         patches: &PATCHES,
+        crates: &CRATES,
         lock: include_str!("../../../Cargo.lock"),
     })
 }
@@ -23,7 +27,7 @@ mod tests {
 
     use include_dir::Dir;
 
-    use super::PATCHES;
+    use super::{CRATES, PATCHES};
 
     fn embedded(dir: &Dir<'_>, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
         let files = (dir.files()).map(|file| (file.path().to_owned(), file.contents().to_owned()));
@@ -62,5 +66,22 @@ mod tests {
         for (path, contents) in &there {
             assert!(here[path] == *contents, "{}", path.display());
         }
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut kernels = 0;
+        let is_patch = |path: &PathBuf| path.extension().is_some_and(|found| found == "patch");
+        for (path, contents) in there.iter().filter(|(path, _)| is_patch(path)) {
+            let text = str::from_utf8(contents).unwrap();
+            let field = text.lines().find_map(|line| line.strip_prefix("Kernels: "));
+            for kernel in field.into_iter().flat_map(|field| field.split(", ")) {
+                let (_, place) = kernel.split_once("/src/").unwrap();
+                let name = path.file_stem().unwrap();
+                let path = Path::new(name).join("src").join(place);
+                let embedded = CRATES.get_file(&path).unwrap().contents();
+                let on_disk = fs::read(crates.join(&path)).unwrap();
+                assert!(embedded == on_disk, "{}", path.display());
+                kernels += 1;
+            }
+        }
+        assert!(kernels > 0);
     }
 }

@@ -1,9 +1,11 @@
-//! A patch file: a header that says why the change exists and where it goes, then a git diff in upstream's paths.
+//! A patch file: a header that says why the change exists and where it goes, then a git diff in upstream's paths. The text of
+//! the kernels that the header names stands in the optimization's crate; a loaded patch adds them as if its diff did.
 //!
 //! The format is documented for authors in `patches/README.md`; this module is its other half and refuses whatever
 //! that text does not allow. diffy parses the hunks. Placing them is done here, because an offset has to be
 //! reported, an ambiguous one refused, and a mismatch shown line by line, none of which diffy's `apply` gives.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
@@ -24,6 +26,9 @@ const SEPARATOR: &str = "\n---\n";
 /// The last lines of every patch file. A diff cut off between two hunks still parses; without this it is truncated.
 pub const END: &str = "-- \np3-patches\n";
 
+/// What a crate has below its `src/` besides kernels.
+pub const CRATES_OWN: [&str; 3] = ["lib.rs", "tests.rs", "tests"];
+
 /// One optimization, as written for a base.
 #[derive(Clone, Debug)]
 pub struct Patch {
@@ -31,12 +36,23 @@ pub struct Patch {
     /// Where the patch is, as shown to the user.
     pub shown: String,
     pub header: Header,
+    /// Those of the diff and the kernels, in the order of their paths.
     pub files: Vec<FilePatch>,
+    /// Of the text with the kernels in the diff.
     pub sha256: String,
     /// The text up to and including the separator, kept as written for `refresh`.
-    pub preamble: String,
-    /// The text from the first `diff --git` up to [`END`].
-    pub diff: String,
+    preamble: String,
+}
+
+/// A file that a patch adds, and that its crate has a place for.
+pub struct Addition<'p> {
+    /// The file in upstream's repository.
+    pub path: &'p str,
+    /// Its place below the crate's `src/`.
+    pub place: &'p str,
+    pub text: String,
+    /// Whether the crate has the text, not the diff.
+    pub is_kernel: bool,
 }
 
 /// The fields at the top of a patch file.
@@ -46,6 +62,8 @@ pub struct Header {
     pub title: String,
     /// The crates.io packages whose files the diff touches.
     pub packages: Vec<String>,
+    /// The files that the patch adds and whose text the optimization's crate has, by their paths in upstream's repository.
+    pub kernels: Vec<String>,
     /// The Plonky3 releases that the patch has been ported to.
     pub bases: Vec<String>,
     pub needs: Vec<String>,
@@ -131,7 +149,7 @@ impl Patch {
         })?;
         let text = str::from_utf8(&bytes)
             .map_err(|_| Failure::input(format!("{shown}: not UTF-8 text")))?;
-        Self::parse(name, &shown, text)
+        Self::parse(name, &shown, text, |place| patches.kernel(name, place))
     }
 
     /// Whether `name` has been ported to `base`.
@@ -166,8 +184,13 @@ impl Patch {
         format!("{base}/{name}.patch")
     }
 
-    /// Parses a patch file's text; `shown` is the path that errors name.
-    pub fn parse(name: &str, shown: &str, text: &str) -> Result<Self> {
+    /// Parses a patch file's text; `shown` is the path that errors name, and `kernel` reads a file below the crate's `src/`.
+    pub fn parse<'k>(
+        name: &str,
+        shown: &str,
+        text: &str,
+        kernel: impl Fn(&str) -> Result<Option<Cow<'k, [u8]>>>,
+    ) -> Result<Self> {
         let refuse = |line: usize, what: &str| Failure::input(format!("{shown}:{line}: {what}"));
         if text.contains("\r\n---\r\n") {
             return Err(refuse(1, "CRLF line ends; a patch has LF")
@@ -194,19 +217,68 @@ impl Patch {
             .hint("restore the file from git, or write it again with `refresh`")
             .into());
         };
-        let files = parse_diff(diff).map_err(|(line, what)| {
+        let mut files = parse_diff(diff).map_err(|(line, what)| {
             refuse(preamble.lines().count() + line, &what)
                 .hint("patches/README.md says what a patch may be; `refresh` writes one that is")
         })?;
-        Ok(Self {
+        let mut field = preamble.lines();
+        let field = 1 + field
+            .position(|line| line.starts_with("Kernels:"))
+            .unwrap_or(0);
+        let mut places = BTreeMap::new();
+        for path in &header.kernels {
+            check_path(path).map_err(|what| refuse(field, &format!("{path:?}: {what}")))?;
+            let Some(place) = place_of(path) else {
+                let what = format!("{path} has no place in a crate of kernels");
+                return Err(refuse(field, &what)
+                    .hint(format!(
+                        "a kernel is below a package's `src/`, and there none of {}, which crates have for themselves; \
+                         add this file by the diff",
+                        CRATES_OWN.join(", ")
+                    ))
+                    .into());
+            };
+            if let Some(other) = places.insert(place, path) {
+                let what = format!("{other} and {path} would both be crates/{name}/src/{place}");
+                return Err(refuse(field, &what).hint("rename one of the two").into());
+            }
+            if files.iter().any(|file| file.path == *path) {
+                let what = format!("`Kernels:` names {path}, which the diff has too");
+                return Err(refuse(field, &what)
+                    .hint("take it out of the field, or out of the diff")
+                    .into());
+            }
+            let Some(contents) = kernel(place)? else {
+                let what =
+                    format!("`Kernels:` names {path}, but there is no crates/{name}/src/{place}");
+                return Err(refuse(field, &what)
+                    .hint("restore that file from git, or take it out of the field")
+                    .into());
+            };
+            let contents = str::from_utf8(&contents).map_err(|_| {
+                refuse(
+                    field,
+                    &format!("crates/{name}/src/{place} is not UTF-8 text"),
+                )
+            })?;
+            if contents.is_empty() {
+                return Err(refuse(field, &format!("crates/{name}/src/{place} is empty")).into());
+            }
+            let file = FilePatch::create(path, contents)
+                .map_err(|what| refuse(field, &format!("crates/{name}/src/{place}: {what}")))?;
+            files.push(file);
+        }
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        let mut patch = Self {
             name: name.to_owned(),
             shown: shown.to_owned(),
             header,
             files,
-            sha256: sha256(text.as_bytes()),
+            sha256: String::new(),
             preamble: preamble.to_owned(),
-            diff: diff.to_owned(),
-        })
+        };
+        patch.sha256 = sha256([preamble, &patch.diff(), END].concat().as_bytes());
+        Ok(patch)
     }
 
     /// Applies the patch to `packages`, exactly or not at all, and returns a note for each hunk that was found
@@ -267,29 +339,52 @@ impl Patch {
         Ok(notes)
     }
 
-    /// The text up to and including the separator, with `base` among the releases that it names, newest first.
-    pub fn preamble_for(&self, base: &str) -> String {
-        if self.header.bases.iter().any(|named| named == base) {
-            return self.preamble.clone();
-        }
-        let mut bases = [&self.header.bases[..], &[base.to_owned()]].concat();
-        bases.sort_by_key(|named| Reverse(Version::parse(named).ok()));
-        let start = if self.preamble.starts_with("Bases:") {
-            0
-        } else {
-            self.preamble.find("\nBases:").expect("a required field") + 1
-        };
-        let (before, field) = self.preamble.split_at(start);
-        let (_, after) = field.split_once('\n').expect("the separator follows");
-        format!("{before}Bases: {}\n{after}", bases.join(", "))
+    /// The diff of every file, kernels included.
+    pub fn diff(&self) -> String {
+        self.files.iter().map(|file| file.text.as_str()).collect()
     }
 
-    /// The files that the patch adds below a package's `src/`: path from there, and text. The optimization's crate has
-    /// the same.
-    pub fn kernels(&self) -> impl Iterator<Item = (&str, String)> {
+    /// The patch as a file that names `base` among its releases and leaves these files' text to the crate.
+    pub fn text(&self, base: &str, kernels: &[String]) -> String {
+        let own = (self.files.iter()).filter(|file| !kernels.contains(&file.path));
+        let diff = own.map(|file| file.text.as_str()).collect::<String>();
+        self.preamble_for(base, kernels) + &diff + END
+    }
+
+    /// The text up to and including the separator, with `base` among the releases that it names, newest first, and these
+    /// kernels.
+    pub fn preamble_for(&self, base: &str, kernels: &[String]) -> String {
+        let kernels = match kernels {
+            [] => String::new(),
+            kernels => format!("Kernels: {}\n", kernels.join(", ")),
+        };
+        let (fields, rest) = (self.preamble.split_once("\n\n")).expect("the body is required");
+        let mut preamble = String::new();
+        for line in fields.lines() {
+            let field = line.split_once(':').map(|(field, _)| field);
+            match field.expect("parsed when the patch was loaded") {
+                "Bases" if !self.header.bases.iter().any(|named| named == base) => {
+                    let mut bases = [&self.header.bases[..], &[base.to_owned()]].concat();
+                    bases.sort_by_key(|named| Reverse(Version::parse(named).ok()));
+                    preamble += &format!("Bases: {}\n", bases.join(", "));
+                }
+                "Packages" => preamble += &format!("{line}\n{kernels}"),
+                "Kernels" => {}
+                _ => preamble += &format!("{line}\n"),
+            }
+        }
+        format!("{preamble}\n{rest}")
+    }
+
+    /// The files that the patch adds, by its diff or as kernels, and that the optimization's crate has a place for.
+    pub fn additions(&self) -> impl Iterator<Item = Addition<'_>> {
         self.files.iter().filter_map(|file| {
-            let (_, path) = file.path.split_once("/src/")?;
-            Some((path, file.created()?))
+            Some(Addition {
+                path: &file.path,
+                place: place_of(&file.path)?,
+                text: file.created()?,
+                is_kernel: self.header.kernels.contains(&file.path),
+            })
         })
     }
 
@@ -346,6 +441,16 @@ impl Header {
 }
 
 impl FilePatch {
+    /// Adds a file, as git would write it.
+    fn create(path: &str, contents: &str) -> Result<Self, String> {
+        let mut options = diffy::DiffOptions::new();
+        options.set_original_filename("/dev/null");
+        options.set_modified_filename(format!("b/{path}"));
+        let diff = options.create_patch("", contents);
+        let text = format!("diff --git a/{path} b/{path}\nnew file mode 100644\n{diff}");
+        parse_section(text).map_err(|(_, what)| what)
+    }
+
     /// The file's text once the patch is applied, and the offset of each hunk that has one.
     fn place(
         &self,
@@ -418,6 +523,13 @@ pub fn inert(patches: &Patches, base: &str, names: &[String]) -> Result<BTreeMap
         }
     }
     Ok(inert)
+}
+
+/// Where the crate of an optimization has the file that upstream has at `path`: the path below its `src/`.
+fn place_of(path: &str) -> Option<&str> {
+    let (_, place) = path.split_once("/src/")?;
+    let first = place.split('/').next();
+    (!CRATES_OWN.iter().any(|own| first == Some(own))).then_some(place)
 }
 
 /// A file that a new one at `path` needs as a folder, or that needs `path` as one.
@@ -577,6 +689,7 @@ fn parse_header(text: &str) -> Result<Header, (usize, String)> {
         match field {
             "Title" => header.title = value.to_owned(),
             "Packages" => header.packages = list(value),
+            "Kernels" => header.kernels = list(value),
             "Bases" => header.bases = list(value),
             "Needs" => header.needs = list(value),
             "Architectures" => header.architectures = list(value),

@@ -17,6 +17,8 @@ use crate::error::Failure;
 pub struct Embedded {
     /// The folder `patches`.
     pub patches: &'static Dir<'static>,
+    /// The folder `crates`, which has the kernels' text.
+    pub crates: &'static Dir<'static>,
     /// The lock file, which has the checksums of the packages that they patch.
     pub lock: &'static str,
 }
@@ -94,10 +96,34 @@ impl Patches {
             let file = self.embedded.patches.get_file(path);
             return Ok(file.map(|file| file.contents().into()));
         };
-        match fs::read(folder.join(path)) {
+        self.read_file(&folder.join(path))
+    }
+
+    /// The contents of the file `place` below the `src/` of the optimization `name`.
+    pub fn kernel(&self, name: &str, place: &str) -> Result<Option<Cow<'static, [u8]>>> {
+        let Some(crates) = self.crates() else {
+            let file = self.embedded.crates.get_file(format!("{name}/src/{place}"));
+            return Ok(file.map(|file| file.contents().into()));
+        };
+        self.read_file(&crates.join(name).join("src").join(place))
+    }
+
+    /// The folder of the optimizations' crates, which is beside that of the patches. A folder of variants has none there: its
+    /// patches hold all that they add.
+    pub fn crates(&self) -> Option<PathBuf> {
+        let folder = self.folder.as_ref()?;
+        Some(folder.parent().unwrap_or(folder).join("crates"))
+    }
+
+    fn read_file(&self, path: &Path) -> Result<Option<Cow<'static, [u8]>>> {
+        match fs::read(path) {
             Ok(contents) => Ok(Some(contents.into())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error).with_context(|| format!("cannot read {}", self.shown(path))),
+            Err(error) => {
+                let root = self.root.as_deref().unwrap_or(Path::new(""));
+                Err(error)
+                    .with_context(|| format!("cannot read {}", relative(root, path).display()))
+            }
         }
     }
 
@@ -175,6 +201,7 @@ impl Project {
         static NONE: Dir<'_> = Dir::new("", &[]);
         let embedded = Embedded {
             patches: &NONE,
+            crates: &NONE,
             lock: "",
         };
         let patches_dir = root.join("patches");

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::{export, spinner};
 use crate::error::Failure;
 use crate::interrupt;
 use crate::lints::{self, Outcome};
-use crate::patch::{Direction, Patch};
+use crate::patch::{CRATES_OWN, Direction, Patch};
 use crate::project::Project;
 use crate::record::{self, Readme};
 use crate::series::{Entry, Series};
@@ -26,8 +26,8 @@ const TOOLS: [&str; 2] = ["p3-patches", "testing"];
 /// Check that patches, crates and benches agree, and that every patch applies.
 ///
 /// Names agree across crates/, patches/series and benches/; the fields of each header are there and true; each patch
-/// applies exactly to every release it names, alone and in series order, and has no second text that does the same; a crate's kernel files are what its patch
-/// adds; an export gives the same text twice; the README's table is what the records say. Everything is checked; the
+/// applies exactly to every release it names, alone and in series order, and has no second text that does the same; a kernel's
+/// text stands in the crate alone, and each file there is named by a patch; an export gives the same text twice; the README's table is what the records say. Everything is checked; the
 /// exit code is 1 if anything failed.
 ///
 /// With --upstream-lints, upstream's own checks run instead, on patched packages in upstream's layout: its formatting, its
@@ -55,6 +55,8 @@ struct Finding {
     check: String,
     /// Why it failed; absent where it did not.
     problem: Option<String>,
+    /// The next thing to try, where one is known.
+    hint: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -82,9 +84,12 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let mut record = |check: String, outcome: Result<()>| -> Result<()> {
         interrupt::check()?;
         progress.set_message(check.clone());
+        let error = outcome.err();
+        let failure = error.as_ref().and_then(Failure::behind);
         findings.push(Finding {
             check,
-            problem: outcome.err().map(|error| format!("{error:#}")),
+            hint: failure.and_then(|failure| failure.hint.clone()),
+            problem: error.map(|error| format!("{error:#}")),
         });
         Ok(())
     };
@@ -93,6 +98,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         "patches/series lists every crate, bench and patch".to_owned(),
         strays(project, &series, &bases),
     )?;
+    let mut unreadable = BTreeSet::new();
     for entry in &series.entries {
         let name = &entry.name;
         record(
@@ -114,6 +120,11 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
                 format!("{name}: header for {base}"),
                 header(project, &series, base, entry),
             )?;
+            // What says why is above; the rest would repeat it.
+            if Patch::load(&project.patches, base, name).is_err() {
+                unreadable.insert(base.clone());
+                continue;
+            }
             let alone = series
                 .resolve(&project.patches, Some(base), std::slice::from_ref(name))
                 .and_then(|(base, names)| applies(project, &base, &names));
@@ -134,7 +145,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             )?;
         }
     }
-    for base in &bases {
+    for base in bases.iter().filter(|base| !unreadable.contains(*base)) {
         record(
             format!("the series applies to {base}"),
             (series.chosen(&project.patches, Some(base), &[]))
@@ -149,10 +160,18 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     if args.json {
         println!("{}", serde_json::to_string_pretty(&findings)?);
     } else {
-        for Finding { check, problem } in &findings {
+        for Finding {
+            check,
+            problem,
+            hint,
+        } in &findings
+        {
             match problem {
                 None => println!("ok    {check}"),
                 Some(problem) => println!("FAIL  {check}: {}", problem.replace('\n', "\n      ")),
+            }
+            if let Some(hint) = hint {
+                println!("      hint: {hint}");
             }
         }
     }
@@ -307,7 +326,7 @@ fn header(project: &Project, series: &Series, base: &str, entry: &Entry) -> Resu
         );
         // In a path, or in a `cfg`.
         ensure!(
-            patch.diff.contains(named),
+            patch.diff().contains(named),
             "`Architectures:` names {named}, of which the diff says nothing"
         );
     }
@@ -377,30 +396,34 @@ fn differs(project: &Project, series: &Series, base: &str, newer: &str, name: &s
     Ok(())
 }
 
-/// The crate's sources are the files that the patch for the newest release adds, at the same paths, and the crate's own:
-/// `lib.rs` and tests. A patch for an older release adds some of these, or none.
+/// A kernel's text stands in the crate, and nowhere else. The crate's sources are the kernels of the patch's texts, and the
+/// crate's own. A text for an older release adds what differs there by its diff.
 fn kernels(project: &Project, series: &Series, base: &str, name: &str) -> Result<()> {
     let patch = Patch::load(&project.patches, base, name)?;
+    let is_newest = base == series.newest_base_of(&project.patches, name)?;
     let src = project.crates_dir().join(name).join("src");
-    let mut known = BTreeSet::from(["lib.rs", "tests.rs", "tests"].map(|own| src.join(own)));
-    for (file, contents) in patch.kernels() {
-        let path = src.join(file);
-        let own =
-            fs::read(&path).with_context(|| format!("cannot read {}", project.relative(&path)))?;
-        ensure!(
-            own == contents.as_bytes(),
-            "{} is not what {} adds; `edit` and `refresh` write both",
-            project.relative(&path),
-            patch.shown
-        );
-        ensure!(
-            known.insert(path),
-            "{} adds two files that would be src/{file}",
-            patch.shown
-        );
+    for added in patch.additions().filter(|added| !added.is_kernel) {
+        let own = src.join(added.place);
+        if is_newest || fs::read(&own).is_ok_and(|own| own == added.text.as_bytes()) {
+            let what = format!("{}: the diff adds {}, a kernel", patch.shown, added.path);
+            let own = project.relative(&own);
+            return Err(Failure::input(what)
+                .hint(format!(
+                    "name it under `Kernels:`, with its text in {own}; `edit` and `refresh` do"
+                ))
+                .into());
+        }
     }
-    if base != series.newest_base_of(&project.patches, name)? {
+    if !is_newest {
         return Ok(());
+    }
+    let mut known = BTreeSet::from(CRATES_OWN.map(|own| src.join(own)));
+    for base in series.bases.iter().map(ToString::to_string) {
+        if Patch::exists(&project.patches, &base, name) {
+            let patch = Patch::load(&project.patches, &base, name)?;
+            let kernels = patch.additions().filter(|added| added.is_kernel);
+            known.extend(kernels.map(|kernel| src.join(kernel.place)));
+        }
     }
     let mut folders = vec![src];
     while let Some(folder) = folders.pop() {
@@ -411,11 +434,13 @@ fn kernels(project: &Project, series: &Series, base: &str, name: &str) -> Result
                 continue;
             }
             if !path.is_dir() {
-                bail!(
-                    "{} is not added by {}",
-                    project.relative(&path),
-                    patch.shown
-                );
+                let what = format!("{}: no patch names this kernel", project.relative(&path));
+                return Err(Failure::input(what)
+                    .hint(format!(
+                        "name it under `Kernels:` in {}, or delete it",
+                        patch.shown
+                    ))
+                    .into());
             }
             folders.push(path);
         }

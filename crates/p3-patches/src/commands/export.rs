@@ -17,9 +17,9 @@ use crate::series::Series;
 
 /// Write a patch for upstream: a mail for `git am`, and the text of the pull request.
 ///
-/// DIR/NAME.patch applies with `git am` to a checkout of Plonky3 at the release: one commit that says what, why, how it is
-/// tested, what was measured with which command, and what was not. DIR/NAME.md is the description with the same. The same
-/// patch gives the same bytes.
+/// DIR/NNNN-NAME.patch applies with `git am` to a checkout of Plonky3 at the release: one commit that says what, why, how it
+/// is tested, what was measured with which command, and what was not. DIR/NNNN-NAME.md is the description with the same.
+/// The numbers are the order of the series, so `git am DIR/*.patch` applies all. The same patch gives the same bytes.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cargo p3 export batched-permute --out upstream")]
 pub struct Args {
@@ -68,10 +68,14 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         exported.extend(stack.into_iter().map(|name| (name, base.clone())));
     }
     let mut files = Vec::new();
-    for (name, base) in exported {
-        let texts = texts(project, &base, &name, &author)?;
-        files.push((args.out.join(format!("{name}.patch")), texts.mail));
-        files.push((args.out.join(format!("{name}.md")), texts.description));
+    let in_order = series
+        .names()
+        .filter_map(|name| exported.get_key_value(name));
+    for ((name, base), number) in in_order.zip(1..) {
+        let texts = texts(project, base, name, &author)?;
+        let file = |extension| args.out.join(format!("{number:04}-{name}.{extension}"));
+        files.push((file("patch"), texts.mail));
+        files.push((file("md"), texts.description));
     }
     fs::create_dir_all(&args.out).map_err(|error| {
         Failure::environment(format!("cannot create {}: {error}", args.out.display()))
@@ -114,7 +118,7 @@ fn mail(patch: &Patch, sections: &[Section], author: &str) -> String {
         patch.header.title,
         patch.header.body,
         sections.collect::<String>(),
-        patch.diff
+        patch.diff()
     )
 }
 
@@ -184,7 +188,7 @@ fn sections(
 /// How it is known that the change is right.
 fn tested(patch: &Patch, base: &str) -> String {
     let name = &patch.name;
-    let own = (patch.diff.lines())
+    let own = (patch.diff().lines())
         .filter(|line| {
             line.strip_prefix('+')
                 .is_some_and(|line| line.trim() == "#[test]")

@@ -1,5 +1,6 @@
 //! `refresh`: the patch file and the kernel files, from what `edit` opened.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use super::spinner;
 use crate::error::Failure;
 use crate::git::{Index, git};
 use crate::manifest::{Restore, TREES};
-use crate::patch::{self, Direction, Patch};
+use crate::patch::{self, Addition, Direction, Patch};
 use crate::project::Project;
 use crate::replace::cannot_write;
 use crate::series::Series;
@@ -19,8 +20,10 @@ use crate::tree::{self, Folder};
 
 /// Write a patch, and its crate's kernel files, from the repository that `edit` has opened.
 ///
-/// Everything that differs from the tag `base/RELEASE` becomes the patch, committed or not. The patch's header stays.
-/// The crate's kernel files are those of the newest release that the patch has been ported to.
+/// Everything that differs from the tag `base/RELEASE` becomes the patch, committed or not. The patch's header stays, but for
+/// the field `Kernels`: for the newest release that the patch has been ported to, that has the new files below a package's
+/// `src/`, and their text goes into the crate. For an older release it has those that are the same there; the others
+/// are added by its diff.
 ///
 /// With --onto, the patch is merged into another release first, in a repository as `edit` opens one. What cannot be merged
 /// is left there between conflict markers, and no patch is written before they are gone.
@@ -178,8 +181,9 @@ fn write(name: &str, dir: &Path, project: &Project, series: &Series) -> Result<(
     let ported = Patch::exists(&project.patches, base, name);
     let old = Patch::load(&project.patches, if ported { base } else { &newest }, name)?;
     let path = Patch::path(base, name);
-    let text = format!("{}{diff}{}", old.preamble_for(base), patch::END);
-    let new = Patch::parse(name, &project.patches.shown(&path), &text)
+    let text = format!("{}{diff}{}", old.preamble_for(base, &[]), patch::END);
+    let kernel = |place: &str| project.patches.kernel(name, place);
+    let new = Patch::parse(name, &project.patches.shown(&path), &text, kernel)
         .with_context(|| format!("what {} holds is no patch", dir.display()))?;
 
     // The text must do from a tarball what was done by hand in the repository.
@@ -192,21 +196,48 @@ fn write(name: &str, dir: &Path, project: &Project, series: &Series) -> Result<(
         patch.apply(&mut packages, Direction::Forward)?;
     }
 
+    // The crate has the kernels of the newest release. One that is the same for an older one stands there, too.
+    let crates = (project.patches.crates()).filter(|crates| crates.is_dir());
+    let is_newest = release >= Version::parse(&newest)?;
+    let mut kernels = Vec::new();
+    let mut changed = BTreeMap::new();
+    for Addition {
+        path, place, text, ..
+    } in new.additions()
+    {
+        let same = (kernel(place)?).is_some_and(|own| *own == *text.as_bytes());
+        if crates.is_some() && (is_newest || same) {
+            kernels.push(path.to_owned());
+        }
+        if crates.is_some() && is_newest && !same {
+            changed.insert(place, text);
+        }
+    }
+    let text = new.text(base, &kernels);
+    let kernel = |place: &str| {
+        let added = new.additions().find(|added| added.place == place);
+        Ok(added.map(|added| added.text.into_bytes().into()))
+    };
+    Patch::parse(name, &new.shown, &text, kernel)?;
     let mut files = vec![(project.patches_dir.join(path), text.into_bytes())];
-    // The other texts name the same releases.
+    // The other texts name the same releases, and keep the kernels that a port changes.
     for other in series.bases.iter().map(ToString::to_string) {
         let path = Patch::path(&other, name);
         if ported || !project.patches.has(&path) {
             continue;
         }
         let old = Patch::load(&project.patches, &other, name)?;
-        let text = format!("{}{}{}", old.preamble_for(base), old.diff, patch::END);
+        let kernels = (old.additions())
+            .filter(|added| added.is_kernel && !changed.contains_key(added.place))
+            .map(|kernel| kernel.path.to_owned())
+            .collect::<Vec<_>>();
+        let text = old.text(base, &kernels);
         files.push((project.patches_dir.join(path), text.into_bytes()));
     }
-    if release >= Version::parse(&newest)? {
-        let src = project.crates_dir().join(name).join("src");
-        let kernel = |(file, contents): (&str, String)| (src.join(file), contents.into_bytes());
-        files.extend(new.kernels().map(kernel));
+    if let Some(crates) = crates {
+        let src = crates.join(name).join("src");
+        let kernel = |(place, text): (&str, String)| (src.join(place), text.into_bytes());
+        files.extend(changed.into_iter().map(kernel));
     }
     for (path, _) in &files {
         let parent = path.parent().expect("a file in a folder");

@@ -175,7 +175,7 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
         let patches = patches.collect::<Result<Vec<_>>>()?;
         Ok(patches
             .iter()
-            .any(|patch| patch.diff.contains("avx512ifma")))
+            .any(|patch| patch.diff().contains("avx512ifma")))
     };
     let ifma = uses_ifma(&newest)?;
     let stage = |name: &str, work| Stage {

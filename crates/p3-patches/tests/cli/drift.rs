@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{Fixture, write};
+use crate::fixture::{Fixture, KERNEL, adds, write};
 
 /// A project with these patches of p3-util 0.4.0: name, what it needs, diff.
 fn project(patches: &[(&str, &str, &str)]) -> Fixture {
@@ -176,4 +176,51 @@ fn a_patch_is_merged_into_another_release() {
     assert!(!read("0.4.3", "stacked").contains("First"));
     let stack = ["apply", "stacked", "--base", "0.4.3"];
     fixture.succeed(&stack);
+}
+
+/// A kernel goes with the patch to another release. What has to change there becomes the crate's, and the text for the release
+/// before keeps what it had.
+#[test]
+fn a_kernel_is_merged_into_another_release() {
+    let diff = adds("util/src/demo.rs", KERNEL) + CHANGED;
+    let fixture = project(&[("demo", "", &diff)]);
+    let patch = |release: &str| {
+        let folder = fixture.project().join("patches").join(release);
+        fs::read_to_string(folder.join("demo.patch")).unwrap()
+    };
+    fs::remove_file(fixture.kernel()).unwrap();
+    fixture.succeed(&["edit", "demo"]);
+    fixture.succeed(&["refresh", "demo"]);
+    let named = "Kernels: util/src/demo.rs\n";
+    assert!(patch("0.4.0").contains(named) && !patch("0.4.0").contains("twice"));
+    assert_eq!(fs::read_to_string(fixture.kernel()).unwrap(), KERNEL);
+
+    fs::remove_dir_all(fixture.project().join(".p3-patches/edit/demo")).unwrap();
+    let conflict = fixture.run(&["refresh", "demo", "--onto", "0.4.3"]);
+    assert!(conflict.starts_with("exit 1\n"), "{conflict}");
+    let sources = fixture.project().join(".p3-patches/edit/demo/util/src");
+    let lib = fs::read_to_string(sources.join("lib.rs")).unwrap();
+    let (before, rest) = lib.split_once("<<<<<<< ").unwrap();
+    let (_, after) = rest.split_once(">>>>>>> ").unwrap();
+    let (_, after) = after.split_once('\n').unwrap();
+    let resolved = "pub const fn log2_strict_usize(n: usize) -> usize { // Exact.\n";
+    write(
+        &sources.join("lib.rs"),
+        &format!("{before}{resolved}{after}"),
+    );
+    let newer = KERNEL.replace("Twice", "Two times");
+    write(&sources.join("demo.rs"), &newer);
+    fixture.succeed(&["refresh", "demo"]);
+    assert!(patch("0.4.3").contains(named) && !patch("0.4.3").contains("wice"));
+    assert_eq!(fs::read_to_string(fixture.kernel()).unwrap(), newer);
+    assert!(!patch("0.4.0").contains(named));
+    assert!(patch("0.4.0").contains("Bases: 0.4.3, 0.4.0\n"));
+    assert!(patch("0.4.0").contains(&adds("util/src/demo.rs", KERNEL)));
+
+    for release in ["0.4.0", "0.4.3"] {
+        fixture.succeed(&["overlay", "--base", release, "--out", release]);
+        let kernel = fixture.prover().join(release).join("p3-util/src/demo.rs");
+        let expected = if release == "0.4.0" { KERNEL } else { &newer };
+        assert_eq!(fs::read_to_string(kernel).unwrap(), expected);
+    }
 }

@@ -10,6 +10,9 @@ use tempfile::TempDir;
 pub const DEMO: &str = include_str!("../fixtures/demo.patch");
 pub const STACKED: &str = include_str!("../fixtures/stacked.patch");
 
+/// The kernel that the patch `demo` names.
+pub const KERNEL: &str = include_str!("../fixtures/demo.rs");
+
 /// An architecture that is not this machine's.
 pub const FOREIGN: &str = if cfg!(target_arch = "aarch64") {
     "x86_64"
@@ -45,6 +48,7 @@ impl Fixture {
             "demo\nstacked needs: demo\n",
         );
         write(&fixture.patch("demo"), DEMO);
+        write(&fixture.kernel(), KERNEL);
         write(&fixture.patch("stacked"), STACKED);
         fs::copy(repository().join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
         fixture.set_manifest(MANIFEST);
@@ -58,7 +62,6 @@ impl Fixture {
 
     /// Adds the crates and benches that `check` asks for.
     pub fn with_crates(self) -> Self {
-        let kernel = "//! A kernel of no use.\n\n/// Twice `x`.\npub const fn twice(x: u64) -> u64 {\n    x.wrapping_mul(2)\n}\n";
         for name in ["demo", "stacked"] {
             let dir = self.project().join("crates").join(name);
             write(
@@ -71,7 +74,6 @@ impl Fixture {
                 "",
             );
         }
-        write(&self.project().join("crates/demo/src/demo.rs"), kernel);
         let readme =
             "<!-- p3:effects:begin, written by `cargo p3 report` -->\n<!-- p3:effects:end -->\n";
         write(&self.project().join("README.md"), readme);
@@ -83,13 +85,12 @@ impl Fixture {
     pub fn with_older_base(self) -> Self {
         let two_bases = |patch: &str| patch.replace("Bases: 0.8.0", "Bases: 0.8.0, 0.4.0");
         write(&self.patch("demo"), &two_bases(DEMO));
-        let older = two_bases(DEMO).replace("p3-goldilocks, p3-symmetric", "p3-util");
-        let (header, diff) = older.split_once("diff --git").unwrap();
-        let (kernel, _) = diff.split_once("diff --git").unwrap();
-        let kernel = kernel.replace("goldilocks/src", "util/src");
+        let older = (two_bases(DEMO).replace("p3-goldilocks, p3-symmetric", "p3-util"))
+            .replace("goldilocks/src/demo.rs", "util/src/demo.rs");
+        let (header, _) = older.split_once("diff --git").unwrap();
         write(
             &self.project().join("patches/0.4.0/demo.patch"),
-            &format!("{header}diff --git{kernel}-- \np3-patches\n"),
+            &format!("{header}-- \np3-patches\n"),
         );
         self.set_manifest(&MANIFEST.replace("p3-goldilocks = \"0.8\"", "p3-util = \"0.4\""));
         write(&self.prover().join("src/lib.rs"), "");
@@ -128,6 +129,11 @@ impl Fixture {
 
     pub fn prover(&self) -> PathBuf {
         self.path().join("prover")
+    }
+
+    /// The text of the kernel that the patch `demo` names.
+    pub fn kernel(&self) -> PathBuf {
+        self.project().join("crates/demo/src/demo.rs")
     }
 
     pub fn set_manifest(&self, text: &str) {
@@ -255,6 +261,24 @@ impl Fixture {
         write(&self.prover().join("Cargo.lock"), &lock);
         output.status.success()
     }
+}
+
+/// The patch `demo`, or a variant of it, with the kernel's text in its diff.
+pub fn in_diff(demo: &str) -> String {
+    let path = "goldilocks/src/demo.rs";
+    let (header, diff) = demo.split_once("diff --git ").unwrap();
+    let header = header.replace(&format!("Kernels: {path}\n"), "");
+    format!("{header}{}diff --git {diff}", adds(path, KERNEL))
+}
+
+/// A diff that adds a file.
+pub fn adds(path: &str, text: &str) -> String {
+    let lines = text.lines().map(|line| format!("+{line}\n"));
+    format!(
+        "diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{} @@\n{}",
+        text.lines().count(),
+        lines.collect::<String>()
+    )
 }
 
 /// Writes a file and the folders above it.

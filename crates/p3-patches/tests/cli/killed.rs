@@ -311,13 +311,23 @@ fn refresh_killed_at_100_moments() {
     let repository = project.join(".p3-patches/edit/demo");
     let edited = repository.join("goldilocks/src/demo.rs");
     let kernel = fs::read_to_string(&edited).unwrap();
+    // The patch changes with the kernel.
+    let wiring = repository.join("goldilocks/src/lib.rs");
+    let module = fs::read_to_string(&wiring).unwrap();
+    let edit = |comment: &str| {
+        write(&edited, &kernel.replace("Twice `x`", comment));
+        write(
+            &wiring,
+            &module.replace("mod demo;", &format!("// {comment}\nmod demo;")),
+        );
+    };
     let state = || {
         let mut state = files(&project.join("patches"));
         state.extend(files(&project.join("crates")));
         state
     };
     let [old, new] = ["Twice `x`", "Two times `x`"].map(|comment| {
-        write(&edited, &kernel.replace("Twice `x`", comment));
+        edit(comment);
         killer.succeed(&["refresh", "demo"], "at first");
         state()
     });
@@ -329,7 +339,7 @@ fn refresh_killed_at_100_moments() {
             0 => (&new, "Twice `x`", &old),
             _ => (&old, "Two times `x`", &new),
         };
-        write(&edited, &kernel.replace("Twice `x`", comment));
+        edit(comment);
         let (kill, what) = killer.kill(&["refresh", "demo"]);
         if !matches!(kill, Kill::AndGoOn) {
             let now = state();
@@ -338,7 +348,7 @@ fn refresh_killed_at_100_moments() {
             } else if now == *to {
                 "new"
             } else {
-                // Between two files, each of which is whole. The patch is first: the kernel follows from it.
+                // Between two files, each of which is whole. The patch is first.
                 let kernel = "demo/src/demo.rs";
                 let mut between = to.clone();
                 between.insert(kernel.to_owned(), from[kernel].clone());

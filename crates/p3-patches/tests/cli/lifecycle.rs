@@ -6,7 +6,7 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{DEMO, FOREIGN, Fixture, MANIFEST, redact_hashes, write};
+use crate::fixture::{DEMO, FOREIGN, Fixture, KERNEL, MANIFEST, in_diff, redact_hashes, write};
 
 #[test]
 fn apply_status_remove() {
@@ -96,18 +96,24 @@ fn a_tree_that_was_edited_is_noticed_and_rebuilt() {
 fn a_patch_that_changed_since_is_noticed() {
     let fixture = Fixture::new();
     fixture.succeed(&["apply", "demo"]);
-    let patch = fs::read_to_string(fixture.patch("demo")).unwrap();
-    write(
-        &fixture.patch("demo"),
-        &patch.replace("Twice `x`", "Two times `x`"),
-    );
-    assert!(fixture.run(&["status", "--json"]).contains("\"outdated\""));
-    fixture.succeed(&["apply"]);
-    assert!(
-        fixture
-            .succeed(&["status", "--json"])
-            .contains("\"intact\"")
-    );
+    for (file, text) in [
+        (fixture.patch("demo"), DEMO.replace("(demo)", "(a demo)")),
+        (
+            fixture.kernel(),
+            KERNEL.replace("Twice `x`", "Two times `x`"),
+        ),
+    ] {
+        write(&file, &text);
+        assert!(fixture.run(&["status", "--json"]).contains("\"outdated\""));
+        fixture.succeed(&["apply"]);
+        assert!(
+            fixture
+                .succeed(&["status", "--json"])
+                .contains("\"intact\"")
+        );
+    }
+    let kernel = fs::read_to_string(fixture.tree("p3-goldilocks").join("src/demo.rs")).unwrap();
+    assert!(kernel.contains("Two times `x`"), "{kernel}");
 }
 
 /// A patch for another architecture does nothing here, and every command says so.
@@ -267,10 +273,17 @@ fn another_folder_of_patches_stands_in_for_the_series() {
     let ladder = fixture.project().join("crates/demo/ladder");
     fs::create_dir_all(ladder.join("0.8.0")).unwrap();
     fs::write(ladder.join("series"), "rung\n").unwrap();
-    let rung = fs::read_to_string(fixture.patch("demo")).unwrap();
-    fs::write(ladder.join("0.8.0/rung.patch"), rung).unwrap();
+    let rung = ladder.join("0.8.0/rung.patch");
+    fs::write(&rung, DEMO).unwrap();
+    let list = ["list", "--patches", ladder.to_str().unwrap()];
+    let refused = fixture.run(&list);
+    let no_kernel =
+        "`Kernels:` names goldilocks/src/demo.rs, but there is no crates/rung/src/demo.rs\n";
+    assert!(refused.contains(no_kernel), "{refused}");
 
-    let listed = fixture.succeed(&["list", "--patches", ladder.to_str().unwrap()]);
+    // No crates are beside that folder, so the diffs have all that its patches add.
+    fs::write(&rung, in_diff(DEMO)).unwrap();
+    let listed = fixture.succeed(&list);
     assert!(
         listed.contains("rung") && !listed.contains("demo"),
         "{listed}"
@@ -278,6 +291,13 @@ fn another_folder_of_patches_stands_in_for_the_series() {
     assert!(!fixture.succeed(&["list"]).contains("rung"));
     let nowhere = fixture.run(&["list", "--patches", "nowhere"]);
     assert!(nowhere.contains("cannot resolve nowhere"), "{nowhere}");
+
+    let variants = ["--patches", ladder.to_str().unwrap()];
+    fixture.succeed(&[&["edit", "rung"], &variants[..]].concat());
+    fixture.succeed(&[&["refresh", "rung"], &variants[..]].concat());
+    let text = fs::read_to_string(&rung).unwrap();
+    assert!(text.contains("+/// Twice `x`."), "{text}");
+    assert!(!fixture.project().join("crates/rung").exists());
 }
 
 #[test]

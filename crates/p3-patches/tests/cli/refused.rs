@@ -6,7 +6,7 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{DEMO, Fixture, MANIFEST, write};
+use crate::fixture::{DEMO, Fixture, MANIFEST, in_diff, write};
 
 /// Runs `apply demo`, which has to fail and to leave the prover as it was.
 #[track_caller]
@@ -49,7 +49,7 @@ fn a_patch_for_a_file_that_is_not_there() {
 #[test]
 fn a_new_file_that_exists_already() {
     assert_snapshot!(with_patch(
-        |patch| patch.replace("goldilocks/src/demo.rs", "goldilocks/src/mds.rs")
+        |patch| in_diff(patch).replace("goldilocks/src/demo.rs", "goldilocks/src/mds.rs")
     ));
 }
 
@@ -120,8 +120,9 @@ fn paths_that_leave_the_tree() {
 #[test]
 fn what_is_no_plain_file() {
     let mut transcripts = String::new();
-    let link = |patch: &str| patch.replace("new file mode 100644", "new file mode 120000");
-    let executable = |patch: &str| patch.replace("new file mode 100644", "new file mode 100755");
+    let mode = |patch: &str, mode| in_diff(patch).replace("mode 100644", mode);
+    let link = |patch: &str| mode(patch, "mode 120000");
+    let executable = |patch: &str| mode(patch, "mode 100755");
     let binary = |patch: &str| {
         patch.replace(
             "-- \np3",
@@ -313,7 +314,7 @@ fn a_need_that_the_release_contains() {
     }
     fs::remove_file(fixture.patch("demo")).unwrap();
     let header = "Title: perf(goldilocks): say more\nPackages: p3-goldilocks\nBases: 0.8.0\nNeeds: demo\nRisk: low\nForwarded: not yet\nApplied-Upstream: no\n\nWhy.\n---\n";
-    let diff = DEMO.split("diff --git ").nth(2).unwrap();
+    let diff = DEMO.split("diff --git ").nth(1).unwrap();
     write(
         &fixture.patch("stacked"),
         &format!("{header}diff --git {diff}-- \np3-patches\n"),

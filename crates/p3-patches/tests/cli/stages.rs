@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::fixture::{Fixture, write};
+use crate::fixture::{DEMO, Fixture, KERNEL, write};
 
 /// An instruction set of another architecture's.
 const FOREIGN: &str = if cfg!(target_arch = "aarch64") {
@@ -56,12 +56,8 @@ fn stages_follow_bases_and_patches() {
     assert!(!one_base.contains("upstream/x86-64-v4+ifma"), "{one_base}");
     assert!(!one_base.contains("/0."), "{one_base}");
 
-    let patch = fs::read_to_string(fixture.patch("demo")).unwrap();
-    let doubled = "+/// Twice `x`, if need be with avx512ifma.";
-    write(
-        &fixture.patch("demo"),
-        &patch.replace("+/// Twice `x`.", doubled),
-    );
+    let wiring = DEMO.replace("+mod demo;", "+mod demo; // With avx512ifma.");
+    write(&fixture.patch("demo"), &wiring);
     let with_ifma = stages(&fixture);
     assert!(with_ifma.contains("upstream/x86-64-v4+ifma"), "{with_ifma}");
 
@@ -70,9 +66,11 @@ fn stages_follow_bases_and_patches() {
     let older = "outputs/x86-64-v3/0.4.0, upstream/x86-64-v4/0.4.0\n";
     assert!(two_bases.contains(older), "{two_bases}");
 
-    let older = fixture.project().join("patches/0.4.0/demo.patch");
-    let patch = fs::read_to_string(&older).unwrap();
-    write(&older, &patch.replace("+/// Twice `x`.", doubled));
+    let doubled = "/// Twice `x`, if need be with avx512ifma.";
+    write(
+        &fixture.kernel(),
+        &KERNEL.replace("/// Twice `x`.", doubled),
+    );
     let with_ifma = stages(&fixture);
     let older = "outputs/x86-64-v3/0.4.0, upstream/x86-64-v4+ifma/0.4.0\n";
     assert!(with_ifma.contains(older), "{with_ifma}");

@@ -1,12 +1,14 @@
 //! check, edit, refresh, export: what authors of patches do.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{DEMO, Fixture, git, repository, write};
+use crate::fixture::{DEMO, Fixture, KERNEL, MANIFEST, adds, git, in_diff, repository, write};
 
 #[test]
 fn check_passes() {
@@ -18,7 +20,7 @@ fn check_fails() {
     let fixture = Fixture::new().with_crates();
     let project = fixture.project();
     // Findings: a stray patch, a crate under another name, a missing bench, a title, needs (which the README's table shows
-    // too), a kernel that differs and one that no patch adds.
+    // too), and a kernel that no patch names.
     write(&project.join("patches/0.8.0/stray.patch"), "");
     write(
         &project.join("crates/stacked/Cargo.toml"),
@@ -30,7 +32,6 @@ fn check_fails() {
         &DEMO.replace("perf(goldilocks):", "Faster:"),
     );
     write(&project.join("patches/series"), "demo\nstacked\n");
-    write(&project.join("crates/demo/src/demo.rs"), "");
     write(&project.join("crates/stacked/src/stray.rs"), "");
     assert_snapshot!(fixture.run(&["check"]));
     assert!(
@@ -82,19 +83,24 @@ fn check_covers_every_base() {
             .replace("demo.rs", "new.rs")
             .replace("mod demo;", "mod new;"),
     );
-    let kernel = fixture.project().join("crates/demo/src/demo.rs");
-    fs::rename(&kernel, kernel.with_file_name("new.rs")).unwrap();
+    write(&fixture.kernel().with_file_name("new.rs"), KERNEL);
     let checked = fixture.run(&["check"]);
-    assert!(
-        checked.contains("ok    demo: kernel files for 0.8.0\n"),
-        "{checked}"
-    );
-    assert!(
-        checked.contains("FAIL  demo: kernel files for 0.4.0: cannot read crates/demo/src/demo.rs"),
-        "{checked}"
-    );
+    for base in ["0.8.0", "0.4.0"] {
+        let passed = format!("ok    demo: kernel files for {base}\n");
+        assert!(checked.contains(&passed), "{checked}");
+    }
+    fs::remove_file(fixture.kernel()).unwrap();
+    let checked = fixture.run(&["check"]);
+    for check in [
+        "ok    demo: applies to 0.8.0\n",
+        "FAIL  demo: header for 0.4.0: patches/0.4.0/demo.patch:3: `Kernels:` names util/src/demo.rs, but there is no \
+         crates/demo/src/demo.rs\n      hint: restore that file from git, or take it out of the field\n",
+    ] {
+        assert!(checked.contains(check), "{checked}");
+    }
 
     // A release that the other header does not name.
+    write(&fixture.kernel(), KERNEL);
     write(&fixture.patch("demo"), DEMO);
     let checked = fixture.run(&["check"]);
     assert!(
@@ -157,11 +163,114 @@ fn check_refuses_a_base_without_a_folder() {
     );
 }
 
+/// What `check` says of the patch `demo`, or a variant of it, has to have these lines.
+#[track_caller]
+fn check_says(fixture: &Fixture, demo: &str, expected: &str) {
+    write(&fixture.patch("demo"), demo);
+    let checked = fixture.run(&["check"]);
+    assert!(checked.starts_with("exit 1\n"), "{checked}");
+    assert!(checked.contains(expected), "{expected}: {checked}");
+}
+
+#[test]
+fn check_reads_kernels() {
+    let fixture = Fixture::new().with_crates();
+    let named = |path: &str| {
+        DEMO.replace(
+            "Kernels: goldilocks/src/demo.rs",
+            &format!("Kernels: {path}"),
+        )
+    };
+    let field = "FAIL  demo: header for 0.8.0: patches/0.8.0/demo.patch:3: ";
+    let own = "      hint: a kernel is below a package's `src/`, and there none of lib.rs, tests.rs, tests, which crates have for \
+               themselves; add this file by the diff\n";
+    for (path, what, hint) in [
+        (
+            "goldilocks/src/none.rs",
+            "`Kernels:` names goldilocks/src/none.rs, but there is no crates/demo/src/none.rs\n",
+            "      hint: restore that file from git, or take it out of the field\n",
+        ),
+        (
+            "goldilocks/benches/demo.rs",
+            "goldilocks/benches/demo.rs has no place in a crate of kernels\n",
+            own,
+        ),
+        (
+            "goldilocks/src/tests/demo.rs",
+            "goldilocks/src/tests/demo.rs has no place in a crate of kernels\n",
+            own,
+        ),
+        (
+            "goldilocks/src/demo.rs, symmetric/src/demo.rs",
+            "goldilocks/src/demo.rs and symmetric/src/demo.rs would both be crates/demo/src/demo.rs\n",
+            "      hint: rename one of the two\n",
+        ),
+        (
+            "goldilocks/src/../../demo/src/demo.rs",
+            "\"goldilocks/src/../../demo/src/demo.rs\": the path leaves the tree\n",
+            "",
+        ),
+    ] {
+        check_says(&fixture, &named(path), &format!("{field}{what}{hint}"));
+    }
+    check_says(
+        &fixture,
+        &in_diff(DEMO).replace("Bases:", "Kernels: goldilocks/src/demo.rs\nBases:"),
+        &format!(
+            "{field}`Kernels:` names goldilocks/src/demo.rs, which the diff has too\n      hint: take it out of the field, or \
+             out of the diff\n"
+        ),
+    );
+    check_says(
+        &fixture,
+        &named("merkle-tree/src/demo.rs"),
+        "FAIL  demo: applies to 0.8.0: patches/0.8.0/demo.patch: merkle-tree/src/demo.rs is in none of the packages that the \
+         header names (goldilocks/, symmetric/)\n      hint: add the package to the field `Packages:`\n",
+    );
+    check_says(
+        &fixture,
+        &in_diff(DEMO),
+        "FAIL  demo: kernel files for 0.8.0: patches/0.8.0/demo.patch: the diff adds goldilocks/src/demo.rs, a kernel\n      \
+         hint: name it under `Kernels:`, with its text in crates/demo/src/demo.rs; `edit` and `refresh` do\n",
+    );
+    for (text, what) in [(&b""[..], "is empty\n"), (b"\xff", "is not UTF-8 text\n")] {
+        fs::write(fixture.kernel(), text).unwrap();
+        let expected = format!("{field}crates/demo/src/demo.rs");
+        check_says(&fixture, DEMO, &expected);
+        check_says(&fixture, DEMO, what);
+    }
+    write(&fixture.kernel(), KERNEL);
+    write(&fixture.kernel().with_file_name("stray.rs"), "");
+    check_says(
+        &fixture,
+        DEMO,
+        "FAIL  demo: kernel files for 0.8.0: crates/demo/src/stray.rs: no patch names this kernel\n      \
+         hint: name it under `Kernels:` in patches/0.8.0/demo.patch, or delete it\n",
+    );
+}
+
+/// A text for an older release that repeats the crate's kernel.
+#[test]
+fn check_refuses_a_second_text_of_a_kernel() {
+    let fixture = Fixture::new().with_crates().with_older_base();
+    fixture.succeed(&["check"]);
+    let older = fixture.project().join("patches/0.4.0/demo.patch");
+    let text = fs::read_to_string(&older).unwrap();
+    let diff = adds("util/src/demo.rs", KERNEL) + "-- \n";
+    let text = (text.replace("Kernels: util/src/demo.rs\n", "")).replace("-- \n", &diff);
+    write(&older, &text);
+    let checked = fixture.run(&["check"]);
+    let refused = "FAIL  demo: kernel files for 0.4.0: patches/0.4.0/demo.patch: the diff adds util/src/demo.rs, a kernel\n";
+    assert!(checked.contains(refused), "{checked}");
+    write(&older, &text.replace("+/// Twice", "+/// Two times"));
+    fixture.succeed(&["check"]);
+}
+
 /// A crate's kernel is the newest release's; porting to an older one leaves it alone.
 #[test]
 fn refresh_for_an_older_base() {
     let fixture = Fixture::new().with_crates().with_older_base();
-    let kernel = fixture.project().join("crates/demo/src/demo.rs");
+    let kernel = fixture.kernel();
     let before = fs::read_to_string(&kernel).unwrap();
     fixture.succeed(&["edit", "demo", "--base", "0.4.0"]);
     let edited = fixture
@@ -172,9 +281,18 @@ fn refresh_for_an_older_base() {
     assert_eq!(fs::read_to_string(&kernel).unwrap(), before);
     let patch = fs::read_to_string(fixture.project().join("patches/0.4.0/demo.patch")).unwrap();
     assert!(patch.contains("+/// Two times `x`."), "{patch}");
-    assert!(fixture.run(&["check"]).contains(
-        "FAIL  demo: kernel files for 0.4.0: crates/demo/src/demo.rs is not what patches/0.4.0/demo.patch adds"
-    ));
+    assert!(!patch.contains("Kernels:"), "{patch}");
+    fixture.succeed(&["check"]);
+
+    // The same text again is the crate's.
+    write(&edited, &before);
+    fixture.succeed(&["refresh", "demo"]);
+    let patch = fs::read_to_string(fixture.project().join("patches/0.4.0/demo.patch")).unwrap();
+    assert!(
+        patch.contains("Kernels: util/src/demo.rs\n") && !patch.contains("Twice"),
+        "{patch}"
+    );
+    fixture.succeed(&["check"]);
 }
 
 /// Without names, `ab` takes what has been ported to the release. These runs end where the worker's sources are missing.
@@ -248,7 +366,9 @@ fn edits_become_the_patch_and_the_kernel() {
 
     let patch = fs::read_to_string(fixture.patch("stacked")).unwrap();
     assert!(
-        patch.contains("+//! More.") && patch.contains("+/// Two times `x`."),
+        patch.contains("Kernels: goldilocks/src/wide/extra.rs\n")
+            && !patch.contains("More")
+            && patch.contains("+/// Two times `x`."),
         "{patch}"
     );
     assert!(
@@ -264,9 +384,8 @@ fn edits_become_the_patch_and_the_kernel() {
     fixture.succeed(&["check"]);
     write(&src.join("wide/stray.rs"), "");
     assert!(
-        (fixture.run(&["check"])).contains(
-            "crates/stacked/src/wide/stray.rs is not added by patches/0.8.0/stacked.patch"
-        )
+        (fixture.run(&["check"]))
+            .contains("crates/stacked/src/wide/stray.rs: no patch names this kernel")
     );
 }
 
@@ -287,11 +406,13 @@ fn refresh_refuses_what_is_no_patch() {
     assert_eq!(fs::read_to_string(fixture.patch("demo")).unwrap(), DEMO);
 }
 
-/// A patch begins as a header without a diff.
+/// A patch begins as a header without kernels and diff.
 #[test]
 fn a_new_patch() {
     let fixture = Fixture::new().with_crates();
+    fs::remove_file(fixture.kernel()).unwrap();
     let (header, _) = DEMO.split_once("diff --git").unwrap();
+    let header = header.replace("Kernels: goldilocks/src/demo.rs\n", "");
     write(
         &fixture.patch("demo"),
         &format!("{header}-- \np3-patches\n"),
@@ -303,7 +424,11 @@ fn a_new_patch() {
         .join(".p3-patches/edit/demo/symmetric/src/hash.rs");
     let text = fs::read_to_string(&file).unwrap();
     write(&file, &format!("// New.\n{text}"));
+    let kernel = ".p3-patches/edit/demo/goldilocks/src/demo.rs";
+    write(&fixture.project().join(kernel), KERNEL);
     fixture.succeed(&["refresh", "demo"]);
+    assert_eq!(fs::read_to_string(fixture.kernel()).unwrap(), KERNEL);
+    fixture.succeed(&["check"]);
     fixture.succeed(&["apply", "demo"]);
 }
 
@@ -316,42 +441,18 @@ fn git_am_takes_an_export() {
     export("one");
     export("two");
     let read = |path: &str| fs::read_to_string(fixture.prover().join(path)).unwrap();
-    for file in ["demo.patch", "demo.md", "stacked.patch", "stacked.md"] {
+    for file in [
+        "0001-demo.patch",
+        "0001-demo.md",
+        "0002-stacked.patch",
+        "0002-stacked.md",
+    ] {
         assert_eq!(read(&format!("one/{file}")), read(&format!("two/{file}")));
     }
-    assert_snapshot!("pull_request", read("one/stacked.md"));
+    assert_snapshot!("pull_request", read("one/0002-stacked.md"));
 
-    // Upstream's layout, with the files as published.
-    let checkout = fixture.path().join("checkout");
-    fs::create_dir(&checkout).unwrap();
-    git(&checkout, &["init", "--quiet"]);
-    let apply_base = |package: &str, folder: &str| {
-        let caches = fs::read_dir(crate::fixture::cargo_home().join("registry/cache")).unwrap();
-        let tarball = caches
-            .map(|entry| entry.unwrap().path().join(format!("{package}-0.8.0.crate")))
-            .find(|path| path.exists())
-            .unwrap();
-        let status = Command::new("tar")
-            .arg("-xzf")
-            .arg(tarball)
-            .current_dir(&checkout)
-            .status()
-            .unwrap();
-        assert!(status.success());
-        fs::rename(
-            checkout.join(format!("{package}-0.8.0")),
-            checkout.join(folder),
-        )
-        .unwrap();
-    };
-    apply_base("p3-goldilocks", "goldilocks");
-    apply_base("p3-symmetric", "symmetric");
-    git(&checkout, &["add", "--all", "--force"]);
-    git(&checkout, &["commit", "--quiet", "--message", "base"]);
-    for name in ["demo", "stacked"] {
-        let mail = fixture.prover().join(format!("one/{name}.patch"));
-        git(&checkout, &["am", "--quiet", mail.to_str().unwrap()]);
-    }
+    let checkout = checkout(&fixture, ["p3-goldilocks", "p3-symmetric"]);
+    am(&checkout, &fixture.prover().join("one"));
     assert_eq!(
         git(&checkout, &["log", "-2", "--format=%an <%ae> %s"]),
         "Tester <tester@localhost> perf(goldilocks): add instead of multiply\n\
@@ -368,15 +469,103 @@ fn git_am_takes_an_export() {
     assert!(diff.output().unwrap().stdout.is_empty());
 }
 
+/// `git am` of all mails in a folder, in the order in which the shell names them.
+#[track_caller]
+fn am(checkout: &Path, mails: &Path) {
+    let output = Command::new("sh")
+        .args(["-c", "git am --quiet \"$1\"/*.patch", "sh"])
+        .arg(mails)
+        .env("GIT_COMMITTER_NAME", "tester")
+        .env("GIT_COMMITTER_EMAIL", "tester@localhost")
+        .current_dir(checkout)
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {stderr}", mails.display());
+}
+
+/// A repository in upstream's layout with these packages as published.
+fn checkout(fixture: &Fixture, packages: impl IntoIterator<Item: AsRef<str>>) -> PathBuf {
+    let checkout = fixture.path().join("checkout");
+    fs::create_dir(&checkout).unwrap();
+    git(&checkout, &["init", "--quiet"]);
+    for package in packages {
+        let package = format!("{}-0.8.0", package.as_ref());
+        let caches = fs::read_dir(crate::fixture::cargo_home().join("registry/cache")).unwrap();
+        let tarball = caches
+            .map(|entry| entry.unwrap().path().join(format!("{package}.crate")))
+            .find(|path| path.exists())
+            .unwrap();
+        let mut tar = Command::new("tar");
+        tar.arg("-xzf").arg(tarball).current_dir(&checkout);
+        assert!(tar.status().unwrap().success());
+        let published = checkout.join(package);
+        let origin = fs::read(published.join(".cargo_vcs_info.json")).unwrap();
+        let origin = serde_json::from_slice::<serde_json::Value>(&origin).unwrap();
+        let folder = origin["path_in_vcs"].as_str().unwrap();
+        fs::rename(published, checkout.join(folder)).unwrap();
+    }
+    git(&checkout, &["add", "--all", "--force"]);
+    git(&checkout, &["commit", "--quiet", "--message", "base"]);
+    git(&checkout, &["tag", "base"]);
+    checkout
+}
+
+/// Each patch of this repository with what it needs, and all of them, in the order in which the shell names the mails.
+#[test]
+fn git_am_takes_every_patch() {
+    let fixture = Fixture::new();
+    let packages = ["p3-merkle-tree", "p3-baby-bear", "p3-koala-bear"];
+    let dependencies = packages.map(|package| format!("{package} = \"0.8\"\n"));
+    fixture.set_manifest(&(MANIFEST.to_owned() + &dependencies.concat()));
+    fixture.relock();
+    // Without the records, whose intervals take most of an export's time.
+    let patches = fixture.project().join("patches");
+    fs::remove_dir_all(&patches).unwrap();
+    symlink(repository().join("patches"), patches).unwrap();
+    let series = fs::read_to_string(repository().join("patches/series")).unwrap();
+    let entries = series.lines().map(|line| line.split('#').next().unwrap());
+    let names = entries.filter_map(|entry| entry.split_whitespace().next());
+    let names = names.collect::<Vec<_>>();
+    let texts = names.iter().map(|name| {
+        let patch = format!("patches/0.8.0/{name}.patch");
+        fs::read_to_string(repository().join(patch)).unwrap()
+    });
+    let texts = texts.collect::<Vec<_>>();
+    let field = |name: &'static str| {
+        let fields = texts.iter().flat_map(|text| text.lines());
+        fields.filter_map(move |line| line.strip_prefix(name))
+    };
+    let packages = field("Packages: ").flat_map(|field| field.split(", "));
+    let checkout = checkout(&fixture, packages.collect::<BTreeSet<_>>());
+    let titles = field("Title: ").map(|title| format!("{title}\n"));
+    let titles = titles.collect::<Vec<_>>();
+
+    for (number, selection) in names.chunks(1).chain([&names[..]]).enumerate() {
+        let mails = fixture.path().join(format!("mails-{number}"));
+        let (out, author) = (mails.to_str().unwrap(), "Tester <tester@localhost>");
+        fixture.succeed(&[&["export"], selection, &["--out", out, "--author", author]].concat());
+        git(&checkout, &["reset", "--quiet", "--hard", "base"]);
+        am(&checkout, &mails);
+        let log = git(&checkout, &["log", "--reverse", "--format=%s", "base.."]);
+        let last = &titles[number.min(titles.len() - 1)];
+        assert!(log.ends_with(last), "{selection:?}: {log}");
+        if selection.len() > 1 {
+            assert_eq!(log, titles.concat());
+        }
+    }
+}
+
 /// Samples that were recorded become a table with the machine and the command, and what is not among them is named.
 #[test]
 fn an_export_has_the_record() {
     let fixture = Fixture::new();
     let header = DEMO.replace("Bases: 0.8.0\n", "Bases: 0.8.0\nArchitectures: x86_64\n");
-    let diff = header
-        .replace("@@ -0,0 +1,6 @@", "@@ -0,0 +1,9 @@")
-        .replace("+}\ndiff", "+}\n+\n+#[test]\n+fn twice_x() {}\ndiff");
-    write(&fixture.patch("demo"), &diff);
+    write(&fixture.patch("demo"), &header);
+    write(
+        &fixture.kernel(),
+        &format!("{KERNEL}\n#[test]\nfn twice_x() {{}}\n"),
+    );
     let folder = "benches/record/0.8.0/x86_64-unknown-linux-gnu-x86-64-v3/2026-01-01-a-cpu";
     let folder = fixture.project().join(folder);
     write(
@@ -394,7 +583,7 @@ fn an_export_has_the_record() {
         "--author",
         "A <a@localhost>",
     ]);
-    let mail = fs::read_to_string(fixture.prover().join("out/demo.patch")).unwrap();
+    let mail = fs::read_to_string(fixture.prover().join("out/0001-demo.patch")).unwrap();
     for expected in [
         "\n\nTested:\n\nOne test comes with the change.\n",
         "| `merkle-commit/poseidon2-w8/2^16x64` ",
