@@ -1,10 +1,11 @@
 //! Builds the worker from one source, on Plonky3 as published and on trees.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use cargo_metadata::{Message, Metadata, MetadataCommand};
 use toml_edit::{Array, DocumentMut, value};
 
@@ -268,6 +269,30 @@ impl Toolchain {
     }
 }
 
+/// The target features that rustc knows on an architecture. LLVM's own may be renamed, so they are none of these.
+pub fn target_features(architecture: &str) -> Result<BTreeSet<String>> {
+    let target = format!("{architecture}-unknown-linux-gnu");
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = interrupt::output(Command::new(rustc).args([
+        "--print",
+        "target-features",
+        "--target",
+        &target,
+    ]))?;
+    ensure!(
+        output.status.success(),
+        "rustc does not list the features of {target}"
+    );
+    Ok(listed_features(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// In lines `    NAME    - What it is.`, of which LLVM's follow after an empty one.
+fn listed_features(listed: &str) -> BTreeSet<String> {
+    let lines = listed.lines().skip(1).take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.split_whitespace().next());
+    names.map(str::to_owned).collect()
+}
+
 /// In `    native    - Select the CPU of the current host (currently NAME).`
 fn native_cpu(listed: &str) -> Option<String> {
     let mut lines = listed.lines().map(str::trim_start);
@@ -393,6 +418,14 @@ mod tests {
                       (currently znver4).\n    alderlake\n";
         assert_eq!(native_cpu(listed).as_deref(), Some("znver4"));
         assert_eq!(native_cpu("    native - Select the CPU\n"), None);
+    }
+
+    #[test]
+    fn features_are_listed_without_llvms_own() {
+        let listed = "Features supported by rustc for this target:\n    adx    - Enable ADX.\n    crt-static    - Link the C library.\n\n\
+                      Code-generation features supported by LLVM for this target:\n    16bit-mode    - 16-bit mode.\n";
+        let expected = ["adx", "crt-static"].map(str::to_owned);
+        assert_eq!(listed_features(listed), BTreeSet::from(expected));
     }
 
     /// What is dropped for older releases is what the feature names, so that a build with it lacks nothing.

@@ -149,6 +149,16 @@ fn sections(
         format!("{}.", patch.header.risk.trim_end_matches('.')),
     ));
     sections.push(("Tested", tested(patch, base)));
+    if !patch.header.ci_features.is_empty() {
+        let features = patch.header.ci_features.join(",");
+        sections.push((
+            "CI leg",
+            format!(
+                "No leg of `.github/workflows/ci.yml` builds all of this. It wants one in the matrix of `build_and_test` with\n\
+                 `features: \"{features}\"`, only compiled where the runners lack them."
+            ),
+        ));
+    }
     let mut lines = record::lines(records);
     lines.retain(Line::of_prover);
     if !lines.is_empty() {
