@@ -72,6 +72,8 @@ impl Target {
 pub struct Builder<'a> {
     project: &'a Project,
     dir: PathBuf,
+    /// What the baseline has in place of the registry's packages; nothing, except for a step.
+    below: Vec<Tree>,
     trees: Vec<Tree>,
     candidate: Candidate,
     folder: Folder,
@@ -98,6 +100,7 @@ impl<'a> Builder<'a> {
         let builder = Self {
             project,
             dir,
+            below: Vec::new(),
             trees,
             candidate,
             folder,
@@ -106,14 +109,34 @@ impl<'a> Builder<'a> {
         Ok(builder)
     }
 
+    /// As [`Self::new`] for the patches `names`, with a baseline that has those of them that are `below`.
+    pub fn step(
+        project: &'a Project,
+        base: &str,
+        below: &[String],
+        names: &[String],
+    ) -> Result<Self> {
+        let mut builder = Self::new(project, base, names, Candidate::Patched)?;
+        // The candidate's trees have the same notes.
+        let (planned, _) = tree::plan(&project.patches, base, below, false)?;
+        let trees = planned.iter().map(|planned| builder.folder.write(planned));
+        builder.below = trees.collect::<Result<_>>()?;
+        Ok(builder)
+    }
+
     /// Where it builds.
     pub fn folder(&self) -> &Folder {
         &self.folder
     }
 
-    /// Builds the worker on Plonky3 as published.
+    /// Builds the worker on Plonky3 as published, or on what a step stacks on.
     pub fn baseline(&self, target: &Target) -> Result<PathBuf> {
-        self.worker(target, "base", &[])
+        let folder = if self.below.is_empty() {
+            "base"
+        } else {
+            "need"
+        };
+        self.worker(target, "baseline", folder, &self.below)
     }
 
     /// Builds both workers for `target`.
@@ -125,7 +148,7 @@ impl<'a> Builder<'a> {
             Candidate::Patched => "cand",
             Candidate::Reverted => "undo",
         };
-        let candidate = self.worker(&target, folder, &self.trees)?;
+        let candidate = self.worker(&target, "candidate", folder, &self.trees)?;
         let hash = |path: &Path| -> Result<String> {
             let bytes =
                 fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -193,7 +216,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Builds one worker with the `trees` in place of the registry's packages, and proves that it has them.
-    fn worker(&self, target: &Target, folder: &str, trees: &[Tree]) -> Result<PathBuf> {
+    fn worker(&self, target: &Target, side: &str, folder: &str, trees: &[Tree]) -> Result<PathBuf> {
         let package = self.package();
         // Each resolution starts from the repository's versions, not from what the last one has left.
         fs::copy(
@@ -227,19 +250,14 @@ impl<'a> Builder<'a> {
         if !built.status.success() {
             let stderr = String::from_utf8_lossy(&built.stderr);
             eprint!("{stderr}");
-            let what = if trees.is_empty() {
-                "baseline"
-            } else {
-                "candidate"
-            };
             return Err(Failure::check(format!(
-                "{}: the {what} does not compile: {}",
+                "{}: the {side} does not compile: {}",
                 target.name,
                 cargo_error(&stderr)
             ))
             .into());
         }
-        linked_executable(&built.stdout, trees)
+        linked_executable(&built.stdout, side, trees)
     }
 }
 
@@ -329,7 +347,7 @@ pub fn resolve(dir: &Path, configs: &[&str]) -> Result<Metadata> {
 }
 
 /// The executable that cargo reports, once every tree is among the packages that went into it.
-fn linked_executable(messages: &[u8], trees: &[Tree]) -> Result<PathBuf> {
+fn linked_executable(messages: &[u8], side: &str, trees: &[Tree]) -> Result<PathBuf> {
     let mut executable = None;
     let mut manifests = Vec::new();
     for message in Message::parse_stream(messages) {
@@ -341,7 +359,7 @@ fn linked_executable(messages: &[u8], trees: &[Tree]) -> Result<PathBuf> {
     for tree in trees {
         if !manifests.contains(&tree.path.join("Cargo.toml")) {
             return Err(Failure::check(format!(
-                "{}: the candidate was built without this tree",
+                "{}: the {side} was built without this tree",
                 tree.path.display()
             ))
             .into());
