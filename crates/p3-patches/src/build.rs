@@ -1,10 +1,11 @@
 //! Builds the worker from one source, on Plonky3 as published and on trees.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use cargo_metadata::{Message, Metadata, MetadataCommand};
 use toml_edit::{Array, DocumentMut, value};
 
@@ -71,6 +72,8 @@ impl Target {
 pub struct Builder<'a> {
     project: &'a Project,
     dir: PathBuf,
+    /// What the baseline has in place of the registry's packages; nothing, except for a step.
+    below: Vec<Tree>,
     trees: Vec<Tree>,
     candidate: Candidate,
     folder: Folder,
@@ -97,6 +100,7 @@ impl<'a> Builder<'a> {
         let builder = Self {
             project,
             dir,
+            below: Vec::new(),
             trees,
             candidate,
             folder,
@@ -105,14 +109,34 @@ impl<'a> Builder<'a> {
         Ok(builder)
     }
 
+    /// As [`Self::new`] for the patches `names`, with a baseline that has those of them that are `below`.
+    pub fn step(
+        project: &'a Project,
+        base: &str,
+        below: &[String],
+        names: &[String],
+    ) -> Result<Self> {
+        let mut builder = Self::new(project, base, names, Candidate::Patched)?;
+        // The candidate's trees have the same notes.
+        let (planned, _) = tree::plan(&project.patches, base, below, false)?;
+        let trees = planned.iter().map(|planned| builder.folder.write(planned));
+        builder.below = trees.collect::<Result<_>>()?;
+        Ok(builder)
+    }
+
     /// Where it builds.
     pub fn folder(&self) -> &Folder {
         &self.folder
     }
 
-    /// Builds the worker on Plonky3 as published.
+    /// Builds the worker on Plonky3 as published, or on what a step stacks on.
     pub fn baseline(&self, target: &Target) -> Result<PathBuf> {
-        self.worker(target, "base", &[])
+        let folder = if self.below.is_empty() {
+            "base"
+        } else {
+            "need"
+        };
+        self.worker(target, "baseline", folder, &self.below)
     }
 
     /// Builds both workers for `target`.
@@ -124,7 +148,7 @@ impl<'a> Builder<'a> {
             Candidate::Patched => "cand",
             Candidate::Reverted => "undo",
         };
-        let candidate = self.worker(&target, folder, &self.trees)?;
+        let candidate = self.worker(&target, "candidate", folder, &self.trees)?;
         let hash = |path: &Path| -> Result<String> {
             let bytes =
                 fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -192,7 +216,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Builds one worker with the `trees` in place of the registry's packages, and proves that it has them.
-    fn worker(&self, target: &Target, folder: &str, trees: &[Tree]) -> Result<PathBuf> {
+    fn worker(&self, target: &Target, side: &str, folder: &str, trees: &[Tree]) -> Result<PathBuf> {
         let package = self.package();
         // Each resolution starts from the repository's versions, not from what the last one has left.
         fs::copy(
@@ -226,19 +250,14 @@ impl<'a> Builder<'a> {
         if !built.status.success() {
             let stderr = String::from_utf8_lossy(&built.stderr);
             eprint!("{stderr}");
-            let what = if trees.is_empty() {
-                "baseline"
-            } else {
-                "candidate"
-            };
             return Err(Failure::check(format!(
-                "{}: the {what} does not compile: {}",
+                "{}: the {side} does not compile: {}",
                 target.name,
                 cargo_error(&stderr)
             ))
             .into());
         }
-        linked_executable(&built.stdout, trees)
+        linked_executable(&built.stdout, side, trees)
     }
 }
 
@@ -266,6 +285,30 @@ impl Toolchain {
         let output = interrupt::output(Command::new(rustc).args(["--print", "target-cpus"]))?;
         Ok(native_cpu(&String::from_utf8_lossy(&output.stdout)))
     }
+}
+
+/// The target features that rustc knows on an architecture. LLVM's own may be renamed, so they are none of these.
+pub fn target_features(architecture: &str) -> Result<BTreeSet<String>> {
+    let target = format!("{architecture}-unknown-linux-gnu");
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = interrupt::output(Command::new(rustc).args([
+        "--print",
+        "target-features",
+        "--target",
+        &target,
+    ]))?;
+    ensure!(
+        output.status.success(),
+        "rustc does not list the features of {target}"
+    );
+    Ok(listed_features(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// In lines `    NAME    - What it is.`, of which LLVM's follow after an empty one.
+fn listed_features(listed: &str) -> BTreeSet<String> {
+    let lines = listed.lines().skip(1).take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.split_whitespace().next());
+    names.map(str::to_owned).collect()
 }
 
 /// In `    native    - Select the CPU of the current host (currently NAME).`
@@ -304,7 +347,7 @@ pub fn resolve(dir: &Path, configs: &[&str]) -> Result<Metadata> {
 }
 
 /// The executable that cargo reports, once every tree is among the packages that went into it.
-fn linked_executable(messages: &[u8], trees: &[Tree]) -> Result<PathBuf> {
+fn linked_executable(messages: &[u8], side: &str, trees: &[Tree]) -> Result<PathBuf> {
     let mut executable = None;
     let mut manifests = Vec::new();
     for message in Message::parse_stream(messages) {
@@ -316,7 +359,7 @@ fn linked_executable(messages: &[u8], trees: &[Tree]) -> Result<PathBuf> {
     for tree in trees {
         if !manifests.contains(&tree.path.join("Cargo.toml")) {
             return Err(Failure::check(format!(
-                "{}: the candidate was built without this tree",
+                "{}: the {side} was built without this tree",
                 tree.path.display()
             ))
             .into());
@@ -393,6 +436,14 @@ mod tests {
                       (currently znver4).\n    alderlake\n";
         assert_eq!(native_cpu(listed).as_deref(), Some("znver4"));
         assert_eq!(native_cpu("    native - Select the CPU\n"), None);
+    }
+
+    #[test]
+    fn features_are_listed_without_llvms_own() {
+        let listed = "Features supported by rustc for this target:\n    adx    - Enable ADX.\n    crt-static    - Link the C library.\n\n\
+                      Code-generation features supported by LLVM for this target:\n    16bit-mode    - 16-bit mode.\n";
+        let expected = ["adx", "crt-static"].map(str::to_owned);
+        assert_eq!(listed_features(listed), BTreeSet::from(expected));
     }
 
     /// What is dropped for older releases is what the feature names, so that a build with it lacks nothing.

@@ -150,7 +150,8 @@ fn introduction(up: Option<&str>) -> Markup {
             (dot("faster", "4.5")) " is a ratio with its 95 % interval, " (dot("control", "2.5"))
             " the baseline against itself (A/A), measured in the same rounds. "
             b.faster { "faster" } " and " b.slower { "slower" }
-            " are said only where the interval is farther from 1 than the control reaches."
+            " are said only where the interval is farther from 1 than the control reaches. Under a title "
+            "\u{201c}a on b\u{201d} both sides have the patch b, and the ratio is that of a alone."
         }
         p {
             "The samples stand in the order in which they were taken, each against the baseline's median: a drift would show "

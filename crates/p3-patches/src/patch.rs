@@ -69,6 +69,9 @@ pub struct Header {
     pub needs: Vec<String>,
     /// The architectures, as rustc calls them, whose builds the patch changes; empty where it changes all.
     pub architectures: Vec<String>,
+    /// The target features, each as `+NAME`, of the leg that upstream's CI lacks for the code that the patch adds; empty
+    /// where it has one.
+    pub ci_features: Vec<String>,
     /// `low`, `medium` or `high`, and of what.
     pub risk: String,
     /// The upstream pull request, or `not yet`.
@@ -693,6 +696,7 @@ fn parse_header(text: &str) -> Result<Header, (usize, String)> {
             "Bases" => header.bases = list(value),
             "Needs" => header.needs = list(value),
             "Architectures" => header.architectures = list(value),
+            "CI-Features" => header.ci_features = list(value),
             "Risk" => header.risk = value.to_owned(),
             "Forwarded" => header.forwarded = value.to_owned(),
             "Applied-Upstream" => header.applied_upstream = value.to_owned(),

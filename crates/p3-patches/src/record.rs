@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
+use cargo_metadata::semver::Version;
 use comfy_table::{Table, presets};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,7 @@ use crate::pairs::Run;
 use crate::patch::Patch;
 use crate::project::Project;
 use crate::replace::{self, cannot_write};
-use crate::report::{Machine, Report, Row, csv, read_csv};
+use crate::report::{self, Machine, Report, Row, csv, read_csv};
 use crate::saving;
 use crate::series::{Entry, Series};
 use crate::stats::Verdict;
@@ -55,9 +56,8 @@ impl<'a> Filing<'a> {
         }
     }
 
-    /// Files the samples of each ISA as `benches/record/BASE/TRIPLE-ISA/DATE-CPU/NAME.csv` with `machine.txt` beside. A
-    /// patch that stacks on others is measured with them and filed under its own name; several are joined by `+`; none are
-    /// the whole [`SERIES`]. Returns the folders by ISA, below the project's root.
+    /// Files the samples of each ISA as `benches/record/BASE/TRIPLE-ISA/DATE-CPU/NAME.csv` with `machine.txt` beside, NAME
+    /// as [`file_stem`] has it. Returns the folders by ISA, below the project's root.
     ///
     /// Samples without a machine cannot be shown, so these come last. Until then they are in `beside`.
     pub fn file(
@@ -68,11 +68,7 @@ impl<'a> Filing<'a> {
         report: &Report,
         runs: &[Run],
     ) -> Result<BTreeMap<String, String>> {
-        let name = if asked.is_empty() {
-            SERIES.to_owned()
-        } else {
-            asked.join("+")
-        };
+        let name = file_stem(asked, &report.baseline_patches);
         let mut dirs = BTreeMap::new();
         let mut files = Vec::new();
         for runs in runs.chunk_by(|a, b| a.isa == b.isa) {
@@ -97,7 +93,20 @@ const RECORDS: &str = "benches/record";
 /// Under which all patches together are filed.
 const SERIES: &str = "series";
 
+/// Between a step and what its baseline has. The name of a patch has no dot.
+const ON: &str = ".on.";
+
 const MACHINE: &str = "machine.txt";
+
+/// What samples are filed under. A patch that stacks on others is measured with them and filed under its own name; several
+/// are joined by `+`; none are the whole [`SERIES`]. The name of a step has all that its baseline has: `NAME.on.OTHER+OTHER`.
+pub fn file_stem(asked: &[String], below: &[String]) -> String {
+    match (asked, below) {
+        ([], _) => SERIES.to_owned(),
+        (asked, []) => asked.join("+"),
+        (asked, below) => format!("{}{ON}{}", asked.join("+"), below.join("+")),
+    }
+}
 
 impl Machine {
     /// The machine with the flags of one ISA, where it has those of several.
@@ -248,17 +257,23 @@ impl Report {
     }
 
     pub fn title(&self) -> String {
-        let patches = match &*self.patches {
+        let below = &self.baseline_patches;
+        let patches = match &*report::own(&self.patches, below) {
             [] => "no patches".to_owned(),
-            [name] => name.clone(),
+            [name] => (*name).to_owned(),
             names => format!("{} together", names.join(", ")),
         };
+        let on = match &**below {
+            [] => String::new(),
+            below => format!(" on {}", below.join(", ")),
+        };
         let reversed = if self.reverted { ", reversed" } else { "" };
-        format!("{patches}{reversed}, Plonky3 {}", self.base)
+        format!("{patches}{on}{reversed}, Plonky3 {}", self.base)
     }
 }
 
-/// What there is in `benches/record`: all patches together first, then each in the order of the series.
+/// What there is in `benches/record`: all patches together first, then each in the order of the series, as a step before
+/// the stack that it is the top of.
 pub fn recorded(project: &Project) -> Result<Vec<Section>> {
     let series = Series::load(&project.patches)?;
     let newest_first = || series.bases.iter().rev().map(ToString::to_string);
@@ -282,6 +297,15 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
         };
         let ported = newest_first().filter(|base| Patch::exists(&project.patches, base, name));
         for (older, base) in ported.enumerate() {
+            let step = step_records(project, &series, &base, name)?;
+            if !step.is_empty() {
+                sections.push(Section {
+                    title: format!("{name} on {}, Plonky3 {base}", needs.join(", ")),
+                    records: step,
+                    counts: Vec::new(),
+                    figure: None,
+                });
+            }
             let section = Section {
                 title: format!("{name}{with}, Plonky3 {base}"),
                 records: records(&project.root, &base, name)?,
@@ -302,7 +326,22 @@ impl Section {
     }
 }
 
-/// The newest record of `name` on `base` for each TRIPLE-ISA and CPU, evaluated anew from its raw samples.
+/// The newest records of `name` on top of what it stacks on in `base`; none where that is nothing.
+pub fn step_records(
+    project: &Project,
+    series: &Series,
+    base: &str,
+    name: &str,
+) -> Result<Vec<Record>> {
+    let asked = [name.to_owned()];
+    let below = series.below(&project.patches, &Version::parse(base)?, &asked)?;
+    if below.is_empty() {
+        return Ok(Vec::new());
+    }
+    records(&project.root, base, &file_stem(&asked, &below))
+}
+
+/// The newest record under `name` on `base` for each TRIPLE-ISA and CPU, evaluated anew from its raw samples.
 pub fn records(root: &Path, base: &str, name: &str) -> Result<Vec<Record>> {
     let root = root.join(RECORDS).join(base);
     let mut records: Vec<Record> = Vec::new();
@@ -342,8 +381,12 @@ fn repeat(name: &str, base: &str, runs: &[Run]) -> String {
             command += &shell_word(word);
         }
     };
+    let step = name.split_once(ON).map(|(asked, _)| asked);
     if name != SERIES {
-        add(&name.split('+').collect::<Vec<_>>());
+        add(&step.unwrap_or(name).split('+').collect::<Vec<_>>());
+    }
+    if step.is_some() {
+        add(&["--step"]);
     }
     add(&["--base", base]);
     let (mut isas, mut workloads) = (Vec::new(), Vec::new());
@@ -664,6 +707,7 @@ mod tests {
             schema: Report::SCHEMA,
             command: "cargo p3 ab a".into(),
             base: "0.8.0".into(),
+            baseline_patches: Vec::new(),
             patches: vec!["a".into(), "b".into()],
             reverted: false,
             machine: Machine {
@@ -704,6 +748,10 @@ mod tests {
             ["''", r"'it'\''s'", "'*'"]
         );
         assert!(repeat(SERIES, "0.8.0", &runs(0.8)).starts_with("cargo p3 ab --base"));
+        let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let step = file_stem(&names(&["c"]), &names(&["a", "b"]));
+        assert_eq!(step, "c.on.a+b");
+        assert!(repeat(&step, "0.8.0", &runs(0.8)).starts_with("cargo p3 ab c --step --base"));
     }
 
     #[test]
@@ -725,6 +773,15 @@ mod tests {
         file("2026-11-01-narrow", "quick-sponge.csv", "Narrow", 0.75);
         file("2026-10-01-wide", "quick-sponge.csv", "Wide", 1.25);
         file("2026-11-02-narrow", "series.csv", "Narrow", 0.25);
+        // Of today's need, and of an earlier one.
+        let step = "quick-sponge.on.base-layer.csv";
+        file("2026-11-01-narrow", step, "Narrow", 0.875);
+        file(
+            "2026-11-02-narrow",
+            "quick-sponge.on.other.csv",
+            "Narrow",
+            0.5,
+        );
         let found = records(&project.root, "0.8.0", "quick-sponge").unwrap();
         let found: Vec<_> = found
             .iter()
@@ -757,7 +814,13 @@ mod tests {
 
         fs::create_dir_all(dir.path().join("patches/0.8.0")).unwrap();
         fs::write(dir.path().join("patches/0.8.0/quick-sponge.patch"), "").unwrap();
-        fs::write(dir.path().join("patches/0.8.0/base-layer.patch"), "").unwrap();
+        let base_layer = "Title: perf(x): y\nPackages: p3-x\nBases: 0.8.0\nRisk: low: x\nForwarded: not yet\n\
+                          Applied-Upstream: no\n\nWhy.\n---\n-- \np3-patches\n";
+        fs::write(
+            dir.path().join("patches/0.8.0/base-layer.patch"),
+            base_layer,
+        )
+        .unwrap();
         let series = "base-layer\nquick-sponge needs: base-layer\n";
         fs::write(dir.path().join("patches/series"), series).unwrap();
         let path = dir.path().join("README.md");

@@ -22,12 +22,22 @@ pub struct Report {
     #[serde(default)]
     pub command: String,
     pub base: String,
+    /// Those of `patches` that the baseline has, too; none where that is the release as published.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub baseline_patches: Vec<String>,
+    /// The candidate's.
     pub patches: Vec<String>,
     /// Whether the candidate got the patches and then had them reversed.
     #[serde(default)]
     pub reverted: bool,
     pub machine: Machine,
     pub rows: Vec<Row>,
+}
+
+/// Those of `patches` that are not `below`: what a comparison is about.
+pub fn own<'a>(patches: &'a [String], below: &[String]) -> Vec<&'a str> {
+    let own = patches.iter().filter(|name| !below.contains(name));
+    own.map(String::as_str).collect()
 }
 
 /// Where and how the numbers were made.

@@ -160,6 +160,7 @@ mod tests {
             schema: Report::SCHEMA,
             command: String::new(),
             base: "0.8.0".into(),
+            baseline_patches: Vec::new(),
             patches: vec!["a".into()],
             reverted: false,
             machine,

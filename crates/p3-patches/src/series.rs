@@ -162,21 +162,34 @@ impl Series {
         Ok(())
     }
 
+    /// What `names` stack on in the release `base`, themselves apart, in series order. What that release contains is no
+    /// part of it.
+    pub fn below(
+        &self,
+        patches: &Patches,
+        base: &Version,
+        names: &[String],
+    ) -> Result<Vec<String>> {
+        let mut below = Vec::new();
+        for need in self.select(names)? {
+            if !names.contains(&need) && self.merged(patches, base, &need)?.is_none() {
+                below.push(need);
+            }
+        }
+        Ok(below)
+    }
+
     /// What is applied to the release `base` before `name`, in series order; a need that is not there is refused.
     pub fn needs(&self, patches: &Patches, base: &Version, name: &str) -> Result<Vec<String>> {
-        let mut needs = Vec::new();
-        for need in self.select(&[name.to_owned()])? {
-            if need == name || self.merged(patches, base, &need)?.is_some() {
-                continue;
-            }
-            if !Patch::exists(patches, &base.to_string(), &need) {
+        let needs = self.below(patches, base, &[name.to_owned()])?;
+        for need in &needs {
+            if !Patch::exists(patches, &base.to_string(), need) {
                 return Err(Failure::input(format!(
                     "{name} needs {need}, which has not been ported to Plonky3 {base}"
                 ))
                 .hint(format!("`cargo p3 refresh {need} --onto {base}` first"))
                 .into());
             }
-            needs.push(need);
         }
         Ok(needs)
     }

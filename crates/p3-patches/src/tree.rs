@@ -195,7 +195,7 @@ impl Folder {
     }
 
     /// Writes a planned tree, unless an equal one is there.
-    fn write(&self, planned: &Planned) -> Result<Tree> {
+    pub fn write(&self, planned: &Planned) -> Result<Tree> {
         let path = self.path.join(&planned.place);
         let tree = Tree {
             package: planned.stamp.package.clone(),

@@ -227,6 +227,47 @@ fn json_has_the_documented_schema_and_raw_samples_beside_it() {
     assert_eq!(rounds[1], "control candidate candidate baseline");
 }
 
+/// The patches of a step are told apart from those that both sides have.
+#[test]
+fn a_step_is_reported_as_such() {
+    let fixture = Fixture::new();
+    let patch = |name: &str, text: &str| fs::write(fixture.path(name), text).unwrap();
+    patch("patches/series", "demo\nstacked needs: demo\n");
+    patch(
+        "patches/0.8.0/demo.patch",
+        include_str!("fixtures/demo.patch"),
+    );
+    patch(
+        "patches/0.8.0/stacked.patch",
+        include_str!("fixtures/stacked.patch"),
+    );
+    let (baseline, candidate) = (
+        fixture.honest("baseline", 10),
+        fixture.honest("candidate", 8),
+    );
+    let json = fixture.path("ab.json");
+    fixture
+        .ab(&baseline, &candidate)
+        .args(["--workload", "*/small/*", "--seeds", "1"])
+        .args(["--step", "stacked", "--json"])
+        .arg(&json)
+        .assert()
+        .success()
+        .stdout(contains("base 0.8.0 with demo, patches stacked, 1 seeds"));
+    let report: serde_json::Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    assert_eq!(report["baseline_patches"], serde_json::json!(["demo"]));
+    assert_eq!(report["patches"], serde_json::json!(["demo", "stacked"]));
+    fixture
+        .ab(&baseline, &candidate)
+        .args(["--step", "demo"])
+        .assert()
+        .code(3)
+        .stdout("")
+        .stderr(contains(
+            "error: --step: demo stacks on nothing but Plonky3 0.8.0\nhint: ",
+        ));
+}
+
 #[test]
 fn a_page_has_the_row_and_every_sample() {
     let fixture = Fixture::new();
@@ -561,6 +602,8 @@ fn usage_errors_exit_with_2() {
         &["--isa", "pentium"],
         &["--quick", "--record"],
         &["--outputs-only", "--revert"],
+        &["--step"],
+        &["demo", "--step", "--revert"],
     ] {
         fixture
             .ab(&honest, &honest)

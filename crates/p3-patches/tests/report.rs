@@ -144,6 +144,32 @@ fn two_measurements_of_one_thing_are_not_merged() {
         .stderr(contains("hint: "));
 }
 
+/// A patch on top of another, and both against the release, are two things, though they have rows in common.
+#[test]
+fn a_step_and_its_stack_are_not_merged() {
+    let fixture = Fixture::new();
+    let mut stack = report("Narrow", &[row("x86-64-v3", 0.5)]);
+    stack["patches"] = json!(["base-layer", "quick-sponge"]);
+    let mut step = report("Narrow", &[row("x86-64-v3", 0.75)]);
+    step["patches"] = stack["patches"].clone();
+    step["baseline_patches"] = json!(["base-layer"]);
+    let files = [
+        fixture.write("stack.json", &stack),
+        fixture.write("step.json", &step),
+    ];
+    let page = fixture.path("page.html");
+    let mut command = fixture.report(&files.each_ref().map(PathBuf::as_path));
+    let run = command.arg("--html").arg(&page).assert().success();
+    insta::assert_snapshot!(String::from_utf8_lossy(&run.get_output().stdout));
+    let page = fs::read_to_string(page).unwrap();
+    for title in [
+        "base-layer, quick-sponge together, Plonky3 0.8.0",
+        "quick-sponge on base-layer, Plonky3 0.8.0",
+    ] {
+        assert!(page.contains(&format!(">{title}</h2>")), "{title}");
+    }
+}
+
 #[test]
 fn files_that_are_no_report_are_refused_by_name() {
     let fixture = Fixture::new();

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
+use cargo_metadata::semver::Version;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{glob, spinner};
@@ -27,7 +28,7 @@ use crate::stats::Verdict;
 /// Rows that compare outputs on small and odd inputs. They are not measured unless asked for by name.
 const EQUAL: &str = "equal/";
 
-/// Measure Plonky3 with patches against Plonky3 as published.
+/// Measure Plonky3 with patches against Plonky3 as published, or against Plonky3 with what they stack on.
 ///
 /// Builds one worker twice, runs both in pairs, checks that their outputs are equal and prints one table.
 /// A ratio below 1 is a gain; "faster" and "slower" are said only where the 95 % interval of the ratio excludes 1
@@ -36,12 +37,16 @@ const EQUAL: &str = "equal/";
 #[command(after_help = "Examples:
   cargo p3 ab batched-permute
   cargo p3 ab batched-permute --quick
+  cargo p3 ab ifma-permute --step
   cargo p3 ab batched-permute --isa x86-64-v3 --isa x86-64-v4 --workload 'merkle-commit/*' --json ab.json
   cargo p3 ab batched-permute --revert --workload 'merkle-commit/poseidon2-w8/*'")]
 pub struct Args {
     /// Patches to measure together; none means all that have been ported to the release.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
+    /// Measure the patches alone: the baseline has what they need, too.
+    #[arg(long, requires = "names", conflicts_with = "revert")]
+    step: bool,
     /// The Plonky3 release to measure on [default: the newest that has patches].
     #[arg(long, value_name = "VERSION")]
     base: Option<String>,
@@ -96,11 +101,17 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         args.names.clone()
     };
     refuse_inert(project, &base, &asked)?;
+    let below = if args.step {
+        stacked_on(project, &series, &base, &asked)?
+    } else {
+        Vec::new()
+    };
     let filing = args.record.then(|| Filing::new(project)).transpose()?;
     let toolchain = Toolchain::query()?;
     let machine = machine(&toolchain, &isas);
 
-    let Executables { workers, builder } = executables(&args, project, &base, &names, &isas)?;
+    let Executables { workers, builder } =
+        executables(&args, project, &base, &below, &names, &isas)?;
     let timeout = Duration::from_secs(args.timeout);
     let rows = selected(&pairs::rows(&workers[0].1.baseline, timeout)?, &args)?;
 
@@ -118,12 +129,16 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         timeout,
     };
     let mut stdout = std::io::stdout().lock();
+    let with = match &*below {
+        [] => String::new(),
+        below => format!(" with {}", below.join(" ")),
+    };
     writeln!(
         stdout,
-        "{}\nbase {base}, {} {}, {} seeds x {} pairs, quartets of runs in ABBA order",
+        "{}\nbase {base}{with}, {} {}, {} seeds x {} pairs, quartets of runs in ABBA order",
         header(&machine),
         if args.revert { "reverted" } else { "patches" },
-        names.join(" "),
+        report::own(&names, &below).join(" "),
         plan.seeds,
         plan.reps,
     )?;
@@ -132,6 +147,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         schema: Report::SCHEMA,
         command: command(),
         base,
+        baseline_patches: below,
         patches: names,
         reverted: args.revert,
         machine,
@@ -207,6 +223,25 @@ pub fn refuse_inert(project: &Project, base: &str, asked: &[String]) -> Result<(
     Ok(())
 }
 
+/// What the patches `asked` stack on, which has to be something.
+fn stacked_on(
+    project: &Project,
+    series: &Series,
+    base: &str,
+    asked: &[String],
+) -> Result<Vec<String>> {
+    let below = series.below(&project.patches, &Version::parse(base)?, asked)?;
+    if below.is_empty() {
+        let asked = asked.join(" ");
+        return Err(Failure::input(format!(
+            "--step: {asked} stacks on nothing but Plonky3 {base}"
+        ))
+        .hint("leave --step out")
+        .into());
+    }
+    Ok(below)
+}
+
 /// What to run for each ISA, and what has built it, which keeps other runs away.
 pub struct Executables<'a> {
     pub workers: Vec<(Isa, Workers)>,
@@ -247,6 +282,7 @@ fn executables<'a>(
     args: &Args,
     project: &'a Project,
     base: &str,
+    below: &[String],
     names: &[String],
     isas: &[Isa],
 ) -> Result<Executables<'a>> {
@@ -258,7 +294,10 @@ fn executables<'a>(
     } else {
         Candidate::Patched
     };
-    let builder = Builder::new(project, base, names, candidate)?;
+    let builder = match below {
+        [] => Builder::new(project, base, names, candidate)?,
+        below => Builder::step(project, base, below, names)?,
+    };
     if !args.workload.is_empty() {
         // The baseline is at hand, or is needed anyway; a mistyped row need not wait for the candidate.
         let bar = spinner("listing the rows");

@@ -8,10 +8,11 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::{export, spinner};
+use crate::build::target_features;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::lints::{self, Outcome};
-use crate::patch::{CRATES_OWN, Direction, Patch};
+use crate::patch::{CRATES_OWN, Direction, Header, Patch};
 use crate::project::Project;
 use crate::record::{self, Readme};
 use crate::series::{Entry, Series};
@@ -330,6 +331,7 @@ fn header(project: &Project, series: &Series, base: &str, entry: &Entry) -> Resu
             "`Architectures:` names {named}, of which the diff says nothing"
         );
     }
+    ci_features(header)?;
     let asked = std::slice::from_ref(&entry.name);
     let (_, names) = series.resolve(&project.patches, Some(base), asked)?;
     let patches = names
@@ -349,6 +351,32 @@ fn header(project: &Project, series: &Series, base: &str, entry: &Entry) -> Resu
         );
     }
     Ok(())
+}
+
+/// Whether `CI-Features:` is what rustc takes for one of the patch's architectures.
+fn ci_features(header: &Header) -> Result<()> {
+    let named = &header.ci_features;
+    if named.is_empty() {
+        return Ok(());
+    }
+    let architectures = match &header.architectures[..] {
+        [] => ARCHITECTURES.to_vec(),
+        named => named.iter().map(String::as_str).collect(),
+    };
+    for architecture in &architectures {
+        let known = target_features(architecture)?;
+        let is_known = |feature: &String| {
+            (feature.strip_prefix('+')).is_some_and(|feature| known.contains(feature))
+        };
+        if named.iter().all(is_known) {
+            return Ok(());
+        }
+    }
+    bail!(
+        "`CI-Features: {}`: rustc has no such target features on {}; the field is like `+avx512f,+avx512ifma`",
+        named.join(","),
+        architectures.join(" or ")
+    )
 }
 
 /// Whether the patches apply, one on top of the other, where each hunk says.

@@ -90,13 +90,26 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
 /// What is exported for `name`, by `author`.
 pub fn texts(project: &Project, base: &str, name: &str, author: &str) -> Result<Texts> {
     let patch = Patch::load(&project.patches, base, name)?;
-    let records = record::records(&project.root, base, name)?;
-    let counts = record::counts(&project.root, base, name)?;
-    let sections = sections(&patch, base, &records, &counts);
+    let series = Series::load(&project.patches)?;
+    let measured = Measured {
+        step: record::step_records(project, &series, base, name)?,
+        stack: record::records(&project.root, base, name)?,
+        counts: record::counts(&project.root, base, name)?,
+    };
+    let sections = sections(&patch, base, &measured);
     Ok(Texts {
         mail: mail(&patch, &sections, author),
         description: description(&patch, base, &sections),
     })
+}
+
+/// What there is in `benches/record` about a patch.
+struct Measured {
+    /// On top of what it stacks on.
+    step: Vec<Record>,
+    /// With what it stacks on, against the release.
+    stack: Vec<Record>,
+    counts: Vec<(String, Counts)>,
 }
 
 /// A heading, and what stands below it.
@@ -129,20 +142,21 @@ fn description(patch: &Patch, base: &str, sections: &[Section]) -> String {
     for (heading, section) in sections {
         text += &format!("\n## {heading}\n\n{section}\n");
     }
+    text += "\n## Reproduce\n\nIn a checkout of the patches' repository";
+    let needs = patch.header.needs.join(", ");
+    if !needs.is_empty() {
+        text += &format!(
+            ", with {needs} on both sides:\n\n```\ncargo p3 ab {name} --step --base {base}\n```\n\nAgain"
+        );
+    }
     text += &format!(
-        "\n## Reproduce\n\nBaseline: Plonky3 {base} as published. In a checkout of the patches' repository:\n\n\
-         ```\ncargo p3 ab {name} --base {base}\n```\n"
+        ", against Plonky3 {base} as published:\n\n```\ncargo p3 ab {name} --base {base}\n```\n"
     );
     text
 }
 
 /// What a reviewer asks of a change, beyond what it is and why.
-fn sections(
-    patch: &Patch,
-    base: &str,
-    records: &[Record],
-    counts: &[(String, Counts)],
-) -> Vec<Section> {
+fn sections(patch: &Patch, base: &str, measured: &Measured) -> Vec<Section> {
     let mut sections = Vec::new();
     let needs = patch.header.needs.join(", ");
     if !needs.is_empty() {
@@ -153,36 +167,68 @@ fn sections(
         format!("{}.", patch.header.risk.trim_end_matches('.')),
     ));
     sections.push(("Tested", tested(patch, base)));
-    let mut lines = record::lines(records);
-    lines.retain(Line::of_prover);
-    if !lines.is_empty() {
-        let with = if needs.is_empty() {
-            ""
-        } else {
-            " and what it stacks on"
-        };
-        let mut text = format!(
-            "The time with this change{with}, divided by that of Plonky3 {base} as published, and the\n\
-             95 % interval of that ratio. Bold is a gain beyond what the release measured against itself shows.\n\n{}",
-            record::markdown(&lines, None)
-        );
-        for Record {
-            machine, command, ..
-        } in records
-        {
-            let cpu = record::plain(&machine.cpu);
-            text += &format!(
-                "\n{cpu}, {} cores, {}, `{}`:\n\n```\n{command}\n```\n",
-                machine.cores, machine.rustc, machine.rustflags
-            );
-        }
-        sections.push(("Measured", text.trim_end().to_owned()));
+    if !patch.header.ci_features.is_empty() {
+        let features = patch.header.ci_features.join(",");
+        sections.push((
+            "CI leg",
+            format!(
+                "No leg of `.github/workflows/ci.yml` builds all of this. It wants one in the matrix of `build_and_test` with\n\
+                 `features: \"{features}\"`, only compiled where the runners lack them."
+            ),
+        ));
     }
-    for (_, counts) in counts {
+    let step = prover_lines(&measured.step);
+    let stack = prover_lines(&measured.stack);
+    let on_needs = format!(
+        "The time with this change on top of {needs}, divided by the time with {needs} alone, and the\n\
+         95 % interval of that ratio. Bold is a gain beyond what that baseline measured against itself shows."
+    );
+    let with = if needs.is_empty() {
+        ""
+    } else {
+        " and what it stacks on"
+    };
+    let on_release = format!(
+        "The time with this change{with}, divided by that of Plonky3 {base} as published, and the\n\
+         95 % interval of that ratio. Bold is a gain beyond what the release measured against itself shows."
+    );
+    for (heading, ratio, records, lines) in [
+        ("Measured as a step", on_needs, &measured.step, &step),
+        ("Measured", on_release, &measured.stack, &stack),
+    ] {
+        if !lines.is_empty() {
+            let effects = effects(records, lines);
+            sections.push((heading, format!("{ratio}\n\n{effects}")));
+        }
+    }
+    for (_, counts) in &measured.counts {
         sections.push(("Counted", counts.markdown().trim_end().to_owned()));
     }
-    sections.push(("Not measured", not_measured(patch, &lines)));
+    sections.push(("Not measured", not_measured(patch, &step, &stack)));
     sections
+}
+
+/// Of all rows, those of what a prover does.
+fn prover_lines(records: &[Record]) -> Vec<Line<'_>> {
+    let mut lines = record::lines(records);
+    lines.retain(Line::of_prover);
+    lines
+}
+
+/// A table of the lines; below it each machine, and the command that was run there.
+fn effects(records: &[Record], lines: &[Line<'_>]) -> String {
+    let mut text = record::markdown(lines, None);
+    for Record {
+        machine, command, ..
+    } in records
+    {
+        let cpu = record::plain(&machine.cpu);
+        text += &format!(
+            "\n{cpu}, {} cores, {}, `{}`:\n\n```\n{command}\n```\n",
+            machine.cores, machine.rustc, machine.rustflags
+        );
+    }
+    text.trim_end().to_owned()
 }
 
 /// How it is known that the change is right.
@@ -207,8 +253,18 @@ fn tested(patch: &Patch, base: &str) -> String {
     )
 }
 
-/// Where nobody has taken the time of what the patch changes.
-fn not_measured(patch: &Patch, lines: &[Line<'_>]) -> String {
+/// Where nobody has taken the time of what the patch changes, for one that stacks on others: of the step.
+fn not_measured(patch: &Patch, step: &[Line<'_>], stack: &[Line<'_>]) -> String {
+    let needs = patch.header.needs.join(", ");
+    if !needs.is_empty() && step.is_empty() && !stack.is_empty() {
+        let rest = not_measured_on(patch, stack);
+        return format!("This change on top of {needs}. {rest}");
+    }
+    not_measured_on(patch, if needs.is_empty() { stack } else { step })
+}
+
+/// The instruction sets and the CPUs that are not among the lines.
+fn not_measured_on(patch: &Patch, lines: &[Line<'_>]) -> String {
     let isas = [Isa::Generic, Isa::V3, Isa::V4, Isa::V4Ifma, Isa::Neon];
     let missing = isas
         .into_iter()

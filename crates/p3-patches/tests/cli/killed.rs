@@ -70,8 +70,8 @@ enum Kill {
 
 /// Runs that are killed at moments of a seeded choice: half of them over the whole time that such a run takes, half of them
 /// about its end, where it writes.
-struct Killer {
-    fixture: Fixture,
+pub struct Killer {
+    pub fixture: Fixture,
     rng: StdRng,
     /// How long a run takes, by the last ones that came to their end.
     duration: Duration,
@@ -80,7 +80,7 @@ struct Killer {
 }
 
 impl Killer {
-    fn new(fixture: Fixture) -> Self {
+    pub fn new(fixture: Fixture) -> Self {
         let memo = fixture.path().join("memo");
         fs::create_dir(&memo).unwrap();
         let cargo = format!(
@@ -111,7 +111,7 @@ exit "$(cat "$memo.code")"
         }
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub fn command(&self, args: &[&str]) -> Command {
         let mut command = self.fixture.command(args);
         command
             .env("CARGO", self.fixture.path().join("cargo"))
@@ -373,8 +373,9 @@ fn refresh_killed_at_100_moments() {
 
 /// The project, with what a worker is built from, and stand-ins for what builds and what runs: both workers are shell
 /// scripts. The candidate takes the microseconds that the file `pace` says: a child of the shell answers, and to make one
-/// takes longer.
-fn with_workers(fixture: Fixture) -> Fixture {
+/// takes longer. The file `builds` lists the options of each build, after the folder that it builds in; a build in the
+/// folder that the file `lost` names forgets its trees.
+pub fn with_workers(fixture: Fixture) -> Fixture {
     let project = fixture.project();
     write(
         &project.join("Cargo.toml"),
@@ -397,7 +398,7 @@ fn with_workers(fixture: Fixture) -> Fixture {
             r#"pace={pace}
 while read -r request; do
     case "$request" in
-        *list*) echo '{{"rows":[{{"name":"row","threads":1,"quick":true}}]}}' ;;
+        *list*) echo '{{"rows":[{{"name":"merkle-commit/x/2^4","threads":1,"quick":true}}]}}' ;;
         *prepare*) echo '{{"ready":{{"proof":false}}}}' ;;
         *run*) (echo '{{"sample":{{"wall_ns":'$pace'000,"cpu_ns":'$pace'000,"digest":"aa"}}}}') ;;
     esac
@@ -412,14 +413,23 @@ done
         '"profile":{"opt_level":"3","debuginfo":0,"debug_assertions":false,"overflow_checks":false,"test":false},'\
         '"features":[],"filenames":[],"executable":'"$2"',"fresh":true}'
 }
-side=BASELINE
 for word in "$@"; do
     case "$word" in
-        patch.*) tree=${word#*path=?}; artifact "${tree%?}" null; side=CANDIDATE ;;
+        */base | */need) side=BASELINE folder=${word##*/} ;;
+        */cand) side=CANDIDATE folder=cand ;;
+    esac
+done
+echo "$folder $*" >>BUILDS
+for word in "$@"; do
+    case "$folder $word" in
+        "$(cat LOST 2>/dev/null) "*) ;;
+        *" patch."*) tree=${word#*path=?}; artifact "${tree%?}" null ;;
     esac
 done
 artifact /worker "\"$side\""
 "#;
+    let artifact = artifact.replace("BUILDS", &path("builds"));
+    let artifact = artifact.replace("LOST", &path("lost"));
     let artifact = artifact.replace("BASELINE", &path("baseline"));
     let artifact = artifact.replace("CANDIDATE", &path("candidate"));
     script(&fixture.path().join("memo.build"), &artifact);

@@ -14,6 +14,7 @@ mod overlay;
 mod refused;
 mod sandboxed;
 mod stages;
+mod step;
 mod supply;
 mod upstream;
 mod verified;

@@ -65,6 +65,35 @@ fn check_reads_architectures() {
 }
 
 #[test]
+fn check_reads_the_features_of_a_ci_leg() {
+    let fixture = Fixture::new().with_crates();
+    let with_fields = |fields: &str| {
+        let fields = format!("Bases: 0.8.0\n{fields}\n");
+        let text = DEMO.replace("Bases: 0.8.0\n", &fields);
+        write(&fixture.patch("demo"), &text.replace("(demo)", "(aarch64)"));
+        fixture.run(&["check"])
+    };
+    for known in ["+avx512f, +avx512ifma", "+sve2"] {
+        let run = with_fields(&format!("CI-Features: {known}"));
+        assert!(run.starts_with("exit 0\n"), "{run}");
+    }
+    // Of two architectures, without a sign, LLVM's own, and of another architecture than the patch's.
+    for fields in [
+        "CI-Features: +avx2,+sve2",
+        "CI-Features: avx2",
+        "CI-Features: +vzeroupper",
+        "Architectures: aarch64\nCI-Features: +avx2",
+    ] {
+        let run = with_fields(fields);
+        let (_, field) = fields.split_once("CI-Features").unwrap();
+        let complaint = format!(
+            "FAIL  demo: header for 0.8.0: `CI-Features{field}`: rustc has no such target features on "
+        );
+        assert!(run.contains(&complaint), "{run}");
+    }
+}
+
+#[test]
 fn check_covers_every_base() {
     let fixture = Fixture::new().with_crates().with_older_base();
     let checked = fixture.succeed(&["check"]);
