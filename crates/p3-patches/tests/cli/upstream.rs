@@ -443,9 +443,7 @@ fn upstream_lints_compare_with_the_release() {
     let (_, after) = entry.split_once("\n\n").unwrap();
     write(&lock, &[before, after].concat());
     let lints = |name: &str| {
-        let mut command = fixture.command(&["check", "--upstream-lints", name]);
-        // Nothing that the test has built needs these packages, so that they may have to be fetched.
-        command.env_remove("CARGO_NET_OFFLINE");
+        let mut command = fixture.fetching(&["check", "--upstream-lints", name]);
         fixture.transcript(&command.env("CARGO", &cargo).output().unwrap())
     };
     let run = lints("demo");
