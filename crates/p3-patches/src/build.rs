@@ -181,8 +181,7 @@ impl<'a> Builder<'a> {
         let dependencies = manifest["dependencies"].as_table_like().into_iter();
         let dependencies = dependencies.flat_map(|table| table.iter().map(|(name, _)| name));
         let plonky3 = dependencies.filter(|name| name.starts_with("p3-"));
-        self.seed
-            .add_published(&self.project.patches, plonky3, base)?;
+        self.seed.add_published(&self.project.patches, plonky3)?;
         write_changed(
             &package.join("benches/Cargo.toml"),
             manifest.to_string().as_bytes(),

@@ -4,7 +4,7 @@
 //! releases, need packages that it lacks: for these the published packages have lock files of their own, in the tarballs
 //! whose checksums are verified.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -26,48 +26,49 @@ const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// The lock file from which a workspace is resolved.
 pub struct Seed {
+    release: String,
     /// The reviewed one.
     text: String,
     reviewed: Vec<Locked>,
-    /// What published packages add.
-    added: Vec<Locked>,
-    /// Whether the reviewed one has the release, and so what that depends on.
-    has_release: bool,
+    /// One package for each name and each line of versions that cargo takes for compatible: to the first that meets a
+    /// requirement it is bound.
+    packages: BTreeMap<(String, Line), Locked>,
 }
 
+/// Where a version differs from another one here, they are incompatible.
+type Line = (u64, u64, u64);
+
 impl Seed {
-    /// What the reviewed lock file has, for a workspace on the release `base`.
-    pub fn new(patches: &Patches, base: &str) -> Result<Self> {
+    /// What the reviewed lock file has, for a workspace on `release`.
+    pub fn new(patches: &Patches, release: &str) -> Result<Self> {
         let text = patches.lock().context("there is no Cargo.lock")?;
         let reviewed = source::published(&text)?;
-        let of_release =
-            |package: &Locked| package.name.starts_with("p3-") && package.version == base;
+        let keyed = |package: &Locked| Ok((key(package)?, package.clone()));
         Ok(Self {
+            release: release.to_owned(),
             text: text.into_owned(),
-            has_release: reviewed.iter().any(of_release),
+            packages: reviewed.iter().map(keyed).collect::<Result<_>>()?,
             reviewed,
-            added: Vec::new(),
         })
     }
 
-    /// Adds packages of a release by their names. One that the reviewed lock file has brings nothing.
+    /// Adds packages of the release by their names. One that the reviewed lock file has brings nothing.
     pub fn add_published<'n>(
         &mut self,
         patches: &Patches,
         names: impl IntoIterator<Item = &'n str>,
-        base: &str,
     ) -> Result<()> {
         for name in names {
-            let same = |package: &Locked| package.name == name && package.version == base;
-            if !self.packages().any(same) {
-                self.add(&source::package(patches, name, base)?)?;
+            let release = self.release.clone();
+            let same = |package: &Locked| package.name == name && package.version == release;
+            if !self.packages.values().any(same) {
+                self.add(&source::package(patches, name, &release)?)?;
             }
         }
         Ok(())
     }
 
-    /// Adds a package and the versions that it was published with. Where the reviewed lock file has the release, it decides
-    /// between versions that cargo takes for compatible.
+    /// Adds a package of the release, and the versions that it was published with.
     pub fn add(&mut self, package: &Package) -> Result<()> {
         let mut new = vec![Locked {
             name: package.name.clone(),
@@ -79,30 +80,45 @@ impl Seed {
             new.extend(source::published(str::from_utf8(lock)?)?);
         }
         for new in new {
-            let same = |old: &Locked| old.name == new.name && old.version == new.version;
-            let decides = |old: &Locked| {
-                old.name == new.name && self.has_release && compatible(&old.version, &new.version)
-            };
-            if !self.packages().any(same) && !self.reviewed.iter().any(decides) {
-                self.added.push(new);
+            let key = key(&new)?;
+            match self.packages.get(&key) {
+                Some(old) if !self.replaces(&new, old)? => {}
+                _ => {
+                    self.packages.insert(key, new);
+                }
             }
         }
         Ok(())
     }
 
-    fn packages(&self) -> impl Iterator<Item = &Locked> {
-        self.reviewed.iter().chain(&self.added)
+    /// Whether a package takes the place of one that is compatible. The reviewed lock file decides where it has the release;
+    /// for another one it may be too old.
+    fn replaces(&self, new: &Locked, old: &Locked) -> Result<bool> {
+        let of_release =
+            |package: &Locked| package.name.starts_with("p3-") && package.version == self.release;
+        if of_release(new) != of_release(old) {
+            return Ok(of_release(new));
+        }
+        let decides = self.reviewed.iter().any(of_release) && self.reviewed.contains(old);
+        Ok(!decides && Version::parse(&new.version)? > Version::parse(&old.version)?)
     }
 
-    /// A file with all of them. The added ones have no dependencies there: cargo prefers their versions, and is not bound to
-    /// one where there are several.
+    /// The text of the file. Cargo finds out what the added packages depend on.
     fn lock_file(&self) -> Result<String> {
         let mut lock: DocumentMut = self.text.parse().context("cannot parse Cargo.lock")?;
         let packages = lock["package"]
             .or_insert(Item::ArrayOfTables(ArrayOfTables::new()))
             .as_array_of_tables_mut()
             .context("Cargo.lock: `package` is no list")?;
-        for added in &self.added {
+        let stays: BTreeSet<_> = self.packages.values().map(name_and_version).collect();
+        packages.retain(|package| {
+            let field = |name| package.get(name).and_then(Item::as_str).unwrap_or_default();
+            package.get("checksum").is_none() || stays.contains(&(field("name"), field("version")))
+        });
+        for added in self.packages.values() {
+            if self.reviewed.contains(added) {
+                continue;
+            }
             let mut entry = Table::new();
             entry["name"] = value(&added.name);
             entry["version"] = value(&added.version);
@@ -118,7 +134,7 @@ impl Seed {
     pub fn resolve(&self, dir: &Path, configs: &[&str]) -> Result<Metadata> {
         let lock = dir.join(FILE);
         let seed = self.lock_file()?;
-        let known: BTreeSet<_> = self.packages().collect();
+        let known: BTreeSet<_> = self.packages.values().collect();
         let mut problem = None;
         // Offline, cargo prefers what is cached to what is locked.
         for offline in [&["--offline"][..], &[]] {
@@ -176,28 +192,28 @@ fn metadata(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
     ))
 }
 
-/// Whether cargo takes one of these versions for the other, where a caret requirement allows it.
-fn compatible(one: &str, other: &str) -> bool {
-    let line = |version: &str| {
-        let Version {
-            major,
-            minor,
-            patch,
-            ..
-        } = Version::parse(version).ok()?;
-        Some(match (major, minor) {
-            (0, 0) => (0, 0, patch),
-            (0, _) => (0, minor, 0),
-            _ => (major, 0, 0),
-        })
+fn name_and_version(package: &Locked) -> (&str, &str) {
+    (&package.name, &package.version)
+}
+
+/// Equal for versions of which a caret requirement may take one for the other.
+fn key(package: &Locked) -> Result<(String, Line)> {
+    let Version {
+        major,
+        minor,
+        patch,
+        ..
+    } = Version::parse(&package.version)?;
+    let line = match (major, minor) {
+        (0, 0) => (0, 0, patch),
+        (0, _) => (0, minor, 0),
+        _ => (major, 0, 0),
     };
-    line(one).is_some() && line(one) == line(other)
+    Ok((package.name.clone(), line))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::project::Project;
 
@@ -224,11 +240,9 @@ mod tests {
             checksum: release.to_owned(),
             files: BTreeMap::from([(FILE.to_owned(), text(published).into_bytes())]),
         };
-        // What is there already is not added again.
         seed.add(&package).unwrap();
-        seed.add(&package).unwrap();
-        let locked = source::published(&seed.lock_file().unwrap()).unwrap();
-        assert!(locked.iter().eq(seed.packages()));
+        let mut locked = source::published(&seed.lock_file().unwrap()).unwrap();
+        locked.sort();
         let shown = |package: &Locked| format!("{} {}", package.name, package.version);
         locked.iter().map(shown).collect()
     }
@@ -240,34 +254,37 @@ mod tests {
         assert_eq!(
             seeded("0.8.0", &own, &published),
             [
+                "p3-x 0.8.0",
                 "p3-y 0.8.0",
                 "rand 0.10.3",
-                "serde 1.0.5",
-                "p3-x 0.8.0",
-                "rand 0.9.5"
+                "rand 0.9.5",
+                "serde 1.0.5"
             ]
         );
     }
 
-    /// It may be too old for another release, though cargo would take its versions for compatible.
+    /// The newer version of two, but of Plonky3's packages the release's.
     #[test]
-    fn another_release_has_the_versions_that_it_was_published_with() {
-        let own = [("p3-y", "0.8.0"), ("serde", "1.0.5")];
-        let published = [("p3-y", "0.8.1"), ("serde", "1.0.9")];
+    fn another_release_needs_what_it_was_published_with() {
+        let own = [("p3-y", "0.8.2"), ("rand", "0.9.7"), ("serde", "1.0.5")];
+        let published = [("p3-y", "0.8.1"), ("rand", "0.9.5"), ("serde", "1.0.10")];
         assert_eq!(
             seeded("0.8.1", &own, &published),
-            [
-                "p3-y 0.8.0",
-                "serde 1.0.5",
-                "p3-x 0.8.1",
-                "p3-y 0.8.1",
-                "serde 1.0.9"
-            ]
+            ["p3-x 0.8.1", "p3-y 0.8.1", "rand 0.9.7", "serde 1.0.10"]
         );
     }
 
     #[test]
     fn versions_are_compatible_as_cargo_has_it() {
+        let key = |version: &str| {
+            key(&Locked {
+                name: String::new(),
+                version: version.to_owned(),
+                source: String::new(),
+                checksum: String::new(),
+            })
+            .unwrap()
+        };
         for (one, other, expected) in [
             ("1.2.3", "1.9.0", true),
             ("1.2.3", "2.0.0", false),
@@ -275,7 +292,7 @@ mod tests {
             ("0.9.5", "0.10.0", false),
             ("0.0.1", "0.0.2", false),
         ] {
-            assert_eq!(compatible(one, other), expected, "{one}, {other}");
+            assert_eq!(key(one) == key(other), expected, "{one}, {other}");
         }
     }
 }

@@ -99,11 +99,7 @@ impl Suites {
             let mut manifest = read("Cargo.toml")?;
             let tested_with = complete(&mut manifest, &read("Cargo.toml.orig")?, base);
             seed.add(package)?;
-            seed.add_published(
-                &project.patches,
-                tested_with.iter().map(String::as_str),
-                base,
-            )?;
+            seed.add_published(&project.patches, tested_with.iter().map(String::as_str))?;
             let has_parallel = |features: &Item| features.get("parallel").is_some();
             if manifest.get("features").is_some_and(has_parallel) {
                 parallel.push(format!("{name}/parallel"));
