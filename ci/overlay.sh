@@ -52,6 +52,8 @@ p3-koala-bear = "=$base"
 p3-merkle-tree = "=$base"
 p3-symmetric = "=$base"
 TOML
+  # What the releases have in common is that of the reviewed lock file.
+  cp Cargo.lock "$dir/Cargo.lock"
   published=$(prover)
   cp "$dir/Cargo.toml" "$dir/published.toml"
   cargo p3 apply "${names[@]}" --base "$base" --manifest-path "$dir/Cargo.toml"

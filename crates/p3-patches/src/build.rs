@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use cargo_metadata::{Message, Metadata, MetadataCommand};
+use cargo_metadata::Message;
 use toml_edit::{Array, DocumentMut, value};
 
 use crate::emulation;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::isa::Isa;
+use crate::lock::Seed;
 use crate::manifest;
 use crate::pairs::Workers;
 use crate::project::Project;
@@ -75,6 +76,8 @@ pub struct Builder<'a> {
     /// What the baseline has in place of the registry's packages; nothing, except for a step.
     below: Vec<Tree>,
     trees: Vec<Tree>,
+    /// What both workers are resolved from.
+    seed: Seed,
     candidate: Candidate,
     folder: Folder,
 }
@@ -97,11 +100,12 @@ impl<'a> Builder<'a> {
                 tree::materialize_reverted(&project.patches, base, names, &folder)?
             }
         };
-        let builder = Self {
+        let mut builder = Self {
             project,
             dir,
             below: Vec::new(),
             trees,
+            seed: Seed::new(&project.patches, base)?,
             candidate,
             folder,
         };
@@ -174,7 +178,7 @@ impl<'a> Builder<'a> {
 
     /// Writes `benches/` as a workspace of its own, without the micro-benches and what only they need, and with the
     /// worker's Plonky3 pinned to `base`; for an older one without what needs the newest.
-    fn copy_package(&self, base: &str) -> Result<()> {
+    fn copy_package(&mut self, base: &str) -> Result<()> {
         let package = self.package();
         let root = &self.project.root;
 
@@ -198,6 +202,10 @@ impl<'a> Builder<'a> {
         if base != Series::load(&self.project.patches)?.base(None)? {
             without_newest(&mut manifest);
         }
+        let dependencies = manifest["dependencies"].as_table_like().into_iter();
+        let dependencies = dependencies.flat_map(|table| table.iter().map(|(name, _)| name));
+        let plonky3 = dependencies.filter(|name| name.starts_with("p3-"));
+        self.seed.add_published(&self.project.patches, plonky3)?;
         write_changed(
             &package.join("benches/Cargo.toml"),
             manifest.to_string().as_bytes(),
@@ -218,18 +226,12 @@ impl<'a> Builder<'a> {
     /// Builds one worker with the `trees` in place of the registry's packages, and proves that it has them.
     fn worker(&self, target: &Target, side: &str, folder: &str, trees: &[Tree]) -> Result<PathBuf> {
         let package = self.package();
-        // Each resolution starts from the repository's versions, not from what the last one has left.
-        fs::copy(
-            self.project.root.join("Cargo.lock"),
-            package.join("Cargo.lock"),
-        )
-        .context("cannot copy Cargo.lock")?;
         let overrides = manifest::overrides(trees);
         let configs: Vec<&str> = overrides
             .iter()
             .flat_map(|value| ["--config", value])
             .collect();
-        manifest::assert_overrides_used(&resolve(&package, &configs)?, trees)?;
+        manifest::assert_overrides_used(&self.seed.resolve(&package, &configs)?, trees)?;
 
         let mut build = cargo();
         build
@@ -317,33 +319,6 @@ fn native_cpu(listed: &str) -> Option<String> {
     let native = lines.find(|line| line.starts_with("native"))?;
     let (_, name) = native.split_once("(currently ")?;
     Some(name.split_once(')')?.0.to_owned())
-}
-
-/// The graph of the workspace in `dir`, from the network only where the cache does not do. Writes its lock file.
-pub fn resolve(dir: &Path, configs: &[&str]) -> Result<Metadata> {
-    let metadata = |offline: &[&str]| {
-        let options = configs.iter().chain(offline).copied().map(str::to_owned);
-        let mut command = MetadataCommand::new();
-        command
-            .current_dir(dir)
-            .other_options(options.collect::<Vec<_>>());
-        interrupt::output(&mut command.cargo_command())
-    };
-    let mut output = metadata(&["--offline"])?;
-    if !output.status.success() {
-        output = metadata(&[])?;
-    }
-    if !output.status.success() {
-        let error = cargo_error(&String::from_utf8_lossy(&output.stderr));
-        return Err(Failure::environment(format!(
-            "{}: the dependencies cannot be resolved: {error}",
-            dir.display()
-        ))
-        .hint("connect to the registry once, or run `cargo fetch` where it can be reached")
-        .into());
-    }
-    let text = String::from_utf8(output.stdout).context("cargo metadata printed no UTF-8")?;
-    MetadataCommand::parse(text).context("cannot parse what cargo metadata printed")
 }
 
 /// The executable that cargo reports, once every tree is among the packages that went into it.

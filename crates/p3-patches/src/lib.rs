@@ -28,6 +28,7 @@ pub mod hostile;
 mod interrupt;
 mod isa;
 mod lints;
+mod lock;
 mod manifest;
 mod model;
 mod page;

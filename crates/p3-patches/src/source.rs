@@ -14,6 +14,7 @@ use cargo_metadata::semver::Version;
 use flate2::read::GzDecoder;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
+use toml_edit::{DocumentMut, Item};
 
 use crate::error::Failure;
 use crate::interrupt;
@@ -60,7 +61,7 @@ struct Lock {
 }
 
 /// A package as lock files name it.
-#[derive(Deserialize)]
+#[derive(Clone, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Locked {
     pub name: String,
     pub version: String,
@@ -82,7 +83,7 @@ pub fn package(patches: &Patches, name: &str, version: &str) -> Result<Package> 
     };
     let locked = match own_lock(patches, name, version)? {
         Some(locked) if cached()?.is_some() => locked,
-        _ => fetch(name, version)?,
+        _ => fetch(patches, name, version)?,
     };
     let path = cached()?.ok_or_else(|| {
         Failure::environment(format!("cargo fetched {name} {version}, but {file} is not in its cache"))
@@ -168,7 +169,7 @@ fn caches() -> Result<Vec<PathBuf>> {
 pub fn locked(patches: &Patches, name: &str, version: &str) -> Result<Locked> {
     match own_lock(patches, name, version)? {
         Some(locked) => Ok(locked),
-        None => fetch(name, version),
+        None => fetch(patches, name, version),
     }
 }
 
@@ -181,7 +182,7 @@ pub fn objections(
     checksum: &str,
 ) -> Result<Vec<String>> {
     let witnesses = [
-        ("the registry's index", Some(fetch(name, version)?)),
+        ("the registry's index", Some(fetch(patches, name, version)?)),
         (
             "the lock file of the patches",
             own_lock(patches, name, version)?,
@@ -197,21 +198,16 @@ pub fn objections(
 /// The packages of a workspace's lock file that have another checksum there than in the lock file of these patches; and how
 /// many have the same.
 pub fn compare_locks(patches: &Patches, lock: &str) -> Result<(Vec<String>, usize)> {
-    let parse = |lock: &str| toml::from_str::<Lock>(lock).context("cannot parse Cargo.lock");
     let key = |package: Locked| {
         (
             (package.name, package.version, package.source),
             package.checksum,
         )
     };
-    let published = |lock: Lock| {
-        let packages = lock.package.into_iter();
-        packages.filter(|package| !package.checksum.is_empty())
-    };
     let own = patches.lock().unwrap_or_default();
-    let own: BTreeMap<_, _> = published(parse(&own)?).map(key).collect();
+    let own: BTreeMap<_, _> = published(&own)?.into_iter().map(key).collect();
     let (mut others, mut same) = (Vec::new(), 0);
-    for ((name, version, source), checksum) in published(parse(lock)?).map(key) {
+    for ((name, version, source), checksum) in published(lock)?.into_iter().map(key) {
         let shown = format!("{name} {version}");
         match own.get(&(name, version, source)) {
             Some(expected) if *expected == checksum => same += 1,
@@ -234,17 +230,24 @@ fn own_lock(patches: &Patches, name: &str, version: &str) -> Result<Option<Locke
 
 /// The entry of a published package in the text of a lock file.
 fn find_locked(lock: &str, name: &str, version: &str) -> Result<Option<Locked>> {
-    let lock: Lock = toml::from_str(lock).context("cannot parse Cargo.lock")?;
-    let mut published = lock
-        .package
-        .into_iter()
-        .filter(|package| !package.checksum.is_empty());
+    let mut published = published(lock)?.into_iter();
     Ok(published.find(|package| package.name == name && package.version == version))
+}
+
+/// The packages in the text of a lock file that come from a registry.
+pub fn published(lock: &str) -> Result<Vec<Locked>> {
+    let lock: Lock = toml::from_str(lock).context("cannot parse Cargo.lock")?;
+    let mut packages = lock.package;
+    packages.retain(|package| !package.checksum.is_empty());
+    Ok(packages)
 }
 
 /// Has cargo put the package into its cache, from the network only if it must, and returns what the registry's
 /// index says of it.
-fn fetch(name: &str, version: &str) -> Result<Locked> {
+///
+/// Cargo fetches what the package depends on too, in the versions of these patches' lock file. Offline it takes any that are
+/// cached: nothing is built from them.
+fn fetch(patches: &Patches, name: &str, version: &str) -> Result<Locked> {
     let dir = tempfile::tempdir().context("cannot create a temporary folder")?;
     let manifest = format!(
         "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n\
@@ -256,7 +259,10 @@ fn fetch(name: &str, version: &str) -> Result<Locked> {
     let fetch = |offline: &[&str]| {
         interrupt::output(cargo().arg("fetch").args(offline).current_dir(dir.path()))
     };
+    let lock_file = dir.path().join("Cargo.lock");
     if !fetch(&["--offline"])?.status.success() {
+        let own = patches.lock().unwrap_or_default();
+        fs::write(&lock_file, without(&own, name, version)?)?;
         let online = fetch(&[])?;
         if !online.status.success() {
             let stderr = String::from_utf8_lossy(&online.stderr);
@@ -268,14 +274,28 @@ fn fetch(name: &str, version: &str) -> Result<Locked> {
             .into());
         }
     }
-    let lock =
-        fs::read_to_string(dir.path().join("Cargo.lock")).context("cargo wrote no lock file")?;
+    let lock = fs::read_to_string(lock_file).context("cargo wrote no lock file")?;
     find_locked(&lock, name, version)?.ok_or_else(|| {
         Failure::environment(format!(
             "cargo resolved {name} {version} without a checksum"
         ))
         .into()
     })
+}
+
+/// The text of a lock file without a package, of which cargo would otherwise say what the file says.
+fn without(lock: &str, name: &str, version: &str) -> Result<String> {
+    let mut lock: DocumentMut = lock.parse().context("cannot parse Cargo.lock")?;
+    let packages = lock
+        .get_mut("package")
+        .and_then(Item::as_array_of_tables_mut);
+    if let Some(packages) = packages {
+        packages.retain(|package| {
+            let field = |key| package.get(key).and_then(Item::as_str);
+            (field("name"), field("version")) != (Some(name), Some(version))
+        });
+    }
+    Ok(lock.to_string())
 }
 
 /// Cargo's account of a failure as one line: its `error:` and the last cause.

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, TableLike, Value, value};
 
-use crate::build::{resolve, write_changed};
+use crate::build::write_changed;
+use crate::lock::Seed;
 use crate::manifest;
 use crate::patch::{Direction, Patch};
 use crate::project::Project;
@@ -84,6 +85,7 @@ impl Suites {
         packages: &[Package],
     ) -> Result<Self> {
         let _lock = Folder::lock(&root)?;
+        let mut seed = Seed::new(&project.patches, base)?;
         let mut parallel = Vec::new();
         let mut trees = Vec::new();
         for package in packages {
@@ -95,7 +97,9 @@ impl Suites {
                 Ok(std::str::from_utf8(text)?.parse()?)
             };
             let mut manifest = read("Cargo.toml")?;
-            complete(&mut manifest, &read("Cargo.toml.orig")?, base);
+            let tested_with = complete(&mut manifest, &read("Cargo.toml.orig")?, base);
+            seed.add(package)?;
+            seed.add_published(&project.patches, tested_with.iter().map(String::as_str))?;
             let has_parallel = |features: &Item| features.get("parallel").is_some();
             if manifest.get("features").is_some_and(has_parallel) {
                 parallel.push(format!("{name}/parallel"));
@@ -111,14 +115,13 @@ impl Suites {
         let touched = |name: &str| packages.iter().any(|package| package.name == name);
         for name in READ.into_iter().filter(|name| !touched(name)) {
             let package = source::package(&project.patches, name, base)?;
+            seed.add(&package)?;
             let manifest = &package.files["Cargo.toml"];
             write(&root.join(&package.folder), &package.files, manifest)?;
         }
         let workspace = workspace(packages).to_string();
         write_changed(&root.join("Cargo.toml"), workspace.as_bytes())?;
-        fs::copy(project.root.join("Cargo.lock"), root.join("Cargo.lock"))
-            .context("cannot copy Cargo.lock")?;
-        manifest::assert_overrides_used(&resolve(&root, &[])?, &trees)?;
+        manifest::assert_overrides_used(&seed.resolve(&root, &[])?, &trees)?;
         Ok(Self {
             root,
             cone: Vec::new(),
@@ -171,8 +174,9 @@ pub fn write(path: &Path, files: &BTreeMap<String, Vec<u8>>, manifest: &[u8]) ->
 }
 
 /// Gives a published manifest what its suite needs: publishing drops development dependencies that have only a path,
-/// which `written`, the manifest as upstream wrote it, still names.
-fn complete(manifest: &mut DocumentMut, written: &DocumentMut, base: &str) {
+/// which `written`, the manifest as upstream wrote it, still names. Returns these.
+fn complete(manifest: &mut DocumentMut, written: &DocumentMut, base: &str) -> Vec<String> {
+    let mut completed = Vec::new();
     let dependencies = written
         .get("dev-dependencies")
         .and_then(Item::as_table_like);
@@ -183,8 +187,10 @@ fn complete(manifest: &mut DocumentMut, written: &DocumentMut, base: &str) {
         if dependency.remove("path").is_some() {
             dependency.insert("version", format!("={base}").into());
             manifest["dev-dependencies"][name] = value(dependency);
+            completed.push(name.to_owned());
         }
     }
+    completed
 }
 
 /// The manifest above the packages. Where they, or what they test with, depend on one of them, they get the patched one.
@@ -214,7 +220,8 @@ mod tests {
         let written = "[dev-dependencies]\np3-y = { path = \"../y\", features = [\"z\"] }\nproptest.workspace = true\n"
             .parse()
             .unwrap();
-        complete(&mut manifest, &written, "0.8.0");
+        let completed = complete(&mut manifest, &written, "0.8.0");
+        assert_eq!(completed, ["p3-y"]);
         let manifest: toml::Table = toml::from_str(&manifest.to_string()).unwrap();
         let expected = toml::toml! {
             [package]

@@ -1,7 +1,6 @@
 //! `drift`: the patches on a newer release than the one that they are for.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,11 +10,12 @@ use cargo_metadata::semver::Version;
 use diffy::Line;
 
 use super::spinner;
-use crate::build::{Toolchain, resolve, with_rustflags, write_changed};
+use crate::build::{Toolchain, with_rustflags, write_changed};
 use crate::emulation;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::isa::Isa;
+use crate::lock::Seed;
 use crate::patch::{Change, Direction, FilePatch, Patch, Placed, Spot, offsets};
 use crate::project::Project;
 use crate::series::Series;
@@ -397,7 +397,9 @@ impl<'p> Builds<'p> {
                             [workspace]\n\n[dependencies]\n"
                 .to_owned();
         let mut overrides = "\n[patch.crates-io]\n".to_owned();
+        let mut seed = Seed::new(&self.project.patches, self.to)?;
         for package in packages {
+            seed.add(package)?;
             let Package {
                 name,
                 folder,
@@ -415,9 +417,7 @@ impl<'p> Builds<'p> {
         }
         write_changed(&root.join("Cargo.toml"), (manifest + &overrides).as_bytes())?;
         write_changed(&root.join("src/lib.rs"), b"")?;
-        let lock = root.join("Cargo.lock");
-        fs::copy(self.project.root.join("Cargo.lock"), lock).context("cannot copy Cargo.lock")?;
-        resolve(&root, &[])?;
+        seed.resolve(&root, &[])?;
 
         let mut check = cargo();
         check.args(["check", "--quiet", "--locked", "--target-dir"]);

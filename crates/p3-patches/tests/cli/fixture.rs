@@ -182,6 +182,14 @@ impl Fixture {
         command
     }
 
+    /// As [`Fixture::command`], where cargo may fetch: what the tool builds or tests with needs packages that the prover does
+    /// not.
+    pub fn fetching(&self, args: &[&str]) -> Command {
+        let mut command = self.command(args);
+        command.env_remove("CARGO_NET_OFFLINE");
+        command
+    }
+
     /// What a user sees of a run: exit code, stdout, stderr, without what differs from run to run.
     pub fn run(&self, args: &[&str]) -> String {
         self.transcript(&self.command(args).output().unwrap())

@@ -652,8 +652,16 @@ fn upstream_lints_compare_with_the_release() {
     );
     write(&cargo, &script);
     fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    // What the suite is tested with has the version that p3-util was published with, not the newest.
+    let lock = fixture.project().join("Cargo.lock");
+    let text = fs::read_to_string(&lock).unwrap();
+    let (before, entry) = text
+        .split_once("[[package]]\nname = \"proptest\"\n")
+        .unwrap();
+    let (_, after) = entry.split_once("\n\n").unwrap();
+    write(&lock, &[before, after].concat());
     let lints = |name: &str| {
-        let mut command = fixture.command(&["check", "--upstream-lints", name]);
+        let mut command = fixture.fetching(&["check", "--upstream-lints", name]);
         fixture.transcript(&command.env("CARGO", &cargo).output().unwrap())
     };
     let run = lints("demo");
@@ -673,6 +681,12 @@ fn upstream_lints_compare_with_the_release() {
     ] {
         assert!(run.contains(expected), "{expected}: {run}");
     }
+    let locked = fixture.project().join("target/p3/lints/0.8.0/Cargo.lock");
+    let locked = fs::read_to_string(locked).unwrap();
+    assert!(
+        locked.contains("name = \"proptest\"\nversion = \"1.11.0\"\n"),
+        "{locked}"
+    );
     assert!(lints("none").starts_with("exit 3\n"));
     assert!(fixture.run(&["check", "demo"]).starts_with("exit 2\n"));
 }
