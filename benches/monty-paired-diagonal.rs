@@ -9,9 +9,9 @@ mod packed {
 
     use criterion::{Criterion, Throughput};
     use monty_paired_diagonal::{Divide2Exp, Pairing, exponents, internal_rounds};
-    use p3_baby_bear::{BabyBear, Poseidon2InternalLayerBabyBear};
+    use p3_baby_bear::{BabyBear, BabyBearParameters, Poseidon2InternalLayerBabyBear};
     use p3_field::{Field, PackedValue, PrimeCharacteristicRing};
-    use p3_koala_bear::{KoalaBear, Poseidon2InternalLayerKoalaBear};
+    use p3_koala_bear::{KoalaBear, KoalaBearParameters, Poseidon2InternalLayerKoalaBear};
     use p3_poseidon2::{InternalLayer, InternalLayerConstructor};
     use rand::distr::{Distribution, StandardUniform};
     use rand::rngs::SmallRng;
@@ -63,25 +63,25 @@ mod packed {
             criterion,
             "koala-bear-w16",
             20,
-            const { &Pairing::new(&exponents::KOALA_BEAR_16) },
+            const { &Pairing::new::<KoalaBearParameters>(Some(&exponents::KOALA_BEAR_16)).unwrap() },
         );
         compare::<KoalaBear, Poseidon2InternalLayerKoalaBear<24>, 24, 3>(
             criterion,
             "koala-bear-w24",
             23,
-            const { &Pairing::new(&exponents::KOALA_BEAR_24) },
+            const { &Pairing::new::<KoalaBearParameters>(Some(&exponents::KOALA_BEAR_24)).unwrap() },
         );
         compare::<BabyBear, Poseidon2InternalLayerBabyBear<16>, 16, 7>(
             criterion,
             "baby-bear-w16",
             13,
-            const { &Pairing::new(&exponents::BABY_BEAR_16) },
+            const { &Pairing::new::<BabyBearParameters>(Some(&exponents::BABY_BEAR_16)).unwrap() },
         );
         compare::<BabyBear, Poseidon2InternalLayerBabyBear<24>, 24, 7>(
             criterion,
             "baby-bear-w24",
             21,
-            const { &Pairing::new(&exponents::BABY_BEAR_24) },
+            const { &Pairing::new::<BabyBearParameters>(Some(&exponents::BABY_BEAR_24)).unwrap() },
         );
     }
 }

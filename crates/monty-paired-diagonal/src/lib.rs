@@ -6,8 +6,12 @@
 
 #![no_std]
 
+#[cfg(test)]
+extern crate alloc;
+
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 use p3_monty_31::FieldParameters;
+use p3_monty_31::MontyParameters;
 #[cfg(all(
     target_arch = "x86_64",
     target_feature = "avx2",
@@ -16,6 +20,18 @@ use p3_monty_31::FieldParameters;
 use p3_monty_31::PackedMontyField31AVX2;
 #[cfg(all(target_arch = "x86_64", target_feature = "avx512f"))]
 use p3_monty_31::PackedMontyField31AVX512;
+// What the kernel's own tests take.
+#[cfg(all(
+    test,
+    target_arch = "x86_64",
+    target_feature = "avx2",
+    not(target_feature = "avx512f")
+))]
+use p3_monty_31::MontyParametersAVX2;
+#[cfg(all(test, target_arch = "x86_64", target_feature = "avx512f"))]
+use p3_monty_31::MontyParametersAVX512;
+#[cfg(all(test, target_arch = "x86_64", target_feature = "avx2"))]
+use p3_monty_31::{MontyField31, PackedMontyParameters};
 
 mod poseidon2_paired;
 
@@ -31,6 +47,33 @@ mod x86_64_avx2 {
 #[cfg(all(target_arch = "x86_64", target_feature = "avx512f"))]
 mod x86_64_avx512 {
     mod poseidon2_paired;
+}
+
+/// Stands in for the function of this name that p3-monty-31 keeps to itself.
+///
+/// # Safety
+/// `sum` lies in `[0, P)` and `x` in `(-P, P)`. The result lies in `[0, P)`: of the sum and the sum with `P` taken off with
+/// the sign of `x`, it is the one that does not wrap.
+#[cfg(all(
+    target_arch = "x86_64",
+    target_feature = "avx2",
+    not(target_feature = "avx512f")
+))]
+#[inline(always)]
+unsafe fn signed_add_avx2<FP: FieldParameters>(
+    sum: core::arch::x86_64::__m256i,
+    x: core::arch::x86_64::__m256i,
+) -> core::arch::x86_64::__m256i {
+    use core::arch::x86_64::{
+        _mm256_add_epi32, _mm256_min_epu32, _mm256_sign_epi32, _mm256_sub_epi32,
+    };
+
+    // SAFETY: this function is compiled for AVX2 only.
+    unsafe {
+        let p_with_sign_of_x = _mm256_sign_epi32(FP::PACKED_P, x);
+        let t = _mm256_add_epi32(sum, x);
+        _mm256_min_epu32(t, _mm256_sub_epi32(t, p_with_sign_of_x))
+    }
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ macro_rules! rounds {
             }
 
             fn rounds<R: Divide2Exp>(state: &mut [R; WIDTH], constants: &[R]) {
-                let pairing = const { &Pairing::new(&$exponents) };
+                let pairing = const { &Pairing::new::<$parameters>(Some(&$exponents)).unwrap() };
                 internal_rounds(state, constants, pairing, |x, rc| {
                     *x = (*x + rc).exp_const_u64::<$degree>();
                 });
@@ -178,58 +178,3 @@ rounds!(
     exponents::BABY_BEAR_24,
     7
 );
-
-/// Every divisor, with every edge as the dividend and as the other operand, in every lane.
-#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
-fn check_divisions<MP: MontyParameters, F: PrimeField32>()
-where
-    F::Packing: Divide2Exp + PartialEq,
-{
-    let elements: Vec<F> = edges::<MP>().into_iter().map(with_form).collect();
-    let two_adicity = (MP::PRIME - 1).trailing_zeros();
-    for n in (1..=15).chain([two_adicity]) {
-        for &x in &elements {
-            let quotient = x.div_2exp_u64(n.into());
-            for chunk in elements.chunks(F::Packing::WIDTH) {
-                let sums = F::Packing::from_fn(|lane| chunk[lane % chunk.len()]);
-                let packed = F::Packing::from(x);
-                assert_eq!(packed.div_2exp(n), quotient.into(), "{x} / 2^{n}");
-                assert_eq!(
-                    sums.add_div_2exp(packed, n),
-                    sums + F::Packing::from(quotient),
-                    "{sums:?} + {x} / 2^{n}"
-                );
-                assert_eq!(
-                    sums.sub_div_2exp(packed, n),
-                    sums - F::Packing::from(quotient),
-                    "{sums:?} - {x} / 2^{n}"
-                );
-                // The edges beside each other, so that no lane reads another's bits.
-                assert_eq!(
-                    F::Packing::from(x).add_div_2exp(sums, n),
-                    F::Packing::from_fn(|lane| x + chunk[lane % chunk.len()].div_2exp_u64(n.into())),
-                    "{x} + {sums:?} / 2^{n}"
-                );
-            }
-        }
-    }
-}
-
-#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
-#[test]
-fn packed_divisions_are_those_of_the_field() {
-    check_divisions::<KoalaBearParameters, KoalaBear>();
-    check_divisions::<BabyBearParameters, BabyBear>();
-}
-
-#[test]
-#[should_panic]
-fn a_diagonal_that_is_too_short_is_refused() {
-    let _ = Pairing::<24>::new(&exponents::KOALA_BEAR_16);
-}
-
-#[test]
-#[should_panic]
-fn a_repeated_entry_is_refused() {
-    let _ = Pairing::<16>::new(&[8, 3, 24, 8, -3, -4, -24]);
-}

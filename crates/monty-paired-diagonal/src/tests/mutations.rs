@@ -168,10 +168,14 @@ where
 
 #[test]
 fn rounds() {
-    const KOALA_BEAR_16: &Pairing<16> = &Pairing::new(&exponents::KOALA_BEAR_16);
-    const KOALA_BEAR_24: &Pairing<24> = &Pairing::new(&exponents::KOALA_BEAR_24);
-    const BABY_BEAR_16: &Pairing<16> = &Pairing::new(&exponents::BABY_BEAR_16);
-    const BABY_BEAR_24: &Pairing<24> = &Pairing::new(&exponents::BABY_BEAR_24);
+    const KOALA_BEAR_16: &Pairing<16> =
+        &Pairing::new::<KoalaBearParameters>(Some(&exponents::KOALA_BEAR_16)).unwrap();
+    const KOALA_BEAR_24: &Pairing<24> =
+        &Pairing::new::<KoalaBearParameters>(Some(&exponents::KOALA_BEAR_24)).unwrap();
+    const BABY_BEAR_16: &Pairing<16> =
+        &Pairing::new::<BabyBearParameters>(Some(&exponents::BABY_BEAR_16)).unwrap();
+    const BABY_BEAR_24: &Pairing<24> =
+        &Pairing::new::<BabyBearParameters>(Some(&exponents::BABY_BEAR_24)).unwrap();
     let mut report = String::new();
     macro_rules! examine {
         ($field:ident, $parameters:ty, $layer:ty, $degree:literal, $($width:literal: $pairing:expr),*) => {$(
