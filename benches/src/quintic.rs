@@ -4,6 +4,8 @@
 //! The workloads share this module so that a product has several callers, as it has in a prover: the compiler inlines
 //! by itself what is called from one place only.
 
+use std::hint::black_box;
+
 use p3_field::{BasedVectorSpace, PackedField, PackedValue, PrimeCharacteristicRing, PrimeField32};
 use p3_koala_bear::KoalaBear;
 use rand::rngs::SmallRng;
@@ -109,6 +111,39 @@ pub fn mul_assign_packed(seed: u64) -> Prepared {
         });
         (timing, coefficients(&values))
     })
+}
+
+/// Passes over [`ELEMENTS`] independent operations, each on the operands of the first one.
+pub fn passes<E: Element>(times: usize, operation: impl Fn(E, E) -> E) -> Vec<u8> {
+    let operands = random::<E>(1, 2 * ELEMENTS);
+    let (left, right) = operands.split_at(ELEMENTS);
+    let mut results = left.to_vec();
+    for _ in 0..times {
+        let pairs = black_box(left).iter().zip(black_box(right));
+        for (result, (&x, &y)) in black_box(&mut results).iter_mut().zip(pairs) {
+            *result = operation(x, y);
+        }
+    }
+    coefficients(&results)
+}
+
+/// As [`passes`], each over packed elements times one challenge.
+pub fn scaling_passes(times: usize) -> Vec<u8> {
+    let challenge = random::<Quintic>(1, 1)[0];
+    passes::<PackedQuintic>(times, |mut x, _| {
+        x *= challenge;
+        x
+    })
+}
+
+/// Chains of [`ELEMENTS`] products.
+pub fn chains(times: usize) -> Vec<u8> {
+    let factors = random::<Quintic>(1, ELEMENTS);
+    let mut value = Quintic::ONE;
+    for _ in 0..times {
+        value = black_box(&factors).iter().copied().product();
+    }
+    coefficients(&[value])
 }
 
 /// Products of all pairs and squares, of elements with edges among their coefficients.

@@ -6,7 +6,7 @@
 use std::hint::black_box;
 
 use p3_commit::Mmcs;
-use p3_field::PackedValue;
+use p3_field::{PackedValue, PrimeCharacteristicRing as _};
 use p3_goldilocks::poseidon1::{
     default_goldilocks_poseidon1_8 as p1w8, default_goldilocks_poseidon1_12 as p1w12,
 };
@@ -21,10 +21,11 @@ use p3_symmetric::{
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
+use crate::koala_bear::{PackedQuintic, Quintic};
 use crate::protocol::{Timed, UnitInfo};
 use crate::row::{Packed, encode};
 use crate::timing::time;
-use crate::{merkle, permute};
+use crate::{merkle, permute, quintic};
 
 pub struct Unit {
     pub name: &'static str,
@@ -57,6 +58,12 @@ pub const UNITS: &[Unit] = &[
     unit("permute-many/poseidon2-w12/x4-scalar", |times| batch::<Goldilocks, _, 12, 3>(times, p2w12())),
     unit("permute-many/poseidon2-w16/x4-scalar", |times| batch::<Goldilocks, _, 16, 4>(times, p2w16())),
     Unit { leaves: LEAVES, ..unit("merkle-commit/poseidon2-w8/2^5x8", commit) },
+    unit("quintic-mul-packed/x16", |times| quintic::passes::<PackedQuintic>(times, |x, y| x * y)),
+    unit("quintic-mul-assign-packed/x16", quintic::scaling_passes),
+    unit("quintic-square-packed/x16", |times| quintic::passes::<PackedQuintic>(times, |x, _| x.square())),
+    unit("quintic-mul-scalar/x16", |times| quintic::passes::<Quintic>(times, |x, y| x * y)),
+    unit("quintic-mul-scalar/x16-chain", quintic::chains),
+    unit("quintic-square-scalar/x16", |times| quintic::passes::<Quintic>(times, |x, _| x.square())),
 ];
 
 const fn unit(name: &'static str, repeat: fn(usize) -> Vec<u8>) -> Unit {

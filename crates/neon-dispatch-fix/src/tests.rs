@@ -1,7 +1,10 @@
 //! The two paths between which the patch chooses, against each other and against the paper.
 
 use core::array;
+use std::env;
+use std::process::Command;
 
+use cargo_platform::{Cfg, CfgExpr};
 use p3_field::{Field, PackedValue, PrimeField64};
 use p3_goldilocks::{
     GOLDILOCKS_POSEIDON2_RC_8_EXTERNAL_FINAL, GOLDILOCKS_POSEIDON2_RC_8_EXTERNAL_INITIAL,
@@ -109,5 +112,88 @@ proptest! {
     fn fused_assembly_matches_generic_layers(words in words()) {
         let (state, published) = (pack(&words), default_goldilocks_poseidon2_8());
         prop_assert_eq!(published.permute(state), generic().permute(state));
+    }
+}
+
+/// The condition under which each text of the patch takes the generic layers.
+fn conditions() -> [CfgExpr; 2] {
+    let texts = [
+        include_str!("../../../patches/0.8.0/neon-dispatch-fix.patch"),
+        include_str!("../../../patches/0.6.3/neon-dispatch-fix.patch"),
+    ];
+    texts.map(|text| {
+        let (_, rest) = text
+            .split_once("+const PACKED_W8_IS_GENERIC: bool = cfg!(")
+            .unwrap();
+        let (condition, _) = rest.split_once("\n+));").unwrap();
+        format!("{})", condition.replace("\n+", " "))
+            .parse()
+            .unwrap()
+    })
+}
+
+/// What rustc says of a build for `target` with these flags.
+fn cfgs(target: &str, flags: &[&str]) -> Vec<Cfg> {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc)
+        .args(["--print", "cfg", "--target", target])
+        .args(flags)
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{target} {flags:?}: {stderr}");
+    let lines = str::from_utf8(&output.stdout).unwrap().lines();
+    lines.map(|line| line.parse().unwrap()).collect()
+}
+
+fn takes_generic_layers(target: &str, flags: &[&str]) -> bool {
+    let cfgs = cfgs(target, flags);
+    let [newer, older] = conditions().map(|condition| condition.matches(&cfgs));
+    assert_eq!(newer, older, "{target} {flags:?}");
+    newer
+}
+
+const LINUX: &str = "aarch64-unknown-linux-gnu";
+
+#[test]
+fn builds_that_name_no_core_keep_the_assembly() {
+    for target in [
+        LINUX,
+        "aarch64-unknown-linux-musl",
+        "aarch64-linux-android",
+        "aarch64-pc-windows-msvc",
+        "aarch64-apple-darwin",
+        "aarch64-apple-ios",
+        "aarch64-apple-ios-sim",   // crc and lse, without dit
+        "aarch64-unknown-fuchsia", // crc
+    ] {
+        assert!(!takes_generic_layers(target, &[]), "{target}");
+    }
+    for features in ["+lse", "+crc", "+lse,+crc,+aes,+sha2"] {
+        let features = format!("-Ctarget-feature={features}");
+        assert!(!takes_generic_layers(LINUX, &[&features]), "{features}");
+    }
+}
+
+#[test]
+fn builds_for_narrow_cores_take_the_generic_layers() {
+    for (core, generic) in [
+        ("cortex-a55", true),
+        ("cortex-a76", true),
+        ("neoverse-n1", true),
+        ("cortex-a72", false), // not told from a build for Fuchsia
+        ("carmel", false),
+        ("apple-a12", false),
+        ("apple-m1", false),
+        ("neoverse-v1", false),
+        ("neoverse-n2", false),
+        ("neoverse-v2", false),
+    ] {
+        let flag = format!("-Ctarget-cpu={core}");
+        assert_eq!(takes_generic_layers(LINUX, &[&flag]), generic, "{core}");
+        let chosen = |path| format!("p3_goldilocks_packed_w8={path:?}");
+        let with = |path| takes_generic_layers(LINUX, &[&flag, "--cfg", &chosen(path)]);
+        assert!(!with("fused"), "{core}");
+        assert!(with("generic"), "{core}");
     }
 }

@@ -1,5 +1,6 @@
 //! Upstream's own test suites, on patched packages.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::mem;
@@ -33,7 +34,7 @@ const CONE: [&str; 9] = [
     "p3-whir",
 ];
 
-/// A test in that file names a type as Rust 1.95 does not take it, and as it does.
+/// A test in that file of p3-sumcheck names a type as Rust 1.95 does not take it, and as it does.
 const NAMED: [&str; 3] = [
     "src/jagged/ingest.rs",
     "ColumnSource::<F>::Bits {",
@@ -62,14 +63,7 @@ impl Suites {
         let touched = |name: &str| packages.iter().any(|package| package.name == name);
         let cone: Vec<_> = (CONE.into_iter()).filter(|name| !touched(name)).collect();
         for name in &cone {
-            let mut package = source::package(&project.patches, name, base)?;
-            let [file, published, understood] = NAMED;
-            if let (&"p3-sumcheck", Some(text)) = (name, package.files.get_mut(file)) {
-                *text = String::from_utf8(mem::take(text))?
-                    .replace(published, understood)
-                    .into_bytes();
-            }
-            packages.push(package);
+            packages.push(source::package(&project.patches, name, base)?);
         }
         let folder = format!("target/p3/upstream/{base}-cone");
         let suites = Self::write(project, project.root.join(folder), base, &packages)?;
@@ -89,7 +83,8 @@ impl Suites {
         let mut parallel = Vec::new();
         let mut trees = Vec::new();
         for package in packages {
-            let Package { name, files, .. } = package;
+            let name = &package.name;
+            let files = compiling(package)?;
             let read = |file: &str| -> Result<DocumentMut> {
                 let text = files
                     .get(file)
@@ -105,7 +100,7 @@ impl Suites {
                 parallel.push(format!("{name}/parallel"));
             }
             let path = root.join(&package.folder);
-            write(&path, files, manifest.to_string().as_bytes())?;
+            write(&path, &files, manifest.to_string().as_bytes())?;
             trees.push(Tree {
                 package: name.clone(),
                 version: base.to_owned(),
@@ -141,6 +136,19 @@ fn patched(project: &Project, base: &str, names: &[String]) -> Result<Vec<Packag
         patch.apply(&mut packages, Direction::Forward)?;
     }
     Ok(packages)
+}
+
+/// The files of a package, as this compiler takes them.
+fn compiling(package: &Package) -> Result<Cow<'_, BTreeMap<String, Vec<u8>>>> {
+    let [file, published, understood] = NAMED;
+    let mut files = Cow::Borrowed(&package.files);
+    if package.name == "p3-sumcheck" && files.contains_key(file) {
+        let text = files.to_mut().get_mut(file).expect("it is there");
+        *text = String::from_utf8(mem::take(text))?
+            .replace(published, understood)
+            .into_bytes();
+    }
+    Ok(files)
 }
 
 /// Writes a package with this manifest in place of its own, and removes what another patch has added.

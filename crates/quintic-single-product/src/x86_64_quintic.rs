@@ -12,7 +12,6 @@
 //! executed in two halves or on fewer ports. So is the fifth row on the scalar units: its operands and its result cross
 //! over from vectors and back, in a chain of products one after the other.
 
-use core::arch::asm;
 use core::arch::x86_64::{
     __m256i, _mm_add_epi32, _mm_blend_epi32, _mm_min_epu32, _mm_set1_epi32, _mm_setr_epi32,
     _mm_shuffle_epi32, _mm_sub_epi32, _mm256_add_epi32, _mm256_add_epi64, _mm256_blend_epi32,
@@ -115,10 +114,11 @@ fn reduce<FP: FieldParameters>(sum: __m256i, fifth: __m256i) -> __m256i {
         let c = _mm256_add_epi64(fold(sum), fifth);
 
         let p = _mm256_set1_epi32(FP::PRIME as i32);
-        let mut q = _mm256_mul_epu32(c, _mm256_set1_epi32(FP::MONTY_MU as i32));
-        // No-op. In AVX-512 builds LLVM would see that the high words of `q` are not used and multiply by `vpmullq`, which
-        // is three operations on Intel.
-        asm!("/*{0}*/", inlateout(ymm_reg) q, options(nomem, nostack, preserves_flags, pure));
+        let q = _mm256_mul_epu32(c, _mm256_set1_epi32(FP::MONTY_MU as i32));
+        // LLVM would see that the high words of `q` are not used and multiply by `vpmullq`, which is three operations on
+        // Intel.
+        #[cfg(all(target_feature = "avx512f", not(miri)))]
+        let q = crate::confuse_compiler_256(q);
         let d = _mm256_sub_epi32(fold(c), _mm256_mul_epu32(q, p));
         _mm256_min_epu32(d, _mm256_add_epi32(d, p))
     }

@@ -1,0 +1,47 @@
+//! The kernel against Plonky3 as published, and against the textbook.
+
+use core::array;
+
+use p3_field::extension::QuinticTrinomialExtensionField;
+use p3_field::{BasedVectorSpace, PrimeField32};
+use p3_koala_bear::KoalaBear;
+use p3_patches_testing::koala_bear::{EDGES, Quintic, product, quintic, residue_of};
+use proptest::prelude::*;
+
+use crate::quintic_mul;
+
+/// Equal elements have equal Montgomery forms, so this compares bits.
+fn check(a: Quintic, b: Quintic) {
+    let [x, y] = [a, b].map(KoalaBear::new_array);
+    let [p, q] = [x, y].map(QuinticTrinomialExtensionField::<KoalaBear>::new);
+    let result = quintic_mul(&x, &y);
+    let published = p * q;
+    let published: &[KoalaBear] = published.as_basis_coefficients_slice();
+    assert_eq!(result, published, "{a:?} * {b:?}");
+    assert_eq!(
+        result.map(|x| x.as_canonical_u32()),
+        product(a, b),
+        "{a:?} * {b:?}"
+    );
+}
+
+#[test]
+fn edges_in_every_position() {
+    for edge in EDGES.map(residue_of) {
+        for other in EDGES.map(residue_of) {
+            for mask in 0..1024 {
+                let bit = |i: usize| if mask >> i & 1 == 1 { edge } else { other };
+                check(array::from_fn(bit), array::from_fn(|i| bit(i + 5)));
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10_000))]
+
+    #[test]
+    fn random_elements(a in quintic(), b in quintic()) {
+        check(a, b);
+    }
+}
