@@ -3,7 +3,7 @@
 use p3_air::symbolic::AirLayout;
 use p3_air::{Air, AirBuilder, BaseAir};
 use p3_batch_stark::{BatchProof, ProverData, StarkInstance, prove_batch, verify_batch};
-use p3_commit::PolynomialSpace;
+use p3_commit::{Pcs as CommitmentScheme, PolynomialSpace, UnivariateStarkPcs};
 use p3_dft::Radix2DitParallel;
 use p3_field::BasedVectorSpace;
 use p3_goldilocks::{Goldilocks, default_goldilocks_poseidon2_8};
@@ -65,7 +65,7 @@ pub fn keccak_batch(seed: u64, log_rows: usize) -> Prepared {
 /// is the quotient.
 pub fn keccak_quotient(seed: u64, rows: usize) -> Prepared {
     let config = config();
-    let domain = <Pcs as p3_commit::Pcs<Challenge, Challenger>>::natural_domain_for_degree(
+    let domain = <Pcs as CommitmentScheme<Challenge, Challenger>>::natural_domain_for_degree(
         config.pcs(),
         rows,
     );
@@ -73,11 +73,11 @@ pub fn keccak_quotient(seed: u64, rows: usize) -> Prepared {
     let quotient_domain = domain.create_disjoint_domain(2 * rows);
     let trace = keccak_trace(keccak_inputs(seed, rows));
     let (_, data) =
-        <Pcs as p3_commit::Pcs<Challenge, Challenger>>::commit(config.pcs(), [(domain, trace)])
+        <Pcs as CommitmentScheme<Challenge, Challenger>>::commit(config.pcs(), [(domain, trace)])
             .expect("the trace has a commitment");
     let alpha = SmallRng::seed_from_u64(seed).random();
     Prepared::new(move || {
-        let trace = <Pcs as p3_commit::Pcs<Challenge, Challenger>>::get_evaluations_on_domain(
+        let trace = <Pcs as UnivariateStarkPcs<Challenge, Challenger>>::get_evaluations_on_domain(
             config.pcs(),
             &data,
             0,
