@@ -67,6 +67,8 @@ pub const ROWS: &[Row] = &[
 
     row("stark-prove/keccak-air", |seed| stark::keccak(seed, 1 << 12)),
     row("stark-prove/keccak-air/2^10", |seed| stark::keccak(seed, 1 << 10)).quick(),
+    row("stark-prove/keccak-air-batch", |seed| stark::keccak_batch(seed, 12)),
+    row("quotient/keccak-air", |seed| stark::keccak_quotient(seed, 1 << 12)).quick(),
 
     row("quintic-mul-packed", quintic::mul::<PackedQuintic>),
     row("quintic-mul-scalar", quintic::mul::<Quintic>),
@@ -131,6 +133,8 @@ pub const ROWS: &[Row] = &[
     row("equal/fri-commit/poseidon2-w8", |seed| fri::goldilocks(seed, 9)),
     row("equal/fri-commit/quintic", |seed| fri::quintic(seed, 9)),
     row("equal/stark-prove/keccak-air", |seed| stark::keccak(seed, 1 << 5)),
+    row("equal/stark-prove/keccak-air-batch", |seed| stark::keccak_batch(seed, 5)),
+    row("equal/quotient/keccak-air", |seed| stark::keccak_quotient(seed, 1 << 5)),
     row("equal/quintic-packed", quintic::operations::<PackedQuintic>),
     row("equal/quintic-scalar", quintic::operations::<Quintic>),
     row("equal/sumcheck-prove/quintic", |seed| sumcheck::prove(seed, 9, Prefix)),

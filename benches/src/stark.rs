@@ -1,41 +1,148 @@
-//! A whole STARK: Keccak-f permutations, in upstream's `prove_goldilocks_poseidon2` configuration.
+//! Keccak-f permutations in upstream's `prove_goldilocks_poseidon2` configuration: whole STARKs, and their constraints alone.
 
+use p3_air::symbolic::AirLayout;
+use p3_air::{Air, AirBuilder, BaseAir};
+use p3_batch_stark::{BatchProof, ProverData, StarkInstance, prove_batch, verify_batch};
+use p3_commit::{Pcs as CommitmentScheme, PolynomialSpace, UnivariateStarkPcs};
 use p3_dft::Radix2DitParallel;
+use p3_field::BasedVectorSpace;
 use p3_goldilocks::{Goldilocks, default_goldilocks_poseidon2_8};
-use p3_keccak_air::{KeccakAir, NUM_ROUNDS, generate_trace_rows};
-use p3_uni_stark::{Proof, StarkConfig, prove, verify};
+use p3_keccak_air::{KeccakAir, NUM_KECCAK_COLS, NUM_ROUNDS, generate_trace_rows};
+use p3_matrix::dense::RowMajorMatrix;
+use p3_uni_stark::{Proof, StarkConfig, StarkGenericConfig, prove, quotient_values, verify};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::fri::{Challenge, Challenger, Pcs, parameters, val_mmcs};
-use crate::row::Prepared;
+use crate::row::{Prepared, encode};
 use crate::timing::time;
 
 type Config = StarkConfig<Pcs, Challenge, Challenger>;
 
 /// Proves as many Keccak permutations as fit a trace of `rows` rows. The output is the proof.
 pub fn keccak(seed: u64, rows: usize) -> Prepared {
-    let mut rng = SmallRng::seed_from_u64(seed);
-    let inputs: Vec<[u64; 25]> = (0..rows / NUM_ROUNDS).map(|_| rng.random()).collect();
+    let inputs = keccak_inputs(seed, rows);
     Prepared::new(move || {
         let config = config();
         // Made anew for each run: a clone would lack the spare capacity that the low-degree extension grows into.
-        let trace = generate_trace_rows::<Goldilocks>(inputs.clone(), parameters().log_blowup);
+        let trace = keccak_trace(inputs.clone());
         let (timing, proof) = time(|| prove(&config, &KeccakAir {}, trace, &[]));
-        let proof = proof.expect("the trace satisfies the constraints");
-        (
-            timing,
-            postcard::to_allocvec(&proof).expect("proofs are plain data"),
-        )
+        (timing, to_bytes(&proof.expect("the trace is valid")))
     })
     .verified_by(|bytes| {
-        let proof: Proof<Config> =
-            postcard::from_bytes(bytes).map_err(|error| format!("proof: {error}"))?;
+        let proof: Proof<Config> = from_bytes(bytes)?;
         verify(&config(), &KeccakAir {}, &proof, &[]).map_err(|error| format!("proof: {error:?}"))
     })
+}
+
+/// The same by p3-batch-stark, as a batch of one.
+pub fn keccak_batch(seed: u64, log_rows: usize) -> Prepared {
+    let inputs = keccak_inputs(seed, 1 << log_rows);
+    Prepared::new(move || {
+        let config = config();
+        let trace = keccak_trace(inputs.clone());
+        let instances = [StarkInstance {
+            air: &BatchedKeccak,
+            trace: &trace,
+            public_values: vec![],
+        }];
+        let data = prover_data(&config, log_rows);
+        let (timing, proof) = time(|| prove_batch(&config, &instances, &data));
+        (timing, to_bytes(&proof.expect("the trace is valid")))
+    })
+    .verified_by(move |bytes| {
+        let proof: BatchProof<Config> = from_bytes(bytes)?;
+        let config = config();
+        let common = prover_data(&config, log_rows).common;
+        verify_batch(&config, &[BatchedKeccak], &proof, &[vec![]], &common)
+            .map_err(|error| format!("proof: {error:?}"))
+    })
+}
+
+/// The constraints of such a trace on the quotient's domain, the phase of a proof between its two commitments. The output
+/// is the quotient.
+pub fn keccak_quotient(seed: u64, rows: usize) -> Prepared {
+    let config = config();
+    let domain = <Pcs as CommitmentScheme<Challenge, Challenger>>::natural_domain_for_degree(
+        config.pcs(),
+        rows,
+    );
+    // Constraints of degree 3, divided by the polynomial that vanishes on the trace's domain.
+    let quotient_domain = domain.create_disjoint_domain(2 * rows);
+    let trace = keccak_trace(keccak_inputs(seed, rows));
+    let (_, data) =
+        <Pcs as CommitmentScheme<Challenge, Challenger>>::commit(config.pcs(), [(domain, trace)])
+            .expect("the trace has a commitment");
+    let alpha = SmallRng::seed_from_u64(seed).random();
+    Prepared::new(move || {
+        let trace = <Pcs as UnivariateStarkPcs<Challenge, Challenger>>::get_evaluations_on_domain(
+            config.pcs(),
+            &data,
+            0,
+            quotient_domain,
+        );
+        let (timing, quotient) = time(|| {
+            quotient_values::<Config, _, _>(
+                config.pcs(),
+                &KeccakAir {},
+                &[],
+                AirLayout::from_air::<Goldilocks>(&KeccakAir {}),
+                domain,
+                quotient_domain,
+                &trace,
+                None,
+                alpha,
+            )
+        });
+        let coefficients: Vec<Goldilocks> = quotient
+            .iter()
+            .flat_map(|value| value.as_basis_coefficients_slice().to_vec())
+            .collect();
+        (timing, encode(&coefficients))
+    })
+}
+
+/// [`KeccakAir`] as p3-batch-stark takes it.
+#[derive(Clone)]
+struct BatchedKeccak;
+
+impl<F> BaseAir<F> for BatchedKeccak {
+    fn width(&self) -> usize {
+        NUM_KECCAK_COLS
+    }
+}
+
+impl<AB: AirBuilder> Air<AB> for BatchedKeccak {
+    fn eval(&self, builder: &mut AB) {
+        KeccakAir {}.eval(builder);
+    }
 }
 
 fn config() -> Config {
     let pcs = Pcs::new(Radix2DitParallel::default(), val_mmcs(), parameters());
     Config::new(pcs, Challenger::new(default_goldilocks_poseidon2_8()))
+}
+
+fn prover_data(config: &Config, log_rows: usize) -> ProverData<Config> {
+    ProverData::from_airs_and_degrees(config, &[BatchedKeccak], &[log_rows])
+        .expect("the AIR has nothing to commit to in advance")
+}
+
+fn keccak_inputs(seed: u64, rows: usize) -> Vec<[u64; 25]> {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    (0..rows / NUM_ROUNDS).map(|_| rng.random()).collect()
+}
+
+fn keccak_trace(inputs: Vec<[u64; 25]>) -> RowMajorMatrix<Goldilocks> {
+    generate_trace_rows(inputs, parameters().log_blowup)
+}
+
+fn to_bytes(proof: &impl Serialize) -> Vec<u8> {
+    postcard::to_allocvec(proof).expect("proofs are plain data")
+}
+
+fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    postcard::from_bytes(bytes).map_err(|error| format!("proof: {error}"))
 }

@@ -107,6 +107,8 @@ fn a_sample_has_the_peak_of_memory() {
 fn a_sample_has_the_part_that_is_hashing() {
     for (row, hashes) in [
         ("equal/stark-prove/keccak-air", true),
+        ("equal/stark-prove/keccak-air-batch", true),
+        ("equal/quotient/keccak-air", false),
         ("equal/permute/koala-bear-poseidon2-w16", false),
     ] {
         let run = Worker::prepared(row, 1).ask(&json!("run"));
