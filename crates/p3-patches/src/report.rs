@@ -166,11 +166,6 @@ impl Row {
     }
 }
 
-/// A row's paired log-ratios of candidate and baseline, a block for each seed.
-pub fn candidate_logs(runs: &[Run]) -> Result<Vec<Vec<f64>>> {
-    logs(runs, wall, |pair| pair.candidate)
-}
-
 fn wall(run: &Run) -> u64 {
     run.wall_ns
 }

@@ -1,4 +1,4 @@
-//! `phases` on workers whose phases add up to the whole, do not, or are not there.
+//! `phases` on workers whose commitments gain as the permutation does, by the batch, or that have no phases.
 //!
 //! The workers are shell scripts that speak the protocol of `benches/src/protocol.rs`.
 
@@ -15,10 +15,8 @@ use predicates::str::contains;
 use tempfile::TempDir;
 
 /// Rows and how many microseconds each takes in the baseline.
-const ROWS: [(&str, u64); 6] = [
-    ("phase/p/initial", 2000),
-    ("phase/p/internal", 5000),
-    ("phase/p/terminal", 3000),
+const ROWS: [(&str, u64); 4] = [
+    ("phase/p/external", 5000),
     ("permute-chain/p", 9900),
     ("permute-many/p", 8000),
     ("merkle-commit/p/2^4", 20000),
@@ -78,7 +76,7 @@ done
     }
 
     /// The baseline, with every time multiplied by its row's factor.
-    fn candidate(&self, factors: [f64; 6]) -> PathBuf {
+    fn candidate(&self, factors: [f64; 4]) -> PathBuf {
         let rows: Vec<(&str, u64)> = ROWS
             .into_iter()
             .zip(factors)
@@ -111,16 +109,16 @@ done
 }
 
 #[test]
-fn phases_that_add_up() {
+fn a_commitment_that_gains_as_the_permutation_does() {
     let fixture = Fixture::new();
-    let candidate = fixture.candidate([0.9, 0.7, 0.9, 0.8, 0.8, 0.8]);
+    let candidate = fixture.candidate([0.9, 0.8, 0.8, 0.8]);
     insta::assert_snapshot!(fixture.printed(&candidate));
 }
 
 #[test]
-fn a_whole_and_a_commitment_that_disagree_with_the_phases() {
+fn a_commitment_that_gains_by_the_batch() {
     let fixture = Fixture::new();
-    let candidate = fixture.candidate([1.0, 1.0, 1.0, 0.9, 0.7, 0.7]);
+    let candidate = fixture.candidate([1.0, 0.9, 0.7, 0.7]);
     insta::assert_snapshot!(fixture.printed(&candidate));
 }
 
@@ -131,33 +129,33 @@ fn json_holds_the_rows_of_each_permutation_and_raw_samples_lie_beside_it() {
     fixture
         .phases(
             &fixture.worker("baseline", &ROWS),
-            &fixture.candidate([0.8; 6]),
+            &fixture.candidate([0.8; 4]),
         )
         .arg("--json")
         .arg(&json)
         .assert()
         .success();
     let report: serde_json::Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
-    assert_eq!(report["schema"], 1);
+    assert_eq!(report["schema"], 2);
     let permutation = &report["permutations"][0];
     assert_eq!(permutation["permutation"], "p");
     assert_eq!(permutation["isa"], "native");
-    assert_eq!(permutation["phases"][1]["workload"], "phase/p/internal");
-    assert_eq!(permutation["phases"][1]["ratio"], 0.8);
+    assert_eq!(permutation["external"]["workload"], "phase/p/external");
+    assert_eq!(permutation["external"]["ratio"], 0.8);
+    assert_eq!(permutation["internal"]["ratio"], 0.8);
     assert_eq!(permutation["commit"]["workload"], "merkle-commit/p/2^4");
-    assert!((permutation["predicted"].as_f64().unwrap() - 0.8).abs() < 1e-9);
-    assert_eq!(permutation["remarks"], serde_json::json!([]));
+    assert_eq!(permutation["remark"], serde_json::Value::Null);
     let csv = fs::read_to_string(fixture.path("phases.csv")).unwrap();
     // Two seeds of two rounds of four runs for each row, and a line of names.
-    assert_eq!(csv.lines().count(), 6 * 16 + 1);
+    assert_eq!(csv.lines().count(), 4 * 16 + 1);
 }
 
 #[test]
 fn no_time_is_reported_for_a_phase_whose_outputs_differ() {
     let fixture = Fixture::new();
     // The digest is the row's name, and this row takes another's.
-    let liar = fs::read_to_string(fixture.candidate([1.0; 6])).unwrap();
-    let liar = liar.replace("row=phase/p/internal", "row=phase/p/other");
+    let liar = fs::read_to_string(fixture.candidate([1.0; 4])).unwrap();
+    let liar = liar.replace("row=phase/p/external", "row=phase/p/other");
     fs::write(fixture.path("candidate"), liar).unwrap();
     fixture
         .phases(
@@ -166,9 +164,9 @@ fn no_time_is_reported_for_a_phase_whose_outputs_differ() {
         )
         .assert()
         .code(1)
-        .stdout(contains("predicted").not())
+        .stdout(contains("ratio").not())
         .stderr(contains(
-            "error: phase/p/internal, seed 1: the candidate's outputs differ",
+            "error: phase/p/external, seed 1: the candidate's outputs differ",
         ));
 }
 
@@ -176,8 +174,8 @@ fn no_time_is_reported_for_a_phase_whose_outputs_differ() {
 fn a_worker_without_phases_is_refused() {
     let fixture = Fixture::new();
     for (rows, complaint) in [
-        (&ROWS[3..], "the worker has no phases"),
-        (&ROWS[..3], "the worker has no row permute-chain/p"),
+        (&ROWS[1..], "the worker has no phases"),
+        (&ROWS[..1], "the worker has no row permute-chain/p"),
     ] {
         let worker = fixture.worker("worker", rows);
         fixture
