@@ -77,19 +77,48 @@ impl Series {
 
     /// The patches to apply for `names`: these and what they need, in series order. No names select nothing.
     pub fn select(&self, names: &[String]) -> Result<Vec<String>> {
+        self.select_by(names, |entry| entry.needs.clone())
+    }
+
+    /// As [`Self::select`], for the release `base`: the text of a patch for an older release may stand on less than the list
+    /// says, on what has been ported there.
+    fn select_for(
+        &self,
+        patches: &Patches,
+        base: &Version,
+        names: &[String],
+    ) -> Result<Vec<String>> {
+        let base = base.to_string();
+        self.select_by(names, |entry| {
+            let text = Patch::load(patches, &base, &entry.name).ok();
+            let named = |need: &String| {
+                text.as_ref()
+                    .is_none_or(|text| text.header.needs.contains(need))
+            };
+            let mut needs = entry.needs.clone();
+            needs.retain(|need| Patch::exists(patches, &base, need) || named(need));
+            needs
+        })
+    }
+
+    fn select_by(
+        &self,
+        names: &[String],
+        needs: impl Fn(&Entry) -> Vec<String>,
+    ) -> Result<Vec<String>> {
         let mut wanted = BTreeSet::new();
         for name in names {
-            wanted.insert(self.entry(name)?.name.as_str());
+            wanted.insert(self.entry(name)?.name.clone());
         }
         // What an entry needs stands further up, so one walk from the bottom reaches everything.
         for entry in self.entries.iter().rev() {
-            if wanted.contains(entry.name.as_str()) {
-                wanted.extend(entry.needs.iter().map(String::as_str));
+            if wanted.contains(&entry.name) {
+                wanted.extend(needs(entry));
             }
         }
         Ok(self
             .names()
-            .filter(|name| wanted.contains(name))
+            .filter(|name| wanted.contains(*name))
             .map(str::to_owned)
             .collect())
     }
@@ -102,7 +131,8 @@ impl Series {
         base: Option<&str>,
         names: &[String],
     ) -> Result<(String, Vec<String>)> {
-        let selected = self.select(names)?;
+        // An unknown name is refused before an unknown release.
+        self.select(names)?;
         // A release into which everything has been merged has no folder, and this says more than that.
         if let Some(base) = base.and_then(|base| Version::parse(base).ok()) {
             self.refuse_merged(patches, &base, names)?;
@@ -111,7 +141,7 @@ impl Series {
         let version = Version::parse(&base)?;
         self.refuse_merged(patches, &version, names)?;
         let mut needed = Vec::new();
-        for name in selected {
+        for name in self.select_for(patches, &version, names)? {
             if self.merged(patches, &version, &name)?.is_none() {
                 needed.push(name);
             }
@@ -171,7 +201,7 @@ impl Series {
         names: &[String],
     ) -> Result<Vec<String>> {
         let mut below = Vec::new();
-        for need in self.select(names)? {
+        for need in self.select_for(patches, base, names)? {
             if !names.contains(&need) && self.merged(patches, base, &need)?.is_none() {
                 below.push(need);
             }

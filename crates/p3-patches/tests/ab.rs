@@ -232,6 +232,8 @@ fn json_has_the_documented_schema_and_raw_samples_beside_it() {
 fn a_step_is_reported_as_such() {
     let fixture = Fixture::new();
     let patch = |name: &str, text: &str| fs::write(fixture.path(name), text).unwrap();
+    fs::create_dir_all(fixture.path("crates/demo/src")).unwrap();
+    patch("crates/demo/src/demo.rs", include_str!("fixtures/demo.rs"));
     patch("patches/series", "demo\nstacked needs: demo\n");
     patch(
         "patches/0.8.0/demo.patch",

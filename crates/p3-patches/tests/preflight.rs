@@ -98,6 +98,9 @@ impl Fixture {
         fs::create_dir_all(fixture.path("patches/0.8.0")).unwrap();
         fs::create_dir_all(fixture.path("bin")).unwrap();
         fs::write(fixture.path("patches/series"), "demo\n").unwrap();
+        fs::create_dir_all(fixture.path("crates/demo/src")).unwrap();
+        let kernel = include_str!("fixtures/demo.rs");
+        fs::write(fixture.path("crates/demo/src/demo.rs"), kernel).unwrap();
         let demo = include_str!("fixtures/demo.patch");
         fs::write(fixture.path("patches/0.8.0/demo.patch"), demo).unwrap();
         for (name, script) in [("rustc", RUSTC)].iter().chain(programs) {

@@ -115,6 +115,7 @@ fn a_step_is_filed_and_shown_as_such() {
             "A <a@localhost>",
         ];
         succeed(&killer, &args);
+        // The second mail: the first is what it needs.
         let text = killer.fixture.prover().join(out).join("0002-stacked.md");
         fs::read_to_string(text).unwrap()
     };
