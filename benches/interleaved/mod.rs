@@ -46,21 +46,45 @@ pub fn bench<A, Published, const WIDTH: usize>(
     group.finish();
 }
 
-/// [`bench`] for a width, whose permutations are `$batched` and `$published`.
-macro_rules! bench_width {
-    ($criterion:expr, $name:literal, $batched:expr, $published:expr) => {{
-        let batched = $batched;
+/// [`bench`] for each width of `$kernel`, which has `new` and `permute` of groups of states.
+macro_rules! bench_widths {
+    ($criterion:expr, $kernel:ident) => {
+        interleaved::bench_widths!($criterion, $kernel, 8, 12, 16)
+    };
+    ($criterion:expr, $kernel:ident, $($width:literal),*) => {$({
+        use p3_field::Field;
+        use p3_goldilocks::{Goldilocks, Poseidon2Goldilocks};
+        use p3_poseidon2::ExternalLayerConstants;
+        use rand::rngs::SmallRng;
+        use rand::{RngExt, SeedableRng};
+
+        type Packing = <Goldilocks as Field>::Packing;
+
+        fn permute<const B: usize>(
+            kernel: &$kernel<$width>,
+            states: &mut [[Packing; $width]],
+        ) {
+            for group in states.as_chunks_mut::<B>().0 {
+                kernel.permute(group);
+            }
+        }
+        // Round constants may be any: no time depends on them.
+        let mut rng = SmallRng::seed_from_u64($width);
+        let external = ExternalLayerConstants::new_from_rng(8, &mut rng);
+        let internal: [Goldilocks; 22] = rng.random();
+        let kernel = $kernel::<$width>::new(&external, &internal);
+        let published = Poseidon2Goldilocks::<$width>::new(external, internal.to_vec());
         interleaved::bench(
             $criterion,
-            $name,
-            &$published,
+            "packed-poseidon2",
+            &published,
             [
-                &|states| batched.permute_interleaved::<1>(states),
-                &|states| batched.permute_interleaved::<2>(states),
-                &|states| batched.permute_interleaved::<3>(states),
-                &|states| batched.permute_interleaved::<4>(states),
+                &|states| permute::<1>(&kernel, states),
+                &|states| permute::<2>(&kernel, states),
+                &|states| permute::<3>(&kernel, states),
+                &|states| permute::<4>(&kernel, states),
             ],
         );
-    }};
+    })*};
 }
-pub(crate) use bench_width;
+pub(crate) use bench_widths;

@@ -10,10 +10,11 @@ use p3_goldilocks::{
 };
 use p3_poseidon1::Poseidon1Constants;
 use packed_mds_karatsuba::poseidon1_packed::{
-    Circulant, PackedElement, fold_constant, full_rounds, partial_rounds,
+    Circulant, fold_constant, full_rounds, partial_rounds,
 };
+use packed_mds_karatsuba::vector::Packed;
 
-type Packed = <Goldilocks as Field>::Packing;
+type Packing = <Goldilocks as Field>::Packing;
 
 /// The Poseidon1 permutation over Goldilocks, with its MDS matrix, for batches of packed states of width 8, 12 or 16.
 #[derive(Clone, Debug)]
@@ -34,7 +35,7 @@ where
     pub fn new(constants: &Poseidon1Constants<Goldilocks, WIDTH>) -> Self {
         let (full, partial) = constants.to_optimized();
         let fold =
-            |x: Goldilocks| fold_constant::<<Packed as PackedElement>::Words>(x.as_canonical_u64());
+            |x: Goldilocks| fold_constant::<<Packing as Packed>::Words>(x.as_canonical_u64());
         Self {
             initial: full.initial.iter().map(|row| row.map(fold)).collect(),
             rounds: (partial.textbook_scalar_constants.into_iter())
@@ -49,28 +50,28 @@ where
 macro_rules! impl_widths {
     ($($width:literal in groups of $group:literal),*) => {$(
         impl BatchedPoseidon1<$width> {
-            fn full_rounds(states: &mut [[Packed; $width]], constants: &[[[u64; 2]; $width]]) {
+            fn full_rounds(states: &mut [[Packing; $width]], constants: &[[[u64; 2]; $width]]) {
                 for state in states {
-                    let mut words = state.map(PackedElement::to_words);
+                    let mut words = state.map(Packed::to_words);
                     full_rounds::<_, $width, $group>(&mut words, constants);
-                    *state = words.map(PackedElement::from_words);
+                    *state = words.map(Packed::from_words);
                 }
             }
 
             /// Permutes each of the states, two interleaved.
-            pub fn permute_many(&self, states: &mut [[Packed; $width]]) {
+            pub fn permute_many(&self, states: &mut [[Packing; $width]]) {
                 self.permute_interleaved::<2>(states);
             }
 
             /// Permutes each of the states, the partial rounds of `B` at a time interleaved.
-            pub fn permute_interleaved<const B: usize>(&self, states: &mut [[Packed; $width]]) {
+            pub fn permute_interleaved<const B: usize>(&self, states: &mut [[Packing; $width]]) {
                 const K: usize = <MdsMatrixGoldilocks as Circulant<$width>>::ROUNDS;
                 let (groups, rest) = states.as_chunks_mut::<B>();
                 for group in groups {
                     Self::full_rounds(group, &self.initial);
-                    let mut words = group.map(|state| state.map(PackedElement::to_words));
+                    let mut words = group.map(|state| state.map(Packed::to_words));
                     partial_rounds::<_, $width, K, B>(&mut words, &self.rounds, &self.residual);
-                    *group = words.map(|state| state.map(PackedElement::from_words));
+                    *group = words.map(|state| state.map(Packed::from_words));
                     Self::full_rounds(group, &self.terminal);
                 }
                 if B > 1 {

@@ -27,8 +27,8 @@ struct Head {
     /// Full rounds before the inner ones, and after them.
     outer: usize,
     inner: usize,
-    /// Elements of a message, beyond one.
-    length: usize,
+    /// States that are interleaved.
+    group: usize,
 }
 
 /// Bytes of a head, of which the last two are not used: words are where libFuzzer finds numbers of eight bytes.
@@ -47,7 +47,7 @@ impl Head {
             states: 1 + upto(bytes[2], 6),
             outer: upto(bytes[3], 4),
             inner: upto(bytes[4], MAX_INNER),
-            length: 1 + upto(bytes[5], 40),
+            group: 1 + upto(bytes[5], 3),
         }
     }
 }
@@ -131,26 +131,41 @@ impl<const WIDTH: usize> Parameters<WIDTH> {
     }
 }
 
-/// A kernel of Poseidon2: the permutation and its paper's.
+/// A kernel of Poseidon2, which permutes groups of states, and the paper's permutation.
 macro_rules! poseidon2 {
-    ($name:ident, $kernel:ident, $element:ty) => {
+    ($name:ident, $kernel:path) => {
         pub(crate) fn $name(head: &Head, words: &mut Words<'_>) {
+            use $kernel as Kernel;
+
+            fn permute<const WIDTH: usize, const B: usize>(
+                kernel: &Kernel<WIDTH>,
+                states: &mut [[Packed; WIDTH]],
+            ) {
+                let (groups, rest) = states.as_chunks_mut::<B>();
+                for group in groups {
+                    kernel.permute(group);
+                }
+                for state in rest.as_chunks_mut::<1>().0 {
+                    kernel.permute(state);
+                }
+            }
             fn run<const WIDTH: usize>(
                 head: &Head,
                 words: &mut Words<'_>,
                 diagonal: [Goldilocks; WIDTH],
             ) {
-                type A = $element;
-                let states = words.rows::<WIDTH>(head.states * <A as PackedValue>::WIDTH);
+                let states = words.rows::<WIDTH>(head.states * Packed::WIDTH);
                 let parameters = Parameters::take(head, words, diagonal);
-                let kernel = $kernel::BatchedPoseidon2::<A, WIDTH>::new(
-                    &parameters.external,
-                    &parameters.internal,
-                );
-                check::<A, WIDTH>(
+                let kernel = Kernel::<WIDTH>::new(&parameters.external, &parameters.internal);
+                check::<Packed, WIDTH>(
                     &states,
                     |state| parameters.plain.permute(state),
-                    |states| kernel.permute_many(states),
+                    |states| match head.group {
+                        1 => permute::<WIDTH, 1>(&kernel, states),
+                        2 => permute::<WIDTH, 2>(&kernel, states),
+                        3 => permute::<WIDTH, 3>(&kernel, states),
+                        _ => permute::<WIDTH, 4>(&kernel, states),
+                    },
                 );
             }
             match head.width {
@@ -162,75 +177,19 @@ macro_rules! poseidon2 {
     };
 }
 
-/// A sponge whose states stay unreduced, and the paper's permutation after each block.
-macro_rules! sponge {
-    ($name:ident, $element:ty) => {
-        pub(crate) fn $name(head: &Head, words: &mut Words<'_>) {
-            fn run<const WIDTH: usize, const RATE: usize>(
-                head: &Head,
-                words: &mut Words<'_>,
-                diagonal: [Goldilocks; WIDTH],
-            ) {
-                type A = $element;
-                const LANES: usize = <A as PackedValue>::WIDTH;
-                let messages: Vec<Vec<u64>> = (0..head.states * LANES)
-                    .map(|_| (0..head.length).map(|_| words.word()).collect())
-                    .collect();
-                // Which it has to have.
-                let outer = head.outer.max(1);
-                let parameters = Parameters::take(&Head { outer, ..*head }, words, diagonal);
-                let kernel = simd_leaf_feed::BatchedPoseidon2::<A, WIDTH>::new(
-                    &parameters.external,
-                    &parameters.internal,
-                );
-                let input: Vec<A> = (messages.chunks(LANES))
-                    .flat_map(|messages| {
-                        let element = |i: usize| A::from_fn(|l| Goldilocks::new(messages[l][i]));
-                        (0..head.length).map(element).collect::<Vec<_>>()
-                    })
-                    .collect();
-                let mut digests = vec![[A::default(); 4]; head.states];
-                kernel.hash_many::<RATE, 4>(&input, &mut digests);
-                for (i, message) in messages.iter().enumerate() {
-                    let expected = (message.chunks(RATE)).fold([0; WIDTH], |mut state, block| {
-                        state[..block.len()].copy_from_slice(block);
-                        parameters.plain.permute(state)
-                    });
-                    let found = digests[i / LANES].map(|x| x.as_slice()[i % LANES]);
-                    let found = found.map(|x| x.as_canonical_u64());
-                    assert_eq!(found, expected[..4], "message {i}: {message:x?}");
-                }
-            }
-            match head.width {
-                0 => run::<8, 4>(head, words, MATRIX_DIAG_8_GOLDILOCKS),
-                1 => run::<12, 8>(head, words, MATRIX_DIAG_12_GOLDILOCKS),
-                _ => run::<16, 12>(head, words, MATRIX_DIAG_16_GOLDILOCKS),
-            }
-        }
-    };
-}
-
-poseidon2!(batched_scalar, batched_permute, Goldilocks);
-sponge!(sponge_scalar, Goldilocks);
+#[cfg(not(all(target_arch = "x86_64", target_feature = "avx2")))]
+compile_error!("the kernels take AVX2: choose a CPU that has it, by FUZZ_CPU");
 
 /// A kernel, on states and constants of an input.
 type Kernel = fn(&Head, &mut Words<'_>);
 
 /// The kernels that this build has.
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 const KERNELS: &[Kernel] = &[
-    batched_scalar,
-    sponge_scalar,
-    #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
-    vectors::batched,
-    #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
-    vectors::split,
-    #[cfg(all(target_arch = "x86_64", target_feature = "avx512ifma"))]
+    vectors::halves,
+    #[cfg(target_feature = "avx512ifma")]
     vectors::limbs,
-    #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
-    vectors::sponge,
-    #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
     vectors::poseidon1,
-    #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
     vectors::batched_poseidon1,
 ];
 
@@ -246,11 +205,9 @@ mod vectors {
 
     type Packed = <Goldilocks as Field>::Packing;
 
-    poseidon2!(batched, batched_permute, Packed);
-    poseidon2!(split, split_linear, Packed);
+    poseidon2!(halves, batched_permute::Interleaved);
     #[cfg(target_feature = "avx512ifma")]
-    poseidon2!(limbs, ifma_permute, Packed);
-    sponge!(sponge, Packed);
+    poseidon2!(limbs, ifma_permute::IfmaPoseidon2);
 
     /// Poseidon1's parameters, as for [`Parameters`].
     fn parameters<const WIDTH: usize>(

@@ -1,80 +1,136 @@
-//! Independent Poseidon2 permutations over Goldilocks, several states in one scope.
+//! Packed Poseidon2 states over Goldilocks, several in one scope.
 //!
-//! The kernel is [`poseidon2_batch`](https://github.com/Plonky3/Plonky3/tree/main/goldilocks/src), the file that the patch
-//! of the same name adds to p3-goldilocks; its documentation has the mechanism and the bounds. This crate root stands in
-//! for p3-goldilocks's, so that the same bytes compile in both places. It offers the kernel to provers that stay on
-//! Plonky3 as published: they call [`BatchedPoseidon2::permute_many`] where they have independent states. Provers that
-//! apply the patch need no call: Merkle commitments reach the kernel by themselves.
+//! The kernel is `poseidon2_batch`, the file that the patch of the same name adds to p3-goldilocks; it runs the rounds of
+//! packed-poseidon2, whose files are compiled here once more, as they are in p3-goldilocks. The crate offers it to provers
+//! that stay on Plonky3 as published: they call [`permute_many`] where they have independent states. Provers that apply
+//! the patch need no call: Merkle commitments reach the kernel by themselves.
 //!
 //! ```
-//! use batched_permute::BatchedPoseidon2;
-//! use p3_goldilocks::{Goldilocks, default_goldilocks_poseidon2_8};
+//! # #[cfg(target_feature = "avx2")] {
+//! use batched_permute::{Poseidon2GoldilocksFused, permute_many};
+//! use p3_field::Field;
+//! use p3_goldilocks::Goldilocks;
 //! use p3_symmetric::Permutation;
+//! use rand::SeedableRng;
+//! use rand::rngs::SmallRng;
 //!
-//! let mut states = [[Goldilocks::new(1); 8], [Goldilocks::new(2); 8], [Goldilocks::new(3); 8]];
-//! let expected = states.map(|state| default_goldilocks_poseidon2_8().permute(state));
+//! let mut rng = SmallRng::seed_from_u64(1);
+//! let permutation = Poseidon2GoldilocksFused::<8>::new_from_rng_128(&mut rng);
+//! let mut states = [1, 2, 3].map(|x| [<Goldilocks as Field>::Packing::from(Goldilocks::new(x)); 8]);
+//! let expected = states.map(|state| permutation.permute(state));
 //!
-//! BatchedPoseidon2::default_8().permute_many(&mut states);
+//! permute_many(&permutation, &mut states);
 //! assert_eq!(states, expected);
+//! # }
 //! ```
 
 #![no_std]
-
-extern crate alloc;
-
-use p3_goldilocks::Goldilocks;
-#[cfg(all(
-    target_arch = "x86_64",
-    target_feature = "avx2",
-    not(target_feature = "avx512f")
-))]
-use p3_goldilocks::PackedGoldilocksAVX2;
-#[cfg(all(target_arch = "x86_64", target_feature = "avx512f"))]
-use p3_goldilocks::PackedGoldilocksAVX512;
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-use p3_goldilocks::PackedGoldilocksWasmSimd128;
-
-#[path = "../permutation.rs"]
-mod permutation;
-// Documented in upstream's manner: the modules are private there.
-#[allow(missing_docs)]
-mod poseidon2_batch;
-#[allow(missing_docs)]
-mod poseidon2_batch_pair;
-// The tests run it on intervals, whatever the target.
-#[cfg(any(
-    test,
+#![cfg(any(
     all(target_arch = "x86_64", target_feature = "avx2"),
     all(target_arch = "wasm32", target_feature = "simd128")
 ))]
-#[cfg_attr(
-    not(any(target_feature = "avx2", target_feature = "simd128")),
-    allow(dead_code)
-)]
-#[allow(missing_docs)]
-mod poseidon2_batch_vector;
 
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+use p3_field::Field;
+use p3_goldilocks::{Goldilocks, poseidon1};
 #[cfg(all(
     target_arch = "x86_64",
     target_feature = "avx2",
     not(target_feature = "avx512f")
 ))]
-mod x86_64_avx2 {
-    mod poseidon2_batch;
-}
-
+use p3_goldilocks::{
+    PackedGoldilocksAVX2, Poseidon2ExternalLayerGoldilocksAVX2,
+    Poseidon2InternalLayerGoldilocksAVX2,
+};
 #[cfg(all(target_arch = "x86_64", target_feature = "avx512f"))]
-mod x86_64_avx512 {
-    mod poseidon2_batch;
-}
-
+use p3_goldilocks::{
+    PackedGoldilocksAVX512, Poseidon2ExternalLayerGoldilocksAVX512,
+    Poseidon2InternalLayerGoldilocksAVX512,
+};
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-mod wasm32_simd128 {
-    mod poseidon2_batch;
-}
+use p3_goldilocks::{
+    PackedGoldilocksWasmSimd128, Poseidon2ExternalLayerGoldilocksWasmSimd128,
+    Poseidon2InternalLayerGoldilocksWasmSimd128,
+};
+use p3_poseidon2::ExternalLayerConstants;
+use p3_symmetric::Permutation;
+
+// Documented in upstream's manner: the modules are private there.
+mod poseidon2_batch;
+#[path = "../../packed-poseidon2/src/poseidon2_fused.rs"]
+mod poseidon2_fused;
+#[allow(missing_docs)]
+#[path = "../../packed-poseidon2/src/poseidon2_halves.rs"]
+mod poseidon2_halves;
+#[allow(missing_docs)]
+#[path = "../../packed-poseidon2/src/poseidon2_rounds.rs"]
+mod poseidon2_rounds;
+#[allow(missing_docs)]
+#[path = "../../packed-poseidon2/src/vector.rs"]
+mod vector;
+
+#[cfg_attr(
+    target_arch = "wasm32",
+    path = "../../packed-poseidon2/src/wasm32_simd128/vector.rs"
+)]
+#[cfg_attr(
+    target_feature = "avx512f",
+    path = "../../packed-poseidon2/src/x86_64_avx512/vector.rs"
+)]
+#[cfg_attr(
+    all(target_feature = "avx2", not(target_feature = "avx512f")),
+    path = "../../packed-poseidon2/src/x86_64_avx2/vector.rs"
+)]
+mod words;
 
 #[cfg(test)]
 mod tests;
 
-pub use permutation::BatchedPoseidon2;
-pub use poseidon2_batch::BatchElement;
+pub use poseidon2_batch::batch;
+pub use poseidon2_fused::Poseidon2GoldilocksFused;
+use poseidon2_halves::Halves;
+use poseidon2_rounds::{Representation, Rounds, has_rounds};
+use vector::Packed;
+
+type Packing = <Goldilocks as Field>::Packing;
+
+/// Permutes each of the packed states, [`batch`] of them interleaved.
+///
+/// With the patch this is `Permutation::permute_many`, which Plonky3 0.8.0 does not have.
+pub fn permute_many<const WIDTH: usize>(
+    permutation: &Poseidon2GoldilocksFused<WIDTH>,
+    states: &mut [[Packing; WIDTH]],
+) where
+    Poseidon2GoldilocksFused<WIDTH>: Permutation<[Packing; WIDTH]>,
+{
+    for state in permutation.permute_groups(states) {
+        permutation.permute_mut(state);
+    }
+}
+
+type Kernel = Halves<<Packing as Packed>::Words>;
+
+/// The Poseidon2 permutation of packed states, for widths 8, 12 and 16 and any number of interleaved states.
+#[derive(Clone, Debug)]
+pub struct Interleaved<const WIDTH: usize>(Rounds<Kernel, WIDTH>);
+
+impl<const WIDTH: usize> Interleaved<WIDTH> {
+    /// A permutation with the given round constants.
+    pub fn new(
+        external: &ExternalLayerConstants<Goldilocks, WIDTH>,
+        internal: &[Goldilocks],
+    ) -> Self {
+        const { assert!(has_rounds(WIDTH)) };
+        Self(Rounds::new(external, internal))
+    }
+
+    /// Permutes `B` states, whose internal rounds are interleaved.
+    pub fn permute<const B: usize>(&self, states: &mut [[Packing; WIDTH]; B]) {
+        let mut unreduced = states.map(|state| state.map(|x| Kernel::widen(x.to_words())));
+        self.0.permute(&mut unreduced);
+        *states = unreduced.map(|state| state.map(|x| Packing::from_words(Kernel::reduce(x))));
+    }
+}

@@ -6,7 +6,7 @@
 
 #![no_std]
 
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64", target_feature = "avx2"))]
 extern crate alloc;
 
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]

@@ -1,10 +1,10 @@
-//! Poseidon1 and its MDS matrices over packed Goldilocks elements.
+//! Packed Poseidon1 and its MDS matrices over Goldilocks on exact doubles, with one reduction per output.
 //!
-//! The kernel is [`poseidon1_packed`](https://github.com/Plonky3/Plonky3/tree/main/goldilocks/src), the file that the
-//! patch of the same name adds to p3-goldilocks; its documentation has the mechanism and the bounds. This crate root
-//! stands in for p3-goldilocks's, so that the same bytes compile in both places. It offers the kernel to provers that
-//! stay on Plonky3 as published, as a permutation of its own type; where neither AVX2 nor AVX-512 is enabled, that is the
-//! published one. Provers that apply the patch change nothing.
+//! The kernel is `poseidon1_packed`, the file that the patch of the same name adds to p3-goldilocks; its documentation has
+//! the mechanism and the bounds. The words under it are packed-poseidon2's, whose `vector` files are compiled here once
+//! more, as they are in p3-goldilocks. This crate root stands in for p3-goldilocks's, so that the same bytes compile in both
+//! places. It offers the kernel to provers that stay on Plonky3 as published, as a permutation of its own type; where
+//! neither AVX2 nor AVX-512 is enabled, that is the published one. Provers that apply the patch change nothing.
 //!
 //! ```
 //! use p3_field::{Field, PackedValue};
@@ -23,6 +23,8 @@
 
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
 use p3_goldilocks::poseidon1::{
     GOLDILOCKS_POSEIDON_HALF_FULL_ROUNDS, GOLDILOCKS_POSEIDON_PARTIAL_ROUNDS_8,
@@ -31,11 +33,26 @@ use p3_goldilocks::poseidon1::{
 use p3_goldilocks::{MATRIX_CIRC_MDS_8_COL, MATRIX_CIRC_MDS_12_COL};
 use p3_poseidon1::Poseidon1Constants;
 
-// Documented in upstream's manner: the module is private there, and public here for batched-poseidon1.
+// Documented in upstream's manner: the modules are private there, and public here for batched-poseidon1.
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 #[allow(missing_docs)]
 #[doc(hidden)]
 pub mod poseidon1_packed;
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+#[allow(missing_docs)]
+#[doc(hidden)]
+#[path = "../../packed-poseidon2/src/vector.rs"]
+pub mod vector;
+#[cfg(all(
+    target_arch = "x86_64",
+    target_feature = "avx2",
+    not(target_feature = "avx512f")
+))]
+#[path = "../../packed-poseidon2/src/x86_64_avx2/vector.rs"]
+mod vector_avx2;
+#[cfg(all(target_arch = "x86_64", target_feature = "avx512f"))]
+#[path = "../../packed-poseidon2/src/x86_64_avx512/vector.rs"]
+mod vector_avx512;
 
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 mod packed {

@@ -1,4 +1,4 @@
-//! Poseidon1 and its MDS matrices on packed elements, with one reduction per output of a linear layer.
+//! Packed Poseidon1 and its MDS matrices on exact doubles, with one reduction per output of a linear layer.
 //!
 //! The circulant matrices of widths 8, 12 and 16 have small coefficients. Field multiplications by them, or Karatsuba
 //! over the field, reduce after each step. Here a linear layer works on integers and reduces once, before the next S-box.
@@ -29,13 +29,14 @@
 //! ```
 //!
 //! `M^K` is a circulant too: [`segment`] applies one where there were `K`, and off the chain of S-boxes, which is the
-//! latency that bounds a single state. Several states at once are as many chains. Halves begin a segment in `[-2^31 - 2^22, 2^31 + 2^22]`. They grow by the sum of
-//! the row, 43, 67 or 371, in each round, so that `K = 3`, or 2 for width 16, keeps every sum below `2^51`.
+//! latency that bounds a single state. Several states at once are as many chains. Halves begin a segment in
+//! `[-2^31 - 2^22, 2^31 + 2^22]`. They grow by the sum of the row, 43, 67 or 371, in each round, so that `K = 3`, or 2 for
+//! width 16, keeps every sum below `2^51`.
 
 use alloc::vec::Vec;
 use core::array;
 
-use p3_field::{PrimeCharacteristicRing, PrimeField64};
+use p3_field::PrimeField64;
 use p3_poseidon1::{
     FullRoundConstants, FullRoundLayer, FullRoundLayerConstructor, PartialRoundConstants,
     PartialRoundLayer, PartialRoundLayerConstructor, Poseidon1ExternalLayerGeneric,
@@ -44,6 +45,7 @@ use p3_poseidon1::{
 use p3_symmetric::Permutation;
 
 use crate::poseidon1::GOLDILOCKS_S_BOX_DEGREE;
+use crate::vector::{EPSILON, Packed, Vector, mul, product, square};
 use crate::{
     Goldilocks, MATRIX_CIRC_MDS_8_SML_ROW, MATRIX_CIRC_MDS_12_SML_ROW, MATRIX_CIRC_MDS_16_SML_ROW,
     MATRIX_CIRC_MDS_24_GOLDILOCKS, MdsMatrixGoldilocks,
@@ -55,15 +57,12 @@ mod avx2;
 mod avx512;
 
 #[cfg(not(target_feature = "avx512f"))]
-use crate::PackedGoldilocksAVX2 as Packed;
+use crate::PackedGoldilocksAVX2 as Packing;
 #[cfg(target_feature = "avx512f")]
-use crate::PackedGoldilocksAVX512 as Packed;
+use crate::PackedGoldilocksAVX512 as Packing;
 
 /// The order of the field.
 const P: u64 = Goldilocks::ORDER_U64;
-
-/// `2^64` modulo the field's order.
-const EPSILON: u64 = 0xffff_ffff;
 
 /// `1.5 * 2^52`: the unit in the last place is 1 here, and stays 1 up to a distance of `2^51`.
 pub const OFFSET: f64 = 3.0 * (1u64 << 51) as f64;
@@ -103,38 +102,9 @@ pub trait Doubles: Copy {
     }
 }
 
-/// A vector of 64-bit words. Additions and subtractions wrap; that no value does is for the caller to show.
-pub trait Words: Copy {
+/// A vector of words that are the bits of doubles, where the kernel takes them for that.
+pub trait AsDoubles: Vector {
     type Doubles: Doubles;
-
-    /// What [`Self::add_modulo`] expects its second operand to be increased by.
-    const FLIP: u64;
-
-    fn splat(x: u64) -> Self;
-
-    /// `splat(EPSILON)` that the compiler knows nothing about: it would replace the product with it by three operations.
-    fn epsilon() -> Self;
-
-    fn wrapping_add(self, rhs: Self) -> Self;
-    fn wrapping_sub(self, rhs: Self) -> Self;
-    fn shl<const BITS: u32>(self) -> Self;
-    fn shr<const BITS: u32>(self) -> Self;
-
-    /// The lower 32 bits.
-    fn lower(self) -> Self;
-
-    /// The upper 32 bits in the place of the lower ones. The upper ones of the result may be anything.
-    fn upper(self) -> Self;
-
-    /// The lower 32 bits of `self`, and those of `upper` above them.
-    fn join(self, upper: Self) -> Self;
-
-    /// The product of the lower 32 bits.
-    fn mul_lower(self, rhs: Self) -> Self;
-
-    /// The sum with `y = flipped_y - FLIP`, and `EPSILON` more if it carries: `x + y` modulo the order, in `[0, 2^64)`,
-    /// for `x + y` in `[0, 2^65 - 2^32)`.
-    fn add_modulo(self, flipped_y: Self) -> Self;
 
     /// The bits of a shifted double: the lower 32 bits of `self` plus `OFFSET`.
     fn lower_shifted(self) -> Self;
@@ -143,111 +113,60 @@ pub trait Words: Copy {
     fn to_bits(self) -> Self::Doubles;
 }
 
-/// A vector of field elements, any representatives.
-pub trait PackedElement: PrimeCharacteristicRing + Copy {
-    type Words: Words;
-    fn to_words(self) -> Self::Words;
-    fn from_words(words: Self::Words) -> Self;
-}
-
-type Halves<W> = [<W as Words>::Doubles; 2];
+type Halves<V> = [<V as AsDoubles>::Doubles; 2];
 
 // ---- The S-box ----
-
-/// `low + 2^64 high + EPSILON + offset` modulo the order, for an `offset` of 0, or of 2 if `low` is below `2^64 - 2`.
-///
-/// With `high = 2^32 c + d`, `2^64 high = (2^32 - 1) d - c`. Then `y = EPSILON d + EPSILON - c + offset` is in
-/// `[0, 2^64 - 2^32 + offset]`, and `low + y` is below `2^65 - 2^32`.
-#[inline(always)]
-fn reduce<W: Words>(low: W, high: W, offset: u64) -> W {
-    let epsilon = W::splat(W::FLIP.wrapping_add(EPSILON + offset));
-    let y = high.mul_lower(W::epsilon());
-    low.add_modulo(y.wrapping_add(epsilon.wrapping_sub(high.shr::<32>())))
-}
-
-/// `x^2`, for any words. 3 multiplications, and one to reduce.
-#[inline(always)]
-pub fn square<W: Words>(x: W) -> W {
-    let u = x.upper();
-    let (ll, lu, uu) = (x.mul_lower(x), x.mul_lower(u), u.mul_lower(u));
-    // 2^33 (2^31 - 1) + 2 = -EPSILON, which `reduce` adds. The 2 is left to it: x^2 is 0 or 1 modulo 4, so that the low
-    // word of the sum is below 2^64 - 2.
-    let lu = lu.wrapping_add(W::splat((1 << 31) - 1));
-    let carry = lu.wrapping_add(ll.shr::<33>()).shr::<31>();
-    reduce(ll.wrapping_add(lu.shl::<33>()), uu.wrapping_add(carry), 2)
-}
-
-/// The parts of `x y + bias[0] + 2^32 bias[1]`: a word whose lower half has weight 1, one whose lower half has weight
-/// `2^32`, and one with weight `2^64`. 4 multiplications. Biases are below `2^32`: no word wraps.
-#[inline(always)]
-fn product<W: Words>(x: W, y: W, bias: [u64; 2]) -> [W; 3] {
-    let (xu, yu) = (x.upper(), y.upper());
-    let ll = x.mul_lower(y).wrapping_add(W::splat(bias[0]));
-    let ul = xu.mul_lower(y).wrapping_add(W::splat(bias[1]));
-    let carried = ul.wrapping_add(ll.shr::<32>());
-    let middle = x.mul_lower(yu).wrapping_add(carried.lower());
-    let high = xu.mul_lower(yu).wrapping_add(carried.shr::<32>());
-    [ll, middle, high.wrapping_add(middle.shr::<32>())]
-}
-
-/// `x y`, for any words.
-#[inline(always)]
-pub fn mul<W: Words>(x: W, y: W) -> W {
-    // 2^32 (2^32 - 2) + 2 = -EPSILON, which `reduce` adds.
-    let [low, middle, high] = product(x, y, [2, (1 << 32) - 2]);
-    reduce(low.join(middle), high, 0)
-}
 
 /// `x y`, in shifted halves `l` in `(-2^33, 2^32)` and `h` in `[0, 2^33)`: with `high = 2^32 c + d`, `l = low - c - d` and
 /// `h = middle + d`.
 #[inline(always)]
-pub fn mul_unreduced<W: Words>(x: W, y: W) -> Halves<W> {
+pub fn mul_unreduced<V: AsDoubles>(x: V, y: V) -> Halves<V> {
     let [low, middle, high] = product(x, y, [0, 0]);
-    let d = high.lower();
+    let d = high.and(V::splat(EPSILON));
     let l = low
         .lower_shifted()
-        .wrapping_sub(d.wrapping_add(high.shr::<32>()));
-    [l, middle.lower_shifted().wrapping_add(d)].map(W::to_bits)
+        .wrapping_sub(d.wrapping_add(high.shr(32)));
+    [l, middle.lower_shifted().wrapping_add(d)].map(V::to_bits)
 }
 
 /// The S-box of `N` elements, stage by stage: `N` independent multiplications are in flight at each. `finish` is applied
 /// to the shifted results, each with its place.
 #[inline(always)]
-fn x7<W: Words, const N: usize>(
-    x: [W; N],
-    finish: impl Fn(usize, Halves<W>) -> Halves<W>,
-) -> [Halves<W>; N] {
-    let x2: [W; N] = array::from_fn(|i| square(x[i]));
-    let x3: [W; N] = array::from_fn(|i| mul(x2[i], x[i]));
-    let x4: [W; N] = array::from_fn(|i| square(x2[i]));
+fn x7<V: AsDoubles, const N: usize>(
+    x: [V; N],
+    finish: impl Fn(usize, Halves<V>) -> Halves<V>,
+) -> [Halves<V>; N] {
+    let x2: [V; N] = array::from_fn(|i| square(x[i]));
+    let x3: [V; N] = array::from_fn(|i| mul(x2[i], x[i]));
+    let x4: [V; N] = array::from_fn(|i| square(x2[i]));
     array::from_fn(|i| finish(i, mul_unreduced(x3[i], x4[i])))
 }
 
 // ---- Halves ----
 
 #[inline(always)]
-fn shift<W: Words>(x: Halves<W>) -> Halves<W> {
-    x.map(|half| half.add(W::Doubles::splat(OFFSET)))
+fn shift<V: AsDoubles>(x: Halves<V>) -> Halves<V> {
+    x.map(|half| half.add(V::Doubles::splat(OFFSET)))
 }
 
 #[inline(always)]
-fn unshift<W: Words>(x: Halves<W>) -> Halves<W> {
-    x.map(|half| half.sub(W::Doubles::splat(OFFSET)))
+fn unshift<V: AsDoubles>(x: Halves<V>) -> Halves<V> {
+    x.map(|half| half.sub(V::Doubles::splat(OFFSET)))
 }
 
 /// The shifted halves of any words, in `[0, 2^32)`.
 #[inline(always)]
-fn split<W: Words>(x: W) -> Halves<W> {
-    [x.lower_shifted(), x.upper().lower_shifted()].map(W::to_bits)
+fn split<V: AsDoubles>(x: V) -> Halves<V> {
+    [x.lower_shifted(), x.high().lower_shifted()].map(V::to_bits)
 }
 
 /// What [`fold`] adds to the bits of shifted halves: a constant, the bias, and no `OFFSET`.
 #[inline(always)]
-pub const fn fold_constant<W: Words>(constant: u64) -> [u64; 2] {
+pub const fn fold_constant<V: Vector>(constant: u64) -> [u64; 2] {
     [
         (constant & EPSILON)
             .wrapping_add(BIAS[0])
-            .wrapping_add(W::FLIP)
+            .wrapping_add(V::FLIP)
             .wrapping_sub(OFFSET_BITS),
         (constant >> 32)
             .wrapping_add(BIAS[1])
@@ -260,19 +179,19 @@ pub const fn fold_constant<W: Words>(constant: u64) -> [u64; 2] {
 /// With the bias, halves are in `[0, 2^53)`. `h = 2^32 c + d` counts `(2^32 - 1) c + 2^32 d`, and
 /// `l + (2^32 - 1) c < 2^54`.
 #[inline(always)]
-pub fn fold<W: Words>([l, h]: Halves<W>, constant: [u64; 2]) -> W {
-    let l = W::from_bits(l).wrapping_add(W::splat(constant[0]));
-    let h = W::from_bits(h).wrapping_add(W::splat(constant[1]));
-    let y = l.wrapping_add(h.shr::<32>().mul_lower(W::epsilon()));
-    h.shl::<32>().add_modulo(y)
+pub fn fold<V: AsDoubles>([l, h]: Halves<V>, constant: [u64; 2]) -> V {
+    let l = V::from_bits(l).wrapping_add(V::splat(constant[0]));
+    let h = V::from_bits(h).wrapping_add(V::splat(constant[1]));
+    let y = l.wrapping_add(h.shr(32).mul_low(V::epsilon()));
+    V::add_modulo(h.shl(32), y)
 }
 
 /// The same element with halves of at most `2^31 + 2^22`, for halves below `2^53`.
 ///
 /// With `l = l_0 + 2^32 l_1` and `h = h_0 + 2^32 h_1`, the element is `(l_0 - h_1) + 2^32 (h_0 + h_1 + l_1)`.
 #[inline(always)]
-pub fn normalize<W: Words>([l, h]: Halves<W>) -> Halves<W> {
-    let scale = W::Doubles::splat(1.0 / (1u64 << 32) as f64);
+pub fn normalize<V: AsDoubles>([l, h]: Halves<V>) -> Halves<V> {
+    let scale = V::Doubles::splat(1.0 / (1u64 << 32) as f64);
     let ([l0, l1], [h0, h1]) = (l.split_upper(), h.split_upper());
     let h = h0.add_product(l1, scale).add_product(h1, scale);
     [l0.sub_product(h1, scale), h]
@@ -462,13 +381,13 @@ fn circulant<D: Doubles, const N: usize>(x: [D; N], row: &[f64; N]) -> [D; N] {
 
 /// The product with [`MdsMatrixGoldilocks`], of width 8, 12 or 16.
 #[inline(always)]
-pub fn mds_small<W: Words, const N: usize>(state: &[W; N]) -> [W; N]
+pub fn mds_small<V: AsDoubles, const N: usize>(state: &[V; N]) -> [V; N]
 where
     MdsMatrixGoldilocks: Circulant<N>,
 {
-    let halves: State<W, N> = state_halves(state, OFFSET);
+    let halves: State<V, N> = state_halves(state, OFFSET);
     let [l, h] = halves.map(|half| circulant(half, const { &MdsMatrixGoldilocks::FOLDED[1] }));
-    array::from_fn(|i| fold(shift::<W>([l[i], h[i]]), fold_constant::<W>(0)))
+    array::from_fn(|i| fold(shift::<V>([l[i], h[i]]), fold_constant::<V>(0)))
 }
 
 /// The limbs of the row of width 24: base `2^16`, each in `[-2^15, 2^15]`, as [`unfold`] needs them.
@@ -516,8 +435,8 @@ const CENTER_24: u64 = {
 ///
 /// Halves in `[-2^31, 2^31)` make outputs below `24 * 2^15 * 2^31 < 2^50.6` for each limb.
 #[inline(always)]
-pub fn mds_24<W: Words>(state: &[W; 24]) -> [W; 24] {
-    let halves: State<W, 24> = state_halves(state, OFFSET + (1u64 << 31) as f64);
+pub fn mds_24<V: AsDoubles>(state: &[V; 24]) -> [V; 24] {
+    let halves: State<V, 24> = state_halves(state, OFFSET + (1u64 << 31) as f64);
     let halves = halves.map(fold_all);
     // One after the other: the code of all eight would not fit the instruction cache.
     let mut products = [halves; 4];
@@ -529,83 +448,86 @@ pub fn mds_24<W: Words>(state: &[W; 24]) -> [W; 24] {
     let [p0, p1, p2, p3] = products;
     array::from_fn(|i| {
         // p + 2^32 q = (p_l - q_h) + 2^32 (p_h + q_l + q_h)
-        let combine = |p: &State<W, 24>, q: &State<W, 24>| {
-            normalize::<W>([p[0][i].sub(q[1][i]), p[1][i].add(q[0][i]).add(q[1][i])])
+        let combine = |p: &State<V, 24>, q: &State<V, 24>| {
+            normalize::<V>([p[0][i].sub(q[1][i]), p[1][i].add(q[0][i]).add(q[1][i])])
         };
         let (even, odd) = (combine(&p0, &p2), combine(&p1, &p3));
-        let scale = W::Doubles::splat((1 << 16) as f64);
+        let scale = V::Doubles::splat((1 << 16) as f64);
         let sum = array::from_fn(|half| even[half].add_product(odd[half], scale));
-        fold(shift::<W>(sum), fold_constant::<W>(CENTER_24))
+        fold(shift::<V>(sum), fold_constant::<V>(CENTER_24))
     })
 }
 
 // ---- Rounds ----
 
 /// A state, all lower halves first: one of the two at a time fits the registers.
-type State<W, const WIDTH: usize> = [[<W as Words>::Doubles; WIDTH]; 2];
+type State<V, const WIDTH: usize> = [[<V as AsDoubles>::Doubles; WIDTH]; 2];
 
 /// The halves of words, less `offset`; shifted if that is 0.
 #[inline(always)]
-fn state_halves<W: Words, const WIDTH: usize>(state: &[W; WIDTH], offset: f64) -> State<W, WIDTH> {
+fn state_halves<V: AsDoubles, const WIDTH: usize>(
+    state: &[V; WIDTH],
+    offset: f64,
+) -> State<V, WIDTH> {
     let halves = state.map(split);
-    array::from_fn(|half| array::from_fn(|i| halves[i][half].sub(W::Doubles::splat(offset))))
+    array::from_fn(|half| array::from_fn(|i| halves[i][half].sub(V::Doubles::splat(offset))))
 }
 
 /// The full rounds of one state: constants, S-box on every element, matrix. `GROUP` S-boxes at a time.
 #[inline(always)]
-pub fn full_rounds<W: Words, const WIDTH: usize, const GROUP: usize>(
-    state: &mut [W; WIDTH],
+pub fn full_rounds<V: AsDoubles, const WIDTH: usize, const GROUP: usize>(
+    state: &mut [V; WIDTH],
     constants: &[[[u64; 2]; WIDTH]],
 ) where
     MdsMatrixGoldilocks: Circulant<WIDTH>,
 {
-    let mut x: State<W, WIDTH> = state_halves(state, 0.0);
+    let mut x: State<V, WIDTH> = state_halves(state, 0.0);
     for constants in constants {
         // Rolled loops, here and above: unrolled ones leave the instruction cache.
         for start in (0..WIDTH).step_by(GROUP) {
             let folded =
                 array::from_fn(|i| fold([x[0][start + i], x[1][start + i]], constants[start + i]));
-            let images = x7::<W, GROUP>(folded, |_, y| unshift::<W>(y));
+            let images = x7::<V, GROUP>(folded, |_, y| unshift::<V>(y));
             for i in 0..GROUP {
                 [x[0][start + i], x[1][start + i]] = images[i];
             }
         }
         for half in &mut x {
             *half = circulant(*half, const { &MdsMatrixGoldilocks::FOLDED[1] })
-                .map(|y| y.add(W::Doubles::splat(OFFSET)));
+                .map(|y| y.add(V::Doubles::splat(OFFSET)));
         }
     }
-    *state = array::from_fn(|i| fold([x[0][i], x[1][i]], fold_constant::<W>(0)));
+    *state = array::from_fn(|i| fold([x[0][i], x[1][i]], fold_constant::<V>(0)));
 }
 
 /// `K` partial rounds of `B` states, as in the documentation of the module. Elements 0 are shifted before and after.
 // `i` is the third index of `x`, the second is the half.
 #[allow(clippy::needless_range_loop)]
 #[inline(always)]
-fn segment<W: Words, const WIDTH: usize, const K: usize, const B: usize>(
-    x: &mut [State<W, WIDTH>; B],
+fn segment<V: AsDoubles, const WIDTH: usize, const K: usize, const B: usize>(
+    x: &mut [State<V, WIDTH>; B],
     constants: &[[u64; 2]; K],
 ) where
     MdsMatrixGoldilocks: Circulant<WIDTH>,
 {
     let powers = const { &MdsMatrixGoldilocks::POWERS };
-    let offset = W::Doubles::splat(OFFSET);
-    let y0 = x7::<W, B>(
+    let offset = V::Doubles::splat(OFFSET);
+    let y0 = x7::<V, B>(
         array::from_fn(|b| fold([x[b][0][0], x[b][1][0]], constants[0])),
-        |_, y| unshift::<W>(y),
+        |_, y| unshift::<V>(y),
     );
     // (M^r x)_0, shifted. The term of y0 comes last, the others do not wait for it.
     let mut s = [[[offset; 2]; B]; K];
     for b in 0..B {
         let x = &mut x[b];
         for i in 1..WIDTH {
-            [x[0][i], x[1][i]] = normalize::<W>([x[0][i], x[1][i]]);
+            [x[0][i], x[1][i]] = normalize::<V>([x[0][i], x[1][i]]);
         }
         [x[0][0], x[1][0]] = y0[b];
         for r in 1..K {
             for half in 0..2 {
                 for j in (0..WIDTH).rev() {
-                    let coefficient = W::Doubles::splat(powers[r][j]);
+                    let coefficient = V::Doubles::splat(powers[r][j]);
                     s[r][b][half] = s[r][b][half].add_product(x[half][j], coefficient);
                 }
             }
@@ -616,30 +538,30 @@ fn segment<W: Words, const WIDTH: usize, const K: usize, const B: usize>(
         for b in 0..B {
             for half in 0..2 {
                 for t in 1..r {
-                    let coefficient = W::Doubles::splat(powers[r - t][0]);
+                    let coefficient = V::Doubles::splat(powers[r - t][0]);
                     s[r][b][half] = s[r][b][half].add_product(d[t][b][half], coefficient);
                 }
             }
         }
-        d[r] = x7::<W, B>(
+        d[r] = x7::<V, B>(
             array::from_fn(|b| fold(s[r][b], constants[r])),
-            |b, y: Halves<W>| array::from_fn(|half| y[half].sub(s[r][b][half])),
+            |b, y: Halves<V>| array::from_fn(|half| y[half].sub(s[r][b][half])),
         );
         // Between two S-boxes, so that the CPU has both in its window.
         if r == 1 {
             for b in 0..B {
-                apply_power::<W, WIDTH, K>(&mut x[b]);
+                apply_power::<V, WIDTH, K>(&mut x[b]);
             }
         }
     }
     for b in 0..B {
         if K == 1 {
-            apply_power::<W, WIDTH, K>(&mut x[b]);
+            apply_power::<V, WIDTH, K>(&mut x[b]);
         }
         for t in 1..K {
             for half in 0..2 {
                 for i in 0..WIDTH {
-                    let coefficient = W::Doubles::splat(powers[K - t][(WIDTH - i) % WIDTH]);
+                    let coefficient = V::Doubles::splat(powers[K - t][(WIDTH - i) % WIDTH]);
                     x[b][half][i] = x[b][half][i].add_product(d[t][b][half], coefficient);
                 }
             }
@@ -649,13 +571,13 @@ fn segment<W: Words, const WIDTH: usize, const K: usize, const B: usize>(
 
 /// `M^K x`, element 0 shifted.
 #[inline(always)]
-fn apply_power<W: Words, const WIDTH: usize, const K: usize>(x: &mut State<W, WIDTH>)
+fn apply_power<V: AsDoubles, const WIDTH: usize, const K: usize>(x: &mut State<V, WIDTH>)
 where
     MdsMatrixGoldilocks: Circulant<WIDTH>,
 {
     for half in x {
         *half = circulant(*half, const { &MdsMatrixGoldilocks::FOLDED[K] });
-        half[0] = half[0].add(W::Doubles::splat(OFFSET));
+        half[0] = half[0].add(V::Doubles::splat(OFFSET));
     }
 }
 
@@ -663,29 +585,29 @@ where
 // As above.
 #[allow(clippy::needless_range_loop)]
 #[inline(always)]
-pub fn partial_rounds<W: Words, const WIDTH: usize, const K: usize, const B: usize>(
-    states: &mut [[W; WIDTH]; B],
+pub fn partial_rounds<V: AsDoubles, const WIDTH: usize, const K: usize, const B: usize>(
+    states: &mut [[V; WIDTH]; B],
     constants: &[[u64; 2]],
     residual: &[[u64; 2]; WIDTH],
 ) where
     MdsMatrixGoldilocks: Circulant<WIDTH>,
 {
-    let mut x: [State<W, WIDTH>; B] = array::from_fn(|b| {
+    let mut x: [State<V, WIDTH>; B] = array::from_fn(|b| {
         let mut x = state_halves(&states[b], OFFSET);
         [x[0][0], x[1][0]] = split(states[b][0]);
         x
     });
     let (segments, rest) = constants.as_chunks::<K>();
     for constants in segments {
-        segment::<W, WIDTH, K, B>(&mut x, constants);
+        segment::<V, WIDTH, K, B>(&mut x, constants);
     }
     for constants in rest.as_chunks::<1>().0 {
-        segment::<W, WIDTH, 1, B>(&mut x, constants);
+        segment::<V, WIDTH, 1, B>(&mut x, constants);
     }
     for b in 0..B {
         let x = &mut x[b];
         for i in 1..WIDTH {
-            [x[0][i], x[1][i]] = shift::<W>([x[0][i], x[1][i]]);
+            [x[0][i], x[1][i]] = shift::<V>([x[0][i], x[1][i]]);
         }
         states[b] = array::from_fn(|i| fold([x[0][i], x[1][i]], residual[i]));
     }
@@ -695,21 +617,21 @@ pub fn partial_rounds<W: Words, const WIDTH: usize, const K: usize, const B: usi
 
 /// The product with [`MdsMatrixGoldilocks`] on packed elements.
 pub trait PackedMds<const WIDTH: usize> {
-    fn apply(state: [Packed; WIDTH]) -> [Packed; WIDTH];
+    fn apply(state: [Packing; WIDTH]) -> [Packing; WIDTH];
 }
 
 macro_rules! impl_packed_mds {
     ($($width:literal: $mds:ident),*) => {$(
         impl PackedMds<$width> for MdsMatrixGoldilocks {
-            fn apply(state: [Packed; $width]) -> [Packed; $width] {
-                $mds(&state.map(PackedElement::to_words)).map(PackedElement::from_words)
+            fn apply(state: [Packing; $width]) -> [Packing; $width] {
+                $mds(&state.map(Packed::to_words)).map(Packed::from_words)
             }
         }
     )*};
 }
 impl_packed_mds!(8: mds_small, 12: mds_small, 16: mds_small, 24: mds_24);
 
-type PackedWords = <Packed as PackedElement>::Words;
+type PackedWords = <Packing as Packed>::Words;
 
 fn fold_constants<const WIDTH: usize>(constants: &[Goldilocks; WIDTH]) -> [[u64; 2]; WIDTH] {
     constants.map(|constant| fold_constant::<PackedWords>(constant.as_canonical_u64()))
@@ -804,42 +726,399 @@ macro_rules! impl_generic_layers {
     };
 }
 impl_generic_layers!(Goldilocks, WIDTH, WIDTH);
-impl_generic_layers!(Packed, 24);
+impl_generic_layers!(Packing, 24);
 
 macro_rules! impl_packed_layers {
     ($($width:literal in groups of $group:literal),*) => {$(
-        impl FullRoundLayer<Packed, $width, GOLDILOCKS_S_BOX_DEGREE>
+        impl FullRoundLayer<Packing, $width, GOLDILOCKS_S_BOX_DEGREE>
             for Poseidon1ExternalLayerGoldilocks<$width>
         {
-            fn permute_state_initial(&self, state: &mut [Packed; $width]) {
-                let mut words = state.map(PackedElement::to_words);
+            fn permute_state_initial(&self, state: &mut [Packing; $width]) {
+                let mut words = state.map(Packed::to_words);
                 full_rounds::<_, $width, $group>(&mut words, &self.initial);
-                *state = words.map(PackedElement::from_words);
+                *state = words.map(Packed::from_words);
             }
 
-            fn permute_state_terminal(&self, state: &mut [Packed; $width]) {
-                let mut words = state.map(PackedElement::to_words);
+            fn permute_state_terminal(&self, state: &mut [Packing; $width]) {
+                let mut words = state.map(Packed::to_words);
                 full_rounds::<_, $width, $group>(&mut words, &self.terminal);
-                *state = words.map(PackedElement::from_words);
+                *state = words.map(Packed::from_words);
             }
         }
 
-        impl PartialRoundLayer<Packed, $width, GOLDILOCKS_S_BOX_DEGREE>
+        impl PartialRoundLayer<Packing, $width, GOLDILOCKS_S_BOX_DEGREE>
             for Poseidon1InternalLayerGoldilocks<$width>
         {
-            fn permute_state(&self, state: &mut [Packed; $width]) {
+            fn permute_state(&self, state: &mut [Packing; $width]) {
                 let Some(textbook) = &self.textbook else {
                     return self.generic.permute_state(state);
                 };
-                let mut words = [state.map(PackedElement::to_words)];
+                let mut words = [state.map(Packed::to_words)];
                 partial_rounds::<_, $width, { <MdsMatrixGoldilocks as Circulant<$width>>::ROUNDS }, 1>(
                     &mut words,
                     &textbook.rounds,
                     &textbook.residual,
                 );
-                *state = words[0].map(PackedElement::from_words);
+                *state = words[0].map(Packed::from_words);
             }
         }
     )*};
 }
 impl_packed_layers!(8 in groups of 8, 12 in groups of 6, 16 in groups of 8);
+
+#[cfg(test)]
+mod tests {
+    use p3_field::PackedValue;
+    use p3_poseidon1::{Poseidon1, Poseidon1Constants};
+    use rand::rngs::SmallRng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+    use crate::poseidon1::{GOLDILOCKS_POSEIDON1_RC_8, GOLDILOCKS_POSEIDON1_RC_12};
+
+    type V = <Packing as Packed>::Words;
+    type D = <V as AsDoubles>::Doubles;
+
+    /// Packed states take the kernel, scalar ones and those of width 24 the generic layers.
+    type Layered<const WIDTH: usize> = Poseidon1<
+        Goldilocks,
+        Poseidon1ExternalLayerGoldilocks<WIDTH>,
+        Poseidon1InternalLayerGoldilocks<WIDTH>,
+        WIDTH,
+        GOLDILOCKS_S_BOX_DEGREE,
+    >;
+
+    const LANES: usize = Packing::WIDTH;
+
+    /// Representatives next to every carry: around 0, `2^32`, the order and `2^64`.
+    const EDGES: [u64; 14] = [
+        0,
+        1,
+        2,
+        0xffff_fffe,
+        0xffff_ffff,
+        1 << 32,
+        (1 << 32) + 1,
+        1 << 63,
+        0xffff_fffe_ffff_ffff,
+        0xffff_ffff_0000_0000,
+        0xffff_ffff_0000_0001,
+        0xffff_ffff_0000_0002,
+        0xffff_ffff_ffff_fffe,
+        0xffff_ffff_ffff_ffff,
+    ];
+
+    /// The largest magnitude of a normalized half.
+    const NORMAL: i64 = (1 << 31) + (1 << 22);
+
+    /// The magnitudes of an S-box's halves are below this.
+    const S_BOX: i64 = 1 << 33;
+
+    /// The magnitudes of halves that become words are below this.
+    const WORD: i64 = 1 << 51;
+
+    fn vector(lanes: impl Fn(usize) -> u64) -> V {
+        Packing::from_fn(|lane| Goldilocks::new(lanes(lane))).to_words()
+    }
+
+    fn words(vector: V) -> [u64; LANES] {
+        // SAFETY: a vector is as many words as it has lanes, without padding.
+        unsafe { core::mem::transmute(vector) }
+    }
+
+    fn doubles(lanes: impl Fn(usize) -> i64) -> D {
+        vector(|lane| (lanes(lane) as f64).to_bits()).to_bits()
+    }
+
+    fn integers(doubles: D) -> [i64; LANES] {
+        words(V::from_bits(doubles)).map(|bits| {
+            let x = f64::from_bits(bits);
+            assert_eq!(x, x as i64 as f64, "not an integer");
+            x as i64
+        })
+    }
+
+    fn residue(x: i128) -> u64 {
+        x.rem_euclid(P.into()) as u64
+    }
+
+    fn value([l, h]: [i64; 2]) -> u64 {
+        residue(i128::from(l) + (i128::from(h) << 32))
+    }
+
+    fn pairs(halves: &[i64]) -> Vec<[i64; 2]> {
+        let pairs = |&l| halves.iter().map(move |&h| [l, h]);
+        halves.iter().flat_map(pairs).collect()
+    }
+
+    /// An element for each lane, element `i` in the first.
+    fn vectors(elements: &[[i64; 2]], i: usize) -> Halves<V> {
+        array::from_fn(|half| doubles(|lane| elements[(i + lane) % elements.len()][half]))
+    }
+
+    #[test]
+    fn unreduced_products_stay_within_their_bounds() {
+        for i in 0..EDGES.len() {
+            for j in 0..EDGES.len() {
+                let edge = |i: usize| move |lane: usize| EDGES[(i + lane) % EDGES.len()];
+                let (x, y) = (edge(i), edge(j));
+                let product = mul_unreduced(vector(x), vector(y));
+                let [l, h] = unshift::<V>(product).map(integers);
+                for lane in 0..LANES {
+                    let expected = u128::from(x(lane)) * u128::from(y(lane)) % u128::from(P);
+                    assert_eq!(u128::from(value([l[lane], h[lane]])), expected);
+                    assert!(-S_BOX < l[lane] && l[lane] < 1 << 32);
+                    assert!((0..S_BOX).contains(&h[lane]));
+                }
+            }
+        }
+    }
+
+    /// Halves at the ends of what becomes a word, and sums within 2 of the carry: where `h = 2^32 m`, the sum with the bias
+    /// is `2^64 + l + (2^32 - 1) (m - 1)`.
+    #[test]
+    fn fold_holds_at_its_bounds() {
+        let ends = [1 - WORD, WORD - 1, 0, -1, 1 << 32, -(1 << 32), 1 << 50];
+        let mut halves = pairs(&ends);
+        for m in [1i64, 2, 1 << 10, 1 << 18] {
+            halves.extend((-2..=2).map(|l| [l - (m - 1) * EPSILON as i64, m << 32]));
+        }
+        for constant in [0, 1, EPSILON, 1 << 32, P - 1] {
+            for i in 0..halves.len() {
+                let shifted = shift::<V>(vectors(&halves, i));
+                let folded = words(fold(shifted, fold_constant::<V>(constant)));
+                for (lane, folded) in folded.into_iter().enumerate() {
+                    let x = halves[(i + lane) % halves.len()];
+                    let sum = residue(i128::from(value(x)) + i128::from(constant));
+                    assert_eq!(folded % P, sum, "{x:x?} + {constant:x}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn normalized_halves_stay_within_their_bounds() {
+        const LIMIT: i64 = (1 << 53) - 1;
+        // Multiples of 2^32, halves between two of them, and the largest.
+        let ends = [
+            0,
+            1 << 31,
+            (1 << 31) + 1,
+            -(1 << 31),
+            -(1 << 31) - 1,
+            3 << 31,
+            LIMIT,
+            -LIMIT,
+            LIMIT - (1 << 31),
+            (1 << 31) - LIMIT,
+        ];
+        let halves = pairs(&ends);
+        for i in 0..halves.len() {
+            let [l, h] = normalize::<V>(vectors(&halves, i)).map(integers);
+            for lane in 0..LANES {
+                let x = halves[(i + lane) % halves.len()];
+                assert_eq!(value([l[lane], h[lane]]), value(x), "{x:x?}");
+                assert!(l[lane].abs().max(h[lane].abs()) <= NORMAL, "{x:x?}");
+            }
+        }
+    }
+
+    /// Each power of a matrix that the rounds apply, on halves at the ends of their ranges with every sign, against integers.
+    fn check_circulants<const N: usize>()
+    where
+        MdsMatrixGoldilocks: Circulant<N>,
+    {
+        let mut rng = SmallRng::seed_from_u64(N as u64);
+        for power in 1..=MdsMatrixGoldilocks::ROUNDS {
+            // Full rounds multiply results of S-boxes; segments have one, in element 0.
+            let limit = |i| if i == 0 || power == 1 { S_BOX } else { NORMAL };
+            for round in 0..64 {
+                let signs: [u32; N] = array::from_fn(|_| rng.random());
+                let lane_value = |i: usize, lane: usize| match round {
+                    0 => limit(i),
+                    1 => -limit(i),
+                    _ if signs[i] >> lane & 1 == 0 => limit(i),
+                    _ => -limit(i),
+                };
+                let x: [D; N] = array::from_fn(|i| doubles(|lane| lane_value(i, lane)));
+                let found = circulant(x, &MdsMatrixGoldilocks::FOLDED[power]).map(integers);
+                for lane in 0..LANES {
+                    let mut expected: [i64; N] = array::from_fn(|i| lane_value(i, lane));
+                    for _ in 0..power {
+                        let row = MdsMatrixGoldilocks::ROW;
+                        let x = expected;
+                        expected =
+                            array::from_fn(|i| (0..N).map(|j| row[(N + j - i) % N] * x[j]).sum());
+                    }
+                    assert_eq!(found.map(|x| x[lane]), expected, "power {power}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn circulants_are_exact_at_their_bounds() {
+        check_circulants::<8>();
+        check_circulants::<12>();
+        check_circulants::<16>();
+    }
+
+    /// No half of a [`segment`] comes as far as `2^51` from the offset. With one more round it would.
+    fn check_segment<const N: usize>()
+    where
+        MdsMatrixGoldilocks: Circulant<N>,
+    {
+        let rounds = MdsMatrixGoldilocks::ROUNDS;
+        let power = |k: usize, i: usize| MdsMatrixGoldilocks::POWERS[k][i] as i64;
+        let largest = |k| (0..N).map(|i| power(k, i)).max().unwrap_or(0);
+        let product = |k| {
+            let rest: i64 = (1..N).map(|_| largest(k) * NORMAL).sum();
+            largest(k) * S_BOX + rest
+        };
+        // Each difference of a round's S-box, from the elements and the differences before.
+        let mut differences = [0; MAX_ROUNDS];
+        for r in 1..rounds {
+            let earlier: i64 = (1..r).map(|t| power(r - t, 0) * differences[t]).sum();
+            assert!(product(r) + earlier < WORD);
+            differences[r] = product(r) + earlier + S_BOX;
+        }
+        let sums: i64 = (1..rounds)
+            .map(|t| largest(rounds - t) * differences[t])
+            .sum();
+        assert!(product(rounds) + sums < WORD);
+
+        let row_sum: i64 = MdsMatrixGoldilocks::ROW.iter().sum();
+        assert!(row_sum.pow(rounds as u32 + 1) > WORD / NORMAL);
+    }
+
+    #[test]
+    fn segments_are_as_long_as_their_bounds_allow() {
+        check_segment::<8>();
+        check_segment::<12>();
+        check_segment::<16>();
+    }
+
+    /// Packed states, whose lanes hold the given ones, equal these permuted alone.
+    fn check_lanes<const WIDTH: usize>(
+        packed: impl Fn([Packing; WIDTH]) -> [Packing; WIDTH],
+        scalar: &impl Permutation<[Goldilocks; WIDTH]>,
+        states: &[[u64; WIDTH]],
+    ) {
+        for first in 0..states.len() {
+            let lane_state =
+                |lane: usize| states[(first + lane) % states.len()].map(Goldilocks::new);
+            let state = array::from_fn(|i| Packing::from_fn(|lane| lane_state(lane)[i]));
+            let permuted = packed(state);
+            for lane in 0..LANES {
+                let found = permuted.map(|x| x.as_slice()[lane]);
+                assert_eq!(
+                    found,
+                    scalar.permute(lane_state(lane)),
+                    "lane {lane} of {state:?}"
+                );
+            }
+        }
+    }
+
+    /// Edges alone, edges anywhere, random elements.
+    fn states<const WIDTH: usize>() -> Vec<[u64; WIDTH]> {
+        let mut rng = SmallRng::seed_from_u64(WIDTH as u64);
+        let mut states: Vec<_> = EDGES.iter().map(|&edge| [edge; WIDTH]).collect();
+        for _ in 0..32 {
+            states.push(array::from_fn(|_| EDGES[rng.random_range(0..EDGES.len())]));
+        }
+        for _ in 0..16 {
+            states.push(array::from_fn(|_| rng.random()));
+        }
+        states
+    }
+
+    #[test]
+    fn packed_matrices_match_scalar_ones() {
+        let mds = &MdsMatrixGoldilocks;
+        check_lanes(<MdsMatrixGoldilocks as PackedMds<8>>::apply, mds, &states());
+        check_lanes(
+            <MdsMatrixGoldilocks as PackedMds<12>>::apply,
+            mds,
+            &states(),
+        );
+        check_lanes(
+            <MdsMatrixGoldilocks as PackedMds<16>>::apply,
+            mds,
+            &states(),
+        );
+        check_lanes(
+            <MdsMatrixGoldilocks as PackedMds<24>>::apply,
+            mds,
+            &states(),
+        );
+    }
+
+    /// Every input half at the end of its range that makes a limb's first output largest, or smallest.
+    #[test]
+    fn width_24_holds_at_its_bounds() {
+        let unit: [D; 24] = array::from_fn(|i| doubles(|_| (i == 0).into()));
+        let mut states = Vec::new();
+        for limbs in &LIMBS_24 {
+            let column = circulant(unit, limbs).map(|x| integers(x)[0]);
+            assert!(column.iter().all(|limb| limb.abs() <= 1 << 15));
+            let row: [i64; 24] = array::from_fn(|j| column[(24 - j) % 24]);
+            states.push(row.map(|limb| if limb > 0 { u64::MAX } else { 0 }));
+            states.push(row.map(|limb| if limb > 0 { 0 } else { u64::MAX }));
+        }
+        let apply = <MdsMatrixGoldilocks as PackedMds<24>>::apply;
+        check_lanes(apply, &MdsMatrixGoldilocks, &states);
+    }
+
+    fn check_permutation<const WIDTH: usize>(partial_rounds: usize)
+    where
+        MdsMatrixGoldilocks: Permutation<[Goldilocks; WIDTH]>,
+        Layered<WIDTH>: Permutation<[Goldilocks; WIDTH]> + Permutation<[Packing; WIDTH]>,
+    {
+        let mut rng = SmallRng::seed_from_u64(partial_rounds as u64);
+        let permutation =
+            Layered::<WIDTH>::new_from_rng(4, partial_rounds, &MdsMatrixGoldilocks, &mut rng);
+        check_lanes(|state| permutation.permute(state), &permutation, &states());
+    }
+
+    /// For every remainder of a segment.
+    #[test]
+    fn packed_permutations_match_scalar_ones() {
+        for partial_rounds in [1, 2, 21, 22, 23] {
+            check_permutation::<8>(partial_rounds);
+            check_permutation::<12>(partial_rounds);
+            check_permutation::<16>(partial_rounds);
+        }
+        check_permutation::<24>(22);
+    }
+
+    /// The textbook form stands for [`MdsMatrixGoldilocks`] only: a foreign matrix keeps the sparse one.
+    fn check_matrix<const WIDTH: usize>(round_constants: &[[Goldilocks; WIDTH]])
+    where
+        MdsMatrixGoldilocks: Circulant<WIDTH> + Permutation<[Goldilocks; WIDTH]>,
+        Layered<WIDTH>: Permutation<[Goldilocks; WIDTH]> + Permutation<[Packing; WIDTH]>,
+    {
+        for foreign in [false, true] {
+            let row = MdsMatrixGoldilocks::ROW;
+            let mut mds_circ_col = array::from_fn(|i| row[(WIDTH - i) % WIDTH]);
+            mds_circ_col[0] += i64::from(foreign);
+            let constants = Poseidon1Constants {
+                rounds_f: 8,
+                rounds_p: round_constants.len() - 8,
+                mds_circ_col,
+                round_constants: round_constants.to_vec(),
+            };
+            let (_, partial) = constants.to_optimized();
+            let layer = Poseidon1InternalLayerGoldilocks::new_from_constants(partial);
+            assert_eq!(layer.textbook.is_none(), foreign);
+            let permutation = Layered::new(&constants);
+            check_lanes(|state| permutation.permute(state), &permutation, &states());
+        }
+    }
+
+    #[test]
+    fn a_foreign_matrix_keeps_the_sparse_form() {
+        check_matrix(&GOLDILOCKS_POSEIDON1_RC_8);
+        check_matrix(&GOLDILOCKS_POSEIDON1_RC_12);
+    }
+}

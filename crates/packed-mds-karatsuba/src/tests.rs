@@ -1,11 +1,16 @@
 //! The kernel against Plonky3 as published, against the paper, and against its own bounds.
 
-extern crate std;
-
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2", target_os = "linux"))]
 mod audit;
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 mod bounds;
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+mod doubles;
+// The proofs of packed-poseidon2 need more of it.
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+#[allow(dead_code)]
+#[path = "../../packed-poseidon2/src/tests/lanes.rs"]
+mod lanes;
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 mod mutations;
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]

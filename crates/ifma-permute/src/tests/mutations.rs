@@ -2,113 +2,53 @@
 
 use std::format;
 use std::string::String;
+use std::vec::Vec;
 
+use p3_field::PrimeField64;
 use p3_goldilocks::{
     MATRIX_DIAG_8_GOLDILOCKS, MATRIX_DIAG_12_GOLDILOCKS, MATRIX_DIAG_16_GOLDILOCKS,
 };
-use p3_patches_testing::mutation::{self, Equivalent, Examination, Struck, strike};
+use p3_patches_testing::mutation::{self, Equivalent, Examination, Struck};
+use p3_poseidon2::ExternalLayerConstants;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 
-use super::bounds::{Any, Bounds};
+use super::lanes::Range;
+use super::limb::wide_product;
 use super::*;
-
-impl<T: Limb> Limb for Struck<T> {
-    #[track_caller]
-    fn splat(x: i64) -> Self {
-        Self(T::splat(mutation::constant(x as u64) as i64))
-    }
-
-    #[track_caller]
-    fn and(self, rhs: Self) -> Self {
-        Self(mutation::skippable(self.0, |x| x.and(rhs.0)))
-    }
-
-    #[track_caller]
-    fn sar(self, bits: u32) -> Self {
-        Self(if strike("without the sign") {
-            self.0.shr(bits)
-        } else {
-            self.0.sar(mutation::distance(bits))
-        })
-    }
-
-    #[track_caller]
-    fn shr(self, bits: u32) -> Self {
-        Self(self.0.shr(mutation::distance(bits)))
-    }
-
-    #[track_caller]
-    fn add_product_low(self, a: Self, b: Self) -> Self {
-        Self(mutation::skippable(self.0, |x| x.add_product_low(a.0, b.0)))
-    }
-
-    #[track_caller]
-    fn add_product_high(self, a: Self, b: Self) -> Self {
-        Self(mutation::skippable(self.0, |x| {
-            x.add_product_high(a.0, b.0)
-        }))
-    }
-
-    fn low_52(self) -> Self {
-        Self(self.0.low_52())
-    }
-
-    #[track_caller]
-    fn low_32_times_epsilon(self) -> Self {
-        Self(mutation::skippable(self.0, T::low_32_times_epsilon))
-    }
-
-    #[track_caller]
-    fn add_modulo(x: Self, y: Self) -> Self {
-        Self(if strike("carry lost") {
-            x.0.wrapping_add(y.0)
-        } else {
-            T::add_modulo(x.0, y.0)
-        })
-    }
-}
-
-impl<E: LimbElement> LimbElement for Struck<E> {
-    type Limb = Struck<E::Limb>;
-
-    fn into_vector(self) -> Self::Limb {
-        Struck(self.0.into_vector())
-    }
-
-    fn from_vector(vector: Self::Limb) -> Self {
-        Self(E::from_vector(vector.0))
-    }
-}
 
 const FILES: &[&str] = &["poseidon2_limbs.rs", mutation::AS_FUNCTION];
 
-type Wide = Struck<Any>;
-type Exact = Struck<Portable>;
+type Bounds = Struck<Range>;
+type Exact = Struck<Integer<false>>;
 
 /// Limbs between these.
-fn ranges(l: [i128; 2], h: [i128; 2]) -> [Struck<Bounds>; 2] {
-    [l, h].map(|[low, high]| Struck(Bounds(Interval::new(low, high))))
+fn ranges(l: [i128; 2], h: [i128; 2]) -> [Bounds; 2] {
+    [l, h].map(|[low, high]| Struck(Range::new(low, high)))
+}
+
+/// Any representative.
+fn any_element() -> Bounds {
+    Struck(Range::any())
 }
 
 #[track_caller]
-fn are_within(x: [Struck<Bounds>; 2], limits: [[i128; 2]; 2]) {
-    for (Struck(Bounds(x)), [low, high]) in x.into_iter().zip(limits) {
-        assert!(
-            low <= x.low() && x.high() <= high,
-            "{x:x?} leaves [{low:x}, {high:x}]"
-        );
+fn are_within(x: [Bounds; 2], limits: [[i128; 2]; 2]) {
+    for (word, [low, high]) in x.into_iter().zip(limits) {
+        word.0.is_within(low, high);
     }
 }
 
-fn exact(x: [i64; 2]) -> [Struck<PortableLimb>; 2] {
-    x.map(|word| Struck(PortableLimb::splat(word)))
-}
-
-fn limbs(x: [Struck<PortableLimb>; 2]) -> [i64; 2] {
-    x.map(|word| word.0.0 as i64)
-}
-
 fn element(x: u64) -> Exact {
-    Struck(Portable(Goldilocks::new(x)))
+    Struck(Integer(x))
+}
+
+fn exact(x: [i64; 2]) -> [Exact; 2] {
+    x.map(|word| element(word as u64))
+}
+
+fn limbs(x: [Exact; 2]) -> [i64; 2] {
+    x.map(|word| word.0.0 as i64)
 }
 
 /// Operands whose products' columns carry within 2 of a limb, by solving for the lower limb of one: `l m - 2^8 high(l k)` is
@@ -154,9 +94,9 @@ fn operations_on_limbs() {
     report += &Examination {
         name: "widen",
         files: FILES,
-        bounds: Some(&|| are_within(Struck(Any).widen(), [[0, L], [0, (1 << 12) - 1]])),
+        bounds: Some(&|| are_within(Limbs::widen(any_element()), [[0, L], [0, (1 << 12) - 1]])),
         inputs: &representatives,
-        value: &|&x| assert_eq!(value(limbs(element(x).widen())), x % P),
+        value: &|&x| assert_eq!(value(limbs(Limbs::widen(element(x)))), x % P),
         equivalent: &[],
     }
     .run();
@@ -166,13 +106,13 @@ fn operations_on_limbs() {
         files: FILES,
         bounds: Some(&|| {
             let (l, h) = ((1 << 63) - (1 << 32) - 1, (1 << 62) - (1 << 13) - 1);
-            Wide::reduce(ranges([-l, l], [-h, h]));
+            Limbs::reduce(ranges([-l, l], [-h, h]));
         }),
         inputs: &any,
         value: &|&[l, h]| {
             let h = h.clamp(-(1 << 62) + (1 << 13) + 1, (1 << 62) - (1 << 13) - 1);
-            let Struck(Portable(reduced)) = Exact::reduce(exact([l, h]));
-            assert_eq!(reduced.as_canonical_u64(), value([l, h]));
+            let Struck(Integer(reduced)) = Limbs::reduce(exact([l, h]));
+            assert_eq!(reduced % P, value([l, h]));
         },
         equivalent: &[],
     }
@@ -184,11 +124,9 @@ fn operations_on_limbs() {
         files: FILES,
         bounds: Some(&|| {
             // What `carry` takes, less the constant that comes first.
-            let constant = Any::constant(Goldilocks::new(0));
-            let l = [
-                (1 << 19) - constant[0] as i128,
-                (1 << 63) - (1 << 19) - 1 - constant[0] as i128,
-            ];
+            let constant = Limbs::<Bounds>::constant(Goldilocks::new(0));
+            let least = i128::from(constant[0]);
+            let l = [(1 << 19) - least, (1 << 63) - (1 << 19) - 1 - least];
             let h = [-(1 << 63) + 8, (1 << 63) - 1];
             let [_, h] = poseidon2_limbs::operand(ranges(l, h), constant);
             are_within([h, h], [[0, H]; 2]);
@@ -196,7 +134,7 @@ fn operations_on_limbs() {
         inputs: &with_constants,
         value: &|&(&[l, h], &c)| {
             let l = l.rem_euclid(1 << 61) - (7 << 52);
-            let constant = Any::constant(Goldilocks::new(c));
+            let constant = Limbs::<Exact>::constant(Goldilocks::new(c));
             let [low, high] = limbs(poseidon2_limbs::operand(exact([l, h]), constant));
             assert!((0..=H).contains(&high.into()));
             let carried = value([low & L as i64, high]);
@@ -212,11 +150,11 @@ fn operations_on_limbs() {
         bounds: Some(&|| {
             let l = (1 << 63) - (1 << 19) - 1;
             let all = ranges([-l, l], [-(1 << 63), (1 << 63) - 1]);
-            are_within(Wide::settle(all), [[0, L], [-(1 << 11), H]]);
+            are_within(Limbs::settle(all), [[0, L], [-(1 << 11), H]]);
         }),
         inputs: &any,
         value: &|&x| {
-            let compact = limbs(Exact::settle(exact(x)));
+            let compact = limbs(Limbs::settle(exact(x)));
             assert!((0..=L).contains(&compact[0].into()));
             assert!((-(1 << 11)..=H).contains(&compact[1].into()));
             assert_eq!(value(compact), value(x));
@@ -255,13 +193,13 @@ fn operations_on_limbs() {
             files: FILES,
             bounds: Some(&|| {
                 let (l, h) = ((1 << 63) - 1, (1 << 63) - 1);
-                let quotient = Wide::div_2exp(ranges([-l, l], [-h, h]), bits);
+                let quotient = Limbs::div_2exp(ranges([-l, l], [-h, h]), bits);
                 let limit = |x: i128, plus: i128| [-(x >> bits) - plus - 1, (x >> bits) + plus];
                 are_within(quotient, [limit(l, 1 << 52), limit(h, 1 << 44)]);
             }),
             inputs: &any,
             value: &|&x| {
-                let quotient = value(limbs(Exact::div_2exp(exact(x), bits)));
+                let quotient = value(limbs(Limbs::div_2exp(exact(x), bits)));
                 assert_eq!(plain::mul(quotient, 1 << bits), value(x));
             },
             equivalent: &[],
@@ -274,7 +212,8 @@ fn operations_on_limbs() {
 /// The layers between the S-boxes: an initial round, internal ones up to the second segment, a terminal one.
 fn layers<const WIDTH: usize>(diagonal: [Goldilocks; WIDTH]) -> String {
     let constant = |i: usize| Goldilocks::new(0x0123_4567_89ab_cdef * (i as u64 + 1));
-    let external: [[Goldilocks; WIDTH]; 1] = [core::array::from_fn(constant)];
+    let external: [_; WIDTH] = core::array::from_fn(constant);
+    let external = std::vec![external];
     let internal: [_; 5] = core::array::from_fn(constant);
     let canonical = |x: Goldilocks| x.as_canonical_u64();
     let paper = plain::Poseidon2 {
@@ -283,38 +222,33 @@ fn layers<const WIDTH: usize>(diagonal: [Goldilocks; WIDTH]) -> String {
         terminal: external.iter().map(|row| row.map(canonical)).collect(),
         diagonal: diagonal.map(canonical),
     };
-    let prepared = external.map(|row| row.map(Any::constant));
-    let single = internal.map(Any::constant);
+    let external = ExternalLayerConstants::new(external.clone(), external);
     let states: Vec<[u64; WIDTH]> = plain::states(1, |lanes| lanes[0])
         .into_iter()
         .rev()
         .take(8)
         .collect();
+    fn permute<V: Limb, const WIDTH: usize>(
+        external: &ExternalLayerConstants<Goldilocks, WIDTH>,
+        internal: &[Goldilocks],
+        state: [V; WIDTH],
+    ) -> [[V; 2]; WIDTH] {
+        let mut state = [state.map(Limbs::widen)];
+        Rounds::<Limbs<V>, WIDTH>::new(external, internal).permute(&mut state);
+        state[0]
+    }
     Examination {
         name: &format!("layers of width {WIDTH}"),
-        files: &["poseidon2_batch.rs"],
+        files: &["poseidon2_rounds.rs"],
         bounds: Some(&|| {
-            let rounds = Rounds::<Wide, WIDTH> {
-                initial: Some(&prepared),
-                internal: &single,
-                terminal: &prepared,
-            };
-            let mut state = [[Struck(Any).widen(); WIDTH]];
-            rounds.permute_unreduced::<1>(&mut state);
-            for x in state[0] {
-                Any::reduce(x.map(|word| word.0));
+            for x in permute(&external, &internal, [any_element(); WIDTH]) {
+                Limbs::reduce(x);
             }
         }),
         inputs: &states,
         value: &|&before| {
-            let rounds = Rounds::<Exact, WIDTH> {
-                initial: Some(&prepared),
-                internal: &single,
-                terminal: &prepared,
-            };
-            let mut state = [before.map(|x| element(x).widen())];
-            rounds.permute_unreduced::<1>(&mut state);
-            assert_eq!(state[0].map(|x| value(limbs(x))), paper.permute(before));
+            let state = permute(&external, &internal, before.map(element));
+            assert_eq!(state.map(|x| value(limbs(x))), paper.permute(before));
         },
         equivalent: &[],
     }

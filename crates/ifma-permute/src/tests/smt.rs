@@ -2,99 +2,28 @@
 //!
 //! The kernel's text runs on terms. Products of 52 bits are free variables, at most `2^52 - 1` times either factor.
 
-use core::cell::RefCell;
 use std::format;
+use std::vec::Vec;
 
 use p3_patches_testing::smt::{Proof, Term, assume, integer, products, require};
 
-use super::words::is_sum;
-use super::*;
+use super::lanes::{Symbol, word};
+use super::limb::folded;
+use super::{MASK_52, P};
+use crate::poseidon2_limbs::{self, Limbs};
+use crate::poseidon2_rounds::Representation;
 
-fn word(x: i64) -> Term {
-    Term::constant((x as u64).into(), 64)
-}
-
-std::thread_local! {
-    /// Upper words, in the order in which carries fold them.
-    static FOLDED: RefCell<Vec<Term>> = RefCell::default();
-}
-
-/// The product of the low 52 bits, 104 bits.
-fn product_of(a: Term, b: Term) -> Term {
-    match b.known() {
-        // A power of 2.
-        Some(factor) => a.extract(0, 52).unsigned(104).left(factor.ilog2()),
-        None => a.product(b, 52),
-    }
-}
-
-impl Limb for Term {
-    fn splat(x: i64) -> Self {
-        word(x)
-    }
-
-    fn and(self, rhs: Self) -> Self {
-        self.masked(rhs)
-    }
-
-    fn sar(self, bits: u32) -> Self {
-        if bits == 44 {
-            FOLDED.with_borrow_mut(|folded| folded.push(self));
-        }
-        self.signed_right(bits)
-    }
-
-    fn shr(self, bits: u32) -> Self {
-        self.right(bits)
-    }
-
-    fn add_product_low(self, a: Self, b: Self) -> Self {
-        self.plus(product_of(a, b).extract(0, 52).unsigned(64))
-    }
-
-    fn add_product_high(self, a: Self, b: Self) -> Self {
-        self.plus(product_of(a, b).extract(52, 52).unsigned(64))
-    }
-
-    fn low_32_times_epsilon(self) -> Self {
-        let low = self.extract(0, 32).unsigned(64);
-        low.times(0xffff_ffff)
-    }
-
-    /// What the trait says, and no more: `add_modulo` below proves it of the instructions.
-    fn add_modulo(x: Self, y: Self) -> Self {
-        require(y.is_below((1 << 64) - (1 << 32) + 1));
-        let sum = Self::variable(64);
-        assume(is_sum(x, y, sum));
-        sum
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Symbol(Term);
-
-impl LimbElement for Symbol {
-    type Limb = Term;
-
-    fn into_vector(self) -> Term {
-        self.0
-    }
-
-    fn from_vector(vector: Term) -> Self {
-        Self(vector)
-    }
-}
-
-type Limbs = [Term; 2];
+/// Two limbs.
+type Words = [Term; 2];
 
 /// What two signed limbs stand for.
-fn value([l, h]: Limbs) -> Term {
+fn value([l, h]: Words) -> Term {
     l.signed_integer().plus(h.signed_integer().left(52))
 }
 
 /// What an operand stands for: of the lower limb, the low 52 bits.
-fn operand_value([l, h]: Limbs) -> Term {
-    value([l.masked(word(MASK_52 as i64)), h])
+fn operand_value([l, h]: Words) -> Term {
+    value([l.masked(word(MASK_52)), h])
 }
 
 /// `2^96 + 1` times an integer: a multiple of the order.
@@ -102,12 +31,17 @@ fn zero(x: Term) -> Term {
     x.left(96).plus(x)
 }
 
-fn limbs(l: [i128; 2], h: [i128; 2]) -> Limbs {
+fn limbs(l: [i128; 2], h: [i128; 2]) -> Words {
     let x = [Term::variable(64), Term::variable(64)];
     for (word, [low, end]) in x.into_iter().zip([l, h]) {
         assume(word.is_in(low, end));
     }
     x
+}
+
+/// What the kernel returns for limbs.
+fn run(x: Words, kernel: impl FnOnce([Symbol<false>; 2]) -> [Symbol<false>; 2]) -> Words {
+    kernel(x.map(Symbol)).map(|word| word.0)
 }
 
 const ANY: [i128; 2] = [-(1 << 63), 1 << 63];
@@ -119,7 +53,7 @@ fn smt_carry() {
     // With `t` above bit 44 of the upper limb, `2^96 + 1` is taken `t` times.
     let carries = |l: [i128; 2]| {
         let x = limbs(l, ANY);
-        let carried = poseidon2_limbs::operand(x, [0, 0]);
+        let carried = run(x, |x| poseidon2_limbs::operand(x, [0, 0]));
         let t = x[1].signed_right(44).signed_integer();
         let same = value(x).is(operand_value(carried).plus(zero(t)));
         same.and(carried[1].is_in(0, OPERAND))
@@ -129,7 +63,7 @@ fn smt_carry() {
     Proof("limbs, carry, from above").fails(|| carries([1 << 19, 1 << 63]));
     let compacts = |l: i128| {
         let x = limbs([-l + 1, l], ANY);
-        let compact = Symbol::settle(x);
+        let compact = run(x, Limbs::settle);
         let t = x[1].signed_right(44).signed_integer();
         let same = value(x).is(value(compact).plus(zero(t)));
         let ranges = compact[0].is_in(0, 1 << 52);
@@ -145,10 +79,10 @@ fn smt_reduce() {
     // `h` after the carry and the zero is `-2^44 c + 2^12 u + v`; what is left is `p u - (2^96 + 1) c`, the zero, and an order.
     let reduces = |l: i128, h: i128| {
         let x = limbs([-l + 1, l], [-h + 1, h]);
-        let Symbol(reduced) = Symbol::reduce(x);
+        let Symbol(reduced) = Limbs::reduce(x.map(Symbol));
         let low = x[0].plus(word((1 << 32) - 1 - (1 << 18)));
         let carried = x[1].plus(low.signed_right(52));
-        let high = carried.plus(word(-(1 << 12) - (1 << 62)));
+        let high = carried.minus(word((1 << 12) + (1 << 62)));
         let c = integer(0).minus(high.signed_right(44).signed_integer());
         let u = high.signed_right(12).extract(0, 32).integer();
         let order = integer(P.into());
@@ -165,26 +99,10 @@ fn smt_reduce() {
 
 #[test]
 #[ignore = "takes z3: crates/testing/smt/prove"]
-fn smt_add_modulo() {
-    // x86_64_avx512/poseidon2_limbs.rs
-    let adds = |end: i128| {
-        let (x, y) = (Term::variable(64), Term::variable(64));
-        assume(y.is_below(end));
-        let sum = x.plus(y); // vpaddq
-        let carried = sum.below(x); // vpcmpltuq
-        let corrected = sum.plus(word(0xffff_ffff));
-        is_sum(x, y, carried.choose(corrected, sum)) // vpaddq under a mask
-    };
-    Proof("limbs, add_modulo").holds(|| adds((1 << 64) - (1 << 32) + 1));
-    Proof("limbs, add_modulo, any operands").fails(|| adds(1 << 64));
-}
-
-#[test]
-#[ignore = "takes z3: crates/testing/smt/prove"]
 fn smt_div_2exp() {
     // `2^bits` times the quotient is the dividend less `2^96 + 1` times the low bits of `l`.
-    let divides = |bits: u32, x: Limbs| {
-        let quotient = Symbol::div_2exp(x, bits);
+    let divides = |bits: u32, x: Words| {
+        let quotient = run(x, |x| Limbs::div_2exp(x, bits));
         let a = x[0].masked(word((1 << bits) - 1)).integer();
         let back = value(quotient).left(bits).plus(zero(a));
         back.is(value(x))
@@ -232,10 +150,9 @@ impl Columns {
         [product, less]
     }
 
-    /// Whether `carried` is the product, carried: by the `i`th carry of the text, whose upper word has `t` above bit 44.
-    fn is_carried(self, carried: Limbs, i: usize) -> Term {
+    /// Whether `carried` is the product, carried: by a carry whose upper word, `upper`, has `t` above bit 44.
+    fn is_carried(self, carried: Words, upper: Term) -> Term {
         let [product, less] = self.exact();
-        let upper = FOLDED.with_borrow(|folded| folded[i]);
         let t = upper.signed_right(44).signed_integer();
         let same = product.is(operand_value(carried).plus(zero(less.plus(t))));
         same.and(carried[1].is_in(0, OPERAND))
@@ -248,9 +165,13 @@ fn smt_x7() {
     // The operands of the four multiplications, found as factors of their products, in the order of the text.
     let operands = |largest: i128| {
         let x = limbs(ANY, [0, largest]);
-        FOLDED.take();
-        let mut image = [x];
-        poseidon2_limbs::x7(&mut image);
+        folded();
+        let image = run(x, |x| {
+            let mut image = [x];
+            poseidon2_limbs::x7(&mut image);
+            image[0]
+        });
+        let uppers: [Term; 3] = folded().try_into().expect("three carries");
         let factors: Vec<[Term; 2]> = products().iter().map(|[a, b, _]| [*a, *b]).collect();
         assert_eq!(factors.len(), 3 + 4 + 3 + 4);
         let [l, h] = x;
@@ -264,7 +185,7 @@ fn smt_x7() {
         assert_eq!(factors[7], [x2[0], x2[0]]);
         assert_eq!(factors[12], [x3[0], x4[0]]);
         // `2 h`, and the upper limbs with the factor 16.
-        let twice = |[_, h]: Limbs| h.plus(h);
+        let twice = |[_, h]: Words| h.plus(h);
         let same = [
             factors[1][1].is(twice(x)),
             factors[8][1].is(twice(x2)),
@@ -280,31 +201,31 @@ fn smt_x7() {
         for same in same {
             require(same);
         }
-        (x2, x3, x4, image[0])
+        (x2, x3, x4, image, uppers)
     };
     let largest = OPERAND;
     Proof("limbs, x7, the square").holds(|| {
-        let (x2, ..) = operands(largest);
-        Columns::Square(0).is_carried(x2, 0)
+        let (x2, .., uppers) = operands(largest);
+        Columns::Square(0).is_carried(x2, uppers[0])
     });
     Proof("limbs, x7, the square of a larger operand").fails(|| {
-        let (x2, ..) = operands(1 << 48);
-        Columns::Square(0).is_carried(x2, 0)
+        let (x2, .., uppers) = operands(1 << 48);
+        Columns::Square(0).is_carried(x2, uppers[0])
     });
     // From here on with what is proved of the operands before.
-    let carried = |x: Limbs| assume(x[1].is_in(0, OPERAND));
+    let carried = |x: Words| assume(x[1].is_in(0, OPERAND));
     Proof("limbs, x7, the cube").holds(|| {
-        let (x2, x3, ..) = operands(largest);
+        let (x2, x3, .., uppers) = operands(largest);
         carried(x2);
-        Columns::Product(3).is_carried(x3, 1)
+        Columns::Product(3).is_carried(x3, uppers[1])
     });
     Proof("limbs, x7, the fourth power").holds(|| {
-        let (x2, _, x4, _) = operands(largest);
+        let (x2, _, x4, _, uppers) = operands(largest);
         carried(x2);
-        Columns::Square(7).is_carried(x4, 2)
+        Columns::Square(7).is_carried(x4, uppers[2])
     });
     let image = |least: i128| {
-        let (x2, x3, x4, image) = operands(largest);
+        let (x2, x3, x4, image, _) = operands(largest);
         [x2, x3, x4].into_iter().for_each(carried);
         let [product, less] = Columns::Product(10).exact();
         let same = product.is(value(image).plus(zero(less)));

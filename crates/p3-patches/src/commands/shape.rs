@@ -24,7 +24,7 @@ use crate::series::Series;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cargo p3 shape
-  cargo p3 shape split-linear --isa x86-64-v3 --isa x86-64-v4")]
+  cargo p3 shape packed-poseidon2 --isa x86-64-v3 --isa x86-64-v4")]
 pub struct Args {
     /// Patches to apply together; none means all of the series.
     #[arg(value_name = "NAME")]

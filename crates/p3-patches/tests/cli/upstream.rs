@@ -602,7 +602,8 @@ fn an_export_has_the_record() {
         "cpu: A CPU\ncores: 2\nrustc: rustc 1.95.0\nrustflags: -C target-cpu=x86-64-v3\n",
     );
     let recorded = repository().join("benches/record/0.8.0/x86_64-unknown-linux-gnu-x86-64-v3");
-    let recorded = recorded.join("2026-11-21-intel-xeon-processor-2-50ghz/batched-permute.csv");
+    let recorded = recorded
+        .join("2026-11-22-intel-xeon-processor-family-6-model-167/packed-mds-karatsuba.csv");
     fs::copy(recorded, folder.join("demo.csv")).unwrap();
     fixture.succeed(&[
         "export",
@@ -615,7 +616,7 @@ fn an_export_has_the_record() {
     let mail = fs::read_to_string(fixture.prover().join("out/0001-demo.patch")).unwrap();
     for expected in [
         "\n\nTested:\n\nOne test comes with the change.\n",
-        "| `merkle-commit/poseidon2-w8/2^16x64` ",
+        "| `merkle-commit/poseidon1-w8/2^16x64` ",
         "\nA CPU, 2 cores, rustc 1.95.0, `-C target-cpu=x86-64-v3`:\n\n```\ncargo p3 ab demo --base 0.8.0 --isa x86-64-v3 ",
         "\n\nNot measured:\n\nBuilds for x86-64-v4, x86-64-v4+ifma. Any CPU other than A CPU.\n---\n",
     ] {

@@ -148,33 +148,113 @@ fn avx2(p: i128, j: u32, n: u32, signs: bool) -> Term {
         .and(is_quotient(subtracted, sum.integer(), -1))
 }
 
-/// poseidon1_packed/avx512.rs and poseidon1_packed/avx2.rs: `add_modulo` of sums below `2^65 - 2^32`.
+/// The order of Goldilocks, and `2^64` modulo it.
+const GOLDILOCKS: i128 = 0xffff_ffff_0000_0001;
+const EPSILON: i128 = 0xffff_ffff;
+
+fn long(x: i128) -> Term {
+    Term::constant(x, 64)
+}
+
+/// aarch64_neon/utils.rs with neon-umull-reduce: `mul_asm` and `mul_add_asm`, after the product.
 #[test]
 #[ignore = "takes z3: crates/testing/smt/prove"]
-fn smt_poseidon1_add_modulo() {
-    let word = |x: i128| Term::constant(x, 64);
-    let avx512 = |x: Term, y: Term| {
-        let sum = x.plus(y); // vpaddq
-        let carried = sum.below(x); // vpcmpltuq
-        carried.choose(sum.plus(word(0xffff_ffff)), sum) // vpaddq under a mask
+fn smt_umull() {
+    let reduces = |umull: bool| {
+        let (low, high) = (Term::variable(64), Term::variable(64));
+        let t0 = high.right(32); // lsr
+        let t1 = low.minus(t0); // subs
+        let borrow = low.below(t0);
+        let t1 = t1.minus(borrow.choose(long(EPSILON), long(0))); // csetm, of 32 bits; sub
+        let factor = if umull {
+            high.extract(0, 32).unsigned(64)
+        } else {
+            high
+        };
+        let t0 = factor.times(EPSILON); // umull
+        let sum = t1.plus(t0); // adds
+        let carry = sum.below(t1);
+        let reduced = sum.plus(carry.choose(long(EPSILON), long(0))); // csetm, of 32 bits; add
+        // With `high = d + 2^32 c`, the product leaves `d + (2^32 + 1) c` times the order, and one more or less.
+        let (d, c) = (
+            high.masked(long(EPSILON)).integer(),
+            high.right(32).integer(),
+        );
+        let multiple = d.plus(c.times((1 << 32) + 1)).times(GOLDILOCKS);
+        let exact = low.integer().plus(high.integer().left(64));
+        let left = exact.minus(reduced.integer()).minus(multiple);
+        one_of(left, &[0, GOLDILOCKS, -GOLDILOCKS])
     };
-    let avx2 = |x: Term, y: Term| {
-        let flipped = y.flipped(); // what the constants before it have in them
-        let sum = x.plus(flipped); // vpaddq
-        let carried = sum.signed_below(flipped); // vpcmpgtq
-        let flip = 1 << 63;
-        sum.plus(carried.choose(word(flip + 0xffff_ffff), word(flip))) // vpermilpd, vpaddq
+    Proof("umull, reduction of a product, NEON").holds(|| reduces(true));
+    Proof("umull, reduction of a product, NEON, all bits of the factor").fails(|| reduces(false));
+}
+
+/// Two signed words `[l, h]` as `l + 2^32 h`.
+fn halves([low, high]: [Term; 2]) -> Term {
+    low.signed_integer().plus(high.signed_integer().left(32))
+}
+
+fn signed_words(low: i128, end: i128) -> [Term; 2] {
+    let x = [Term::variable(64), Term::variable(64)];
+    for word in x {
+        assume(word.is_in(low, end));
+    }
+    x
+}
+
+/// aarch64_neon/poseidon2_pair.rs: `reduce`, on scalar registers.
+#[test]
+#[ignore = "takes z3: crates/testing/smt/prove"]
+fn smt_pair_reduce() {
+    let bias = [(1 << 30) * ((1 << 32) + 1), (1 << 30) * ((1 << 32) - 2)];
+    let reduces = |corrected: bool| {
+        let limit = (1 << 62) - (1 << 34);
+        let [low, high] = signed_words(-limit + 1, limit);
+        let (biased_low, biased_high) = (low.plus(long(bias[0])), high.plus(long(bias[1])));
+        let x = biased_high.left(32);
+        let sum = x.plus(biased_low.plus(biased_high.right(32).times(EPSILON)));
+        let carry = sum.below(x).choose(long(EPSILON), long(0));
+        let reduced = if corrected { sum.plus(carry) } else { sum };
+        let c = biased_high.right(32).integer().minus(integer(1 << 30));
+        let left = halves([low, high]).minus(reduced.integer());
+        one_of(left.minus(c.times(GOLDILOCKS)), &[0, GOLDILOCKS])
     };
-    let proves = |add: &dyn Fn(Term, Term) -> Term, end: i128| {
-        let (x, y) = (Term::variable(64), Term::variable(64));
-        let exact = x.integer().plus(y.integer());
-        assume(exact.below(integer(end)));
-        let left = exact.minus(add(x, y).integer());
-        one_of(left, &[0, (1 << 64) - 0xffff_ffff])
+    Proof("pair, reduce").holds(|| reduces(true));
+    Proof("pair, reduce, carry lost").fails(|| reduces(false));
+}
+
+/// aarch64_neon/poseidon2_pair.rs: `div_2exp`. The quotient times `2^bits`, and as many times the order as the low bits of the
+/// lower word say, are the dividend.
+#[test]
+#[ignore = "takes z3: crates/testing/smt/prove"]
+fn smt_pair_div_2exp() {
+    let over_2exp_32 = |[low, high]: [Term; 2], borrow: bool| {
+        let zero = long(0);
+        let sum = [low.plus(high), zero]; // vext, add
+        let moved = [zero, low]; // vext
+        if borrow {
+            [sum[0].minus(moved[0]), sum[1].minus(moved[1])] // sub
+        } else {
+            sum
+        }
     };
-    let end = (1 << 65) - (1 << 32);
-    Proof("poseidon1, add_modulo, AVX-512").holds(|| proves(&avx512, end));
-    Proof("poseidon1, add_modulo, AVX-512, of more").fails(|| proves(&avx512, end + 2));
-    Proof("poseidon1, add_modulo, AVX2").holds(|| proves(&avx2, end));
-    Proof("poseidon1, add_modulo, AVX2, of more").fails(|| proves(&avx2, end + 2));
+    let divides = |bits: u32, borrow: bool| {
+        let low = if bits == 32 { -(1 << 62) } else { 0 };
+        let x = signed_words(low, 1 << 62);
+        let (quotient, a) = if bits == 32 {
+            (over_2exp_32(x, borrow), x[0].signed_integer())
+        } else {
+            let mask = long((1 << bits) - 1);
+            let part = over_2exp_32(x.map(|word| word.masked(mask)), borrow); // and
+            let high = x.map(|word| word.right(bits)); // ushl
+            let quotient = [0, 1].map(|i| high[i].plus(part[i].left(32 - bits))); // ushl, add
+            (quotient, x[0].masked(mask).integer())
+        };
+        let back = halves(quotient).left(bits).plus(a.times(GOLDILOCKS));
+        back.is(halves(x))
+    };
+    for bits in [1, 2, 3, 4, 5, 6, 8, 10, 32] {
+        Proof(&format!("pair, div_2exp by {bits}")).holds(|| divides(bits, true));
+        Proof(&format!("pair, div_2exp by {bits}, borrow lost")).fails(|| divides(bits, false));
+    }
 }

@@ -1,0 +1,20 @@
+//! The kernel against Plonky3 as published, its arithmetic on operands next to every carry, and its bounds for all inputs.
+
+mod bounds;
+// The other crates of kernels compile this too.
+#[allow(dead_code)]
+mod differential;
+mod halves;
+// Elsewhere, only the intervals.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod mutations;
+#[cfg(target_arch = "x86_64")]
+mod smt;
+
+#[cfg(any(
+    all(target_arch = "x86_64", target_feature = "avx2"),
+    all(target_arch = "wasm32", target_feature = "simd128")
+))]
+mod packed;
