@@ -115,7 +115,7 @@ fn keccak_constraints_of_edge_words() {
     every_lane_evaluates_alone(|| Goldilocks::new(EDGES[rng.random_range(0..EDGES.len())]));
 }
 
-/// What an array of assertions collects is what single ones do, in their order.
+/// An array of assertions collects the same as single ones do, in their order.
 #[test]
 fn arrays_assert_as_single_elements_do() {
     let mut rng = SmallRng::seed_from_u64(0x6161);

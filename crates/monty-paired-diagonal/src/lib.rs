@@ -20,7 +20,7 @@ use p3_monty_31::MontyParameters;
 use p3_monty_31::PackedMontyField31AVX2;
 #[cfg(all(target_arch = "x86_64", target_feature = "avx512f"))]
 use p3_monty_31::PackedMontyField31AVX512;
-// What the kernel's own tests take.
+// For the kernel's own tests.
 #[cfg(all(
     test,
     target_arch = "x86_64",

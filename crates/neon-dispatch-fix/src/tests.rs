@@ -132,7 +132,7 @@ fn conditions() -> [CfgExpr; 2] {
     })
 }
 
-/// What rustc says of a build for `target` with these flags.
+/// The configuration that rustc prints for `target` with these flags.
 fn cfgs(target: &str, flags: &[&str]) -> Vec<Cfg> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc)

@@ -73,10 +73,10 @@ impl Target {
 pub struct Builder<'a> {
     project: &'a Project,
     dir: PathBuf,
-    /// What the baseline has in place of the registry's packages; nothing, except for a step.
+    /// The baseline's trees in place of the registry's packages; none, except for a step.
     below: Vec<Tree>,
     trees: Vec<Tree>,
-    /// What both workers are resolved from.
+    /// The versions that both workers resolve to.
     seed: Seed,
     candidate: Candidate,
     folder: Folder,

@@ -17,7 +17,7 @@ struct Stated(PhantomData<Range>);
 
 type Inner = Limbs<Range>;
 
-/// What stands for the constants: the least one, the largest one in both limbs, and that one without its zero.
+/// The constants that stand for all: the least one, the largest one in both limbs, and that one without its zero.
 const LEAST: u64 = 0;
 const LARGEST: u64 = 1;
 const WITHOUT_ZERO: u64 = 2;
@@ -170,14 +170,14 @@ fn no_limb_wraps() {
     run_long::<16>();
 }
 
-/// What [`no_limb_wraps`] sees without the zero that element 0 of an internal round needs.
+/// [`no_limb_wraps`] fails without the zero that element 0 of an internal round needs.
 #[test]
 #[should_panic(expected = "leaves")]
 fn constants_without_their_zero() {
     run::<8, 1>(WITHOUT_ZERO, 2);
 }
 
-/// What [`no_limb_wraps`] sees in a segment without end.
+/// [`no_limb_wraps`] fails in a segment without end.
 #[test]
 #[should_panic(expected = "wraps in 64 bits")]
 fn elements_that_are_never_compacted() {

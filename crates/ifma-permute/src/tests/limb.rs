@@ -35,7 +35,7 @@ impl Limb for Integer<false> {
 
 // ---- Intervals ----
 
-/// What a product takes: 52 bits, apart from words whose upper bits are not meant.
+/// A product takes 52 bits, apart from words whose upper bits are not meant.
 fn factor(x: Range) -> Interval {
     let x = x.interval();
     assert!(

@@ -223,7 +223,7 @@ pub fn refuse_inert(project: &Project, base: &str, asked: &[String]) -> Result<(
     Ok(())
 }
 
-/// What the patches `asked` stack on, which has to be something.
+/// The patches that those `asked` for stack on; an error if there are none.
 fn stacked_on(
     project: &Project,
     series: &Series,

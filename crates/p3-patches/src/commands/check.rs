@@ -121,7 +121,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
                 format!("{name}: header for {base}"),
                 header(project, &series, base, entry),
             )?;
-            // What says why is above; the rest would repeat it.
+            // The header's finding says why; the rest would repeat it.
             if Patch::load(&project.patches, base, name).is_err() {
                 unreadable.insert(base.clone());
                 continue;
