@@ -13,15 +13,27 @@ fn poseidon1(criterion: &mut Criterion) {
         default_goldilocks_poseidon1_8, default_goldilocks_poseidon1_12,
     };
 
-    interleaved::bench_width!(
-        criterion,
-        "packed-poseidon1",
+    macro_rules! bench {
+        ($batched:expr, $published:expr) => {{
+            let batched = $batched;
+            interleaved::bench(
+                criterion,
+                "packed-poseidon1",
+                &$published,
+                [
+                    &|states| batched.permute_interleaved::<1>(states),
+                    &|states| batched.permute_interleaved::<2>(states),
+                    &|states| batched.permute_interleaved::<3>(states),
+                    &|states| batched.permute_interleaved::<4>(states),
+                ],
+            );
+        }};
+    }
+    bench!(
         BatchedPoseidon1::default_8(),
         default_goldilocks_poseidon1_8()
     );
-    interleaved::bench_width!(
-        criterion,
-        "packed-poseidon1",
+    bench!(
         BatchedPoseidon1::default_12(),
         default_goldilocks_poseidon1_12()
     );

@@ -17,7 +17,7 @@ mod groups {
     pub fn bench<const WIDTH: usize>(criterion: &mut Criterion)
     where
         Poseidon2Goldilocks<WIDTH>: Permutation<[Goldilocks; WIDTH]>,
-        StandardUniform: Distribution<[Goldilocks; WIDTH]>,
+        StandardUniform: Distribution<[Goldilocks; WIDTH]> + Distribution<[Goldilocks; 22]>,
     {
         // Round constants may be any: no time depends on them.
         let mut rng = SmallRng::seed_from_u64(1);

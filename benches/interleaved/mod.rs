@@ -46,7 +46,11 @@ pub fn bench<A, Published, const WIDTH: usize>(
     group.finish();
 }
 
-/// [`bench`] for each width of `$kernel`, which has `new` and `permute` of groups of states.
+/// [`bench`] of Poseidon2 for each width of `$kernel`, which has `new` and `permute` of groups of states.
+#[allow(
+    unused_macros,
+    reason = "the bench of Poseidon1 includes this module too"
+)]
 macro_rules! bench_widths {
     ($criterion:expr, $kernel:ident) => {
         interleaved::bench_widths!($criterion, $kernel, 8, 12, 16)
@@ -87,4 +91,5 @@ macro_rules! bench_widths {
         );
     })*};
 }
+#[allow(unused_imports, reason = "as above")]
 pub(crate) use bench_widths;

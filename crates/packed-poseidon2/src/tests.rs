@@ -4,6 +4,11 @@ mod bounds;
 // The other crates of kernels compile this too.
 #[allow(dead_code)]
 mod differential;
+// What `mutations` and `packed` sample.
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "wasm32", target_feature = "simd128")
+))]
 mod halves;
 // Elsewhere, only the intervals.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]

@@ -108,6 +108,7 @@ std::thread_local! {
 }
 
 /// The upper words that carries have folded.
+#[cfg(target_arch = "x86_64")]
 pub fn folded() -> Vec<Term> {
     FOLDED.take()
 }
