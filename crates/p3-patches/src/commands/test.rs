@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 use super::{glob, spinner};
-use crate::build::with_rustflags;
+use crate::build::{Toolchain, with_rustflags};
 use crate::emulation;
 use crate::error::Failure;
 use crate::interrupt;
@@ -407,6 +407,8 @@ impl Stage {
             Work::Emulator | Work::Count(Isa::Neon) => {
                 emulation::missing().map(|what| format!("{what} on this machine"))
             }
+            // Nothing that is compiled for the instruction set runs.
+            Work::Clippy(isa) if cfg!(target_arch = "x86_64") && !isa.is_foreign() => None,
             Work::Clippy(isa) | Work::Kernels(isa) | Work::Upstream { isa, .. }
                 if emulated(isa) =>
             {
@@ -483,6 +485,10 @@ impl Stage {
             )?,
             Work::Clippy(isa) => {
                 let mut clippy = cargo_for(*isa, "clippy", project, &project.root);
+                if !emulated(*isa) {
+                    // With a target, the flags are not those of build scripts.
+                    clippy.args(["--target", &Toolchain::query()?.host]);
+                }
                 add_kernels(&mut clippy, project)?;
                 clippy.args(["--package", "p3-bench"]);
                 clippy.args(["--all-targets", "--", "-D", "warnings"]);
