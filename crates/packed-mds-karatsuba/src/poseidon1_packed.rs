@@ -474,7 +474,8 @@ fn state_halves<V: AsDoubles, const WIDTH: usize>(
 }
 
 /// The full rounds of one state: constants, S-box on every element, matrix. `GROUP` S-boxes at a time.
-#[inline(always)]
+// One copy for the initial and the terminal rounds.
+#[inline(never)]
 pub fn full_rounds<V: AsDoubles, const WIDTH: usize, const GROUP: usize>(
     state: &mut [V; WIDTH],
     constants: &[[[u64; 2]; WIDTH]],
