@@ -7,14 +7,15 @@ mod arena;
 #[cfg(feature = "newest")]
 mod fri;
 mod hashing;
-#[cfg(feature = "newest")]
+// Its challenger is for the rows that prove, and the numbers of passes for `units`.
+#[cfg_attr(not(feature = "newest"), allow(dead_code))]
 mod koala_bear;
 mod merkle;
 mod permute;
 #[cfg(feature = "newest")]
 mod phases;
 mod protocol;
-#[cfg(feature = "newest")]
+#[cfg_attr(not(feature = "newest"), allow(dead_code))]
 mod quintic;
 // An older release's rows need less of it.
 #[cfg_attr(not(feature = "newest"), allow(dead_code))]

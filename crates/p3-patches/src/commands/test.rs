@@ -46,6 +46,8 @@ pub struct Args {
 struct Stage {
     name: String,
     work: Work,
+    /// Whether it only runs where it is asked for.
+    weekly: bool,
 }
 
 enum Work {
@@ -117,8 +119,8 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     for stage in &stages {
         let started = Instant::now();
         let progress = spinner(stage.name.clone());
-        let outcome = if args.only.is_empty() && stage.is_long() {
-            Outcome::Skipped("takes long, and runs where `--only` asks for it".to_owned())
+        let outcome = if args.only.is_empty() && stage.weekly {
+            Outcome::Skipped("runs weekly, and where `--only` asks for it".to_owned())
         } else {
             stage.run(project, &args.require)?
         };
@@ -165,7 +167,7 @@ const WITH_PARALLEL: Isa = if cfg!(target_arch = "aarch64") {
 /// instruction sets, so the suites run with it on one, and those of the dependency cone on that one alone. Suites and
 /// outputs run on AVX-512 with IFMA, which upstream does not use, where a patch does: else that is AVX-512 once more, and the
 /// kernels' tests are enough. Patches for older releases have the kernels of the newest, which change vectors of x86-64 most:
-/// AVX2 is compared with the release as published, AVX-512 by the unit tests of upstream's suites.
+/// there AVX2 is compared with the release as published, and upstream's suites run on AVX2 and AVX-512.
 fn stages(project: &Project) -> Result<Vec<Stage>> {
     let series = Series::load(&project.patches)?;
     let newest = series.base(None)?;
@@ -181,6 +183,7 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
     let stage = |name: &str, work| Stage {
         name: name.to_owned(),
         work,
+        weekly: false,
     };
     let mut stages = vec![
         stage("format", Work::Cargo(&["fmt", "--all", "--check"])),
@@ -294,10 +297,15 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
     }
     for isa in distinct().filter(|isa| !isa.is_foreign()) {
         for (parallel, suffix) in [(false, ""), (true, "/parallel")] {
-            let name = format!("cone/{isa}{suffix}");
-            stages.push(stage(&name, Work::Cone { isa, parallel }));
+            // The packages of the cone are as published, and compile for minutes.
+            stages.push(Stage {
+                name: format!("cone/{isa}{suffix}"),
+                work: Work::Cone { isa, parallel },
+                weekly: (isa, parallel) != (WITH_PARALLEL, true),
+            });
         }
     }
+    let oldest = series.bases.first().map(ToString::to_string);
     for base in series.bases.iter().map(ToString::to_string) {
         if base != newest {
             let avx512 = if uses_ifma(&base)? {
@@ -305,12 +313,16 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
             } else {
                 Isa::V4
             };
-            let name = |kind, isa| format!("{kind}/{isa}/{base}");
-            stages.push(stage(&name("outputs", Isa::V3), outputs(Isa::V3, &base)));
-            stages.push(stage(
-                &name("upstream", avx512),
-                upstream(avx512, &base, false),
-            ));
+            // Between the newest and the oldest release there is little that neither shows.
+            let stage = |kind, isa, work| Stage {
+                name: format!("{kind}/{isa}/{base}"),
+                work,
+                weekly: Some(&base) != oldest.as_ref(),
+            };
+            stages.push(stage("outputs", Isa::V3, outputs(Isa::V3, &base)));
+            for isa in [Isa::V3, avx512] {
+                stages.push(stage("upstream", isa, upstream(isa, &base, false)));
+            }
         }
     }
     Ok(stages)
@@ -356,12 +368,6 @@ impl Stage {
             | Work::Deny(..)
             | Work::Sandbox => None,
         }
-    }
-
-    /// Whether it only runs where it is asked for: the packages of the cone are as published, and compile for minutes.
-    fn is_long(&self) -> bool {
-        let once = (WITH_PARALLEL, true);
-        matches!(self.work, Work::Cone { isa, parallel } if (isa, parallel) != once)
     }
 
     /// What a reader has to know to take the result for no more than it is.
