@@ -40,6 +40,13 @@ impl Isa {
         }
     }
 
+    /// The most that this CPU can run.
+    pub fn best() -> Self {
+        let named = Self::value_variants().iter().copied();
+        let mut usable = named.filter(|isa| *isa != Self::Native && isa.missing().is_empty());
+        usable.next_back().expect("every CPU runs `generic`")
+    }
+
     /// Whether it is another architecture's than this machine's.
     pub fn is_foreign(self) -> bool {
         self == Self::Neon && !cfg!(target_arch = "aarch64")
@@ -134,5 +141,8 @@ mod tests {
     fn what_this_cpu_is_can_always_run() {
         Isa::Native.check().unwrap();
         Isa::Generic.check().unwrap();
+        let best = Isa::best();
+        best.check().unwrap();
+        assert_ne!(best, Isa::Native);
     }
 }

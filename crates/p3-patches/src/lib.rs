@@ -16,8 +16,10 @@
 
 mod breakdown;
 mod build;
+mod choice;
 mod code;
 mod commands;
+mod effects;
 mod emulation;
 mod error;
 mod figure;

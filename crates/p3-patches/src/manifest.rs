@@ -100,8 +100,13 @@ impl Manifest {
         let output = interrupt::output(cargo().args(locate).arg(member))?;
         if !output.status.success() {
             let error = cargo_error(&String::from_utf8_lossy(&output.stderr));
+            let hint = if error.contains("believes it's in a workspace") {
+                "add the package to the `members` or to the `exclude` of that workspace, or give it an empty `[workspace]`"
+            } else {
+                "--manifest-path takes the Cargo.toml of a package or a workspace"
+            };
             return Err(Failure::input(format!("{}: {error}", member.display()))
-                .hint("--manifest-path takes the Cargo.toml of a package or a workspace")
+                .hint(hint)
                 .into());
         }
         let path = String::from_utf8(output.stdout)
@@ -450,9 +455,9 @@ pub fn assert_overrides_used(metadata: &Metadata, trees: &[Tree]) -> Result<()> 
                     .iter()
                     .find_map(|(_, source)| GitSource::parse(source));
                 let hint = match git {
-                    None => {
-                        format!("an override replaces the registry's {package} {version} only")
-                    }
+                    None => format!(
+                        "an override replaces the registry's {package} {version} only; a path, or a `[patch]` of the manifest or of cargo's configuration, comes before it"
+                    ),
                     Some(git) => format!(
                         "`cargo p3 apply .. --source {} --rev {}` replaces what comes from there",
                         git.url(),

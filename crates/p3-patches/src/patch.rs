@@ -172,14 +172,17 @@ impl Patch {
             .filter(|other| *other > release)
             .map(|other| other.to_string())
             .find(|other| {
-                // A header that cannot be read is reported where the patch is loaded for its own release.
-                let text = patches.read(&Self::path(other, name)).ok().flatten();
-                let header = text
-                    .as_deref()
-                    .and_then(|text| str::from_utf8(text).ok()?.split_once(SEPARATOR))
-                    .and_then(|(header, _)| parse_header(header).ok());
+                let header = Self::header(patches, other, name);
                 header.is_some_and(|header| header.bases.iter().any(|named| named == base))
             })
+    }
+
+    /// The header of the text of `name` in the folder of `base`. One that cannot be read is reported where the patch is
+    /// loaded.
+    pub fn header(patches: &Patches, base: &str, name: &str) -> Option<Header> {
+        let text = patches.read(&Self::path(base, name)).ok().flatten()?;
+        let (header, _) = str::from_utf8(&text).ok()?.split_once(SEPARATOR)?;
+        parse_header(header).ok()
     }
 
     /// Where a text of `name` for `base` alone is kept, below the folder of patches.

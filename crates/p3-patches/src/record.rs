@@ -11,6 +11,7 @@ use cargo_metadata::semver::Version;
 use comfy_table::{Table, presets};
 use serde::{Deserialize, Serialize};
 
+use crate::effects;
 use crate::error::Failure;
 use crate::figure;
 use crate::pairs::Run;
@@ -88,7 +89,7 @@ impl<'a> Filing<'a> {
 }
 
 /// Below the project's root.
-const RECORDS: &str = "benches/record";
+pub const RECORDS: &str = "benches/record";
 
 /// Under which all patches together are filed.
 const SERIES: &str = "series";
@@ -178,9 +179,11 @@ pub struct Section {
     pub title: String,
     pub records: Vec<Record>,
     /// Each with the path of its file below the project's root.
-    counts: Vec<(String, Counts)>,
+    pub counts: Vec<(String, Counts)>,
     /// Where the README's figure of this is, below the project's root.
     figure: Option<String>,
+    /// The patch and the release that this is the record of; none where it is of several patches, or of a step.
+    pub patch: Option<(String, String)>,
 }
 
 /// A row, and the record that it is from.
@@ -253,6 +256,7 @@ impl Report {
             records: isas.into_iter().map(record).collect(),
             counts: Vec::new(),
             figure: None,
+            patch: None,
         }
     }
 
@@ -286,6 +290,7 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
                 records,
                 counts: Vec::new(),
                 figure: Some(format!("{RECORDS}/{base}/{SERIES}.svg")),
+                patch: None,
             });
         }
     }
@@ -304,6 +309,7 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
                     records: step,
                     counts: Vec::new(),
                     figure: None,
+                    patch: None,
                 });
             }
             let section = Section {
@@ -311,6 +317,7 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
                 records: records(&project.root, &base, name)?,
                 counts: counts(&project.root, &base, name)?,
                 figure: None,
+                patch: Some((name.clone(), base)),
             };
             if older == 0 || !section.is_empty() {
                 sections.push(section);
@@ -443,7 +450,7 @@ fn folders(dir: &Path) -> Result<Vec<String>> {
 /// A recorded `count`, as far as it is shown.
 #[derive(Deserialize)]
 pub struct Counts {
-    emulated_cpu: String,
+    pub emulated_cpu: String,
     rustflags: String,
     units: Vec<CountedUnit>,
 }
@@ -482,11 +489,22 @@ pub fn counts(root: &Path, base: &str, name: &str) -> Result<Vec<(String, Counts
     Ok(counts)
 }
 
+impl CountedUnit {
+    /// The instructions with the patch to those without.
+    fn ratio(&self) -> f64 {
+        self.candidate.instructions as f64 / self.baseline.instructions as f64
+    }
+}
+
 impl Counts {
+    /// The unit that gains most.
+    pub fn best(&self) -> Option<(&str, f64)> {
+        let units = self.units.iter().map(|unit| (&*unit.unit, unit.ratio()));
+        units.min_by(|(_, a), (_, b)| a.total_cmp(b))
+    }
+
     /// Ratios as Markdown: a line per unit, a column for instructions and for each core's model.
     pub fn markdown(&self) -> String {
-        let ratio =
-            |candidate: u64, baseline: u64| format!("{:.3}", candidate as f64 / baseline as f64);
         let cores: BTreeSet<&str> = (self.units.iter())
             .flat_map(|unit| unit.baseline.model_cycles.keys().map(String::as_str))
             .collect();
@@ -501,13 +519,10 @@ impl Counts {
                 let cycles = |counted: &Counted| counted.model_cycles.get(*core).copied();
                 let both = cycles(candidate).zip(cycles(baseline));
                 both.map_or_else(String::new, |(candidate, baseline)| {
-                    ratio(candidate, baseline)
+                    format!("{:.3}", candidate as f64 / baseline as f64)
                 })
             });
-            let head = [
-                format!("`{}`", unit.unit),
-                ratio(candidate.instructions, baseline.instructions),
-            ];
+            let head = [format!("`{}`", unit.unit), format!("{:.3}", unit.ratio())];
             table.add_row(head.into_iter().chain(cycles));
         }
         format!(
@@ -595,7 +610,7 @@ fn markdown_cell(Line { record, row }: &Line<'_>, links: Option<&mut Links>) -> 
 const BEGIN: &str = "<!-- p3:effects:begin, written by `cargo p3 report` -->\n";
 const END: &str = "<!-- p3:effects:end -->";
 
-/// The README and its figures: each file's path, and its text as it should be by the records.
+/// The README, its figures and the patches' effects: each file's path, and its text as it should be by the records.
 pub struct Readme(Vec<(PathBuf, String)>);
 
 impl Readme {
@@ -639,6 +654,10 @@ impl Readme {
         }
         write!(expected, "\n{}\n{END}{after}", links.markdown())?;
         files.push((path, expected));
+        files.push((
+            project.patches_dir.join(effects::FILE),
+            effects::text(sections)?,
+        ));
         Ok(Self(files))
     }
 
@@ -834,6 +853,12 @@ mod tests {
         fs::write(&figure, drawn.replace("0.250", "0.251")).unwrap();
         let stale = format!("{:#}", readme().check().unwrap_err());
         assert!(stale.contains("series.svg"), "{stale}");
+        let effects = dir.path().join("patches/effects.csv");
+        insta::assert_snapshot!("effects", fs::read_to_string(&effects).unwrap());
+        fs::write(&figure, drawn).unwrap();
+        fs::write(&effects, "").unwrap();
+        let stale = format!("{:#}", readme().check().unwrap_err());
+        assert!(stale.contains("effects.csv"), "{stale}");
         readme().write().unwrap();
         insta::assert_snapshot!(fs::read_to_string(&path).unwrap());
     }

@@ -68,6 +68,16 @@ impl Series {
             .collect()
     }
 
+    /// The packages that patches touch, whatever the release.
+    pub fn packages(&self, patches: &Patches) -> BTreeSet<String> {
+        let headers = self.bases.iter().flat_map(|base| {
+            let base = base.to_string();
+            let header = move |name| Patch::header(patches, &base, name);
+            self.names().filter_map(header)
+        });
+        headers.flat_map(|header| header.packages).collect()
+    }
+
     /// The newest release that the patch `name` has been ported to.
     pub fn newest_base_of(&self, patches: &Patches, name: &str) -> Result<String> {
         (self.bases.iter().rev().map(Version::to_string))

@@ -298,7 +298,7 @@ fn without(lock: &str, name: &str, version: &str) -> Result<String> {
     Ok(lock.to_string())
 }
 
-/// Cargo's account of a failure as one line: its `error:` and the last cause.
+/// Cargo's account of a failure as one line: its `error:` with the list below it, if it has one, and the last cause.
 pub fn cargo_error(stderr: &str) -> String {
     let lines = stderr
         .lines()
@@ -312,6 +312,12 @@ pub fn cargo_error(stderr: &str) -> String {
         .and_then(|at| lines.get(at + 1));
     match (error, cause) {
         (Some(error), Some(cause)) => format!("{error}: {cause}"),
+        (Some(error), None) if error.ends_with(':') => {
+            let list = lines.iter().skip_while(|line| !line.ends_with(error));
+            let list = list.skip(1).take_while(|line| line.contains(": "));
+            let list = list.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+            format!("{error} {}", list.collect::<Vec<_>>().join(", "))
+        }
         (Some(error), None) => error.to_owned(),
         _ => lines
             .last()
@@ -435,6 +441,9 @@ mod tests {
         let stderr = "    Updating index\nerror: failed to parse `x`\n\nCaused by:\n  no\n\nCaused by:\n  because\n";
         assert_eq!(cargo_error(stderr), "failed to parse `x`: because");
         assert_eq!(cargo_error("error: no\n"), "no");
+        let list = "error: not a member:\ncurrent:   /a\nworkspace: /b\n\nthis may help\n";
+        let expected = "not a member: current: /a, workspace: /b";
+        assert_eq!(cargo_error(list), expected);
         assert_eq!(cargo_error(""), "no message from cargo");
     }
 }

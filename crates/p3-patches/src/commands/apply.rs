@@ -8,6 +8,8 @@ use cargo_metadata::semver::Version;
 use indicatif::ProgressBar;
 
 use super::{Downstream, spinner};
+use crate::choice::{self, Choice};
+use crate::effects::Effects;
 use crate::error::Failure;
 use crate::git_source::Checkout;
 use crate::manifest::{self, Git, Manifest, Restore, Stanza, TREES, Use};
@@ -19,20 +21,25 @@ use crate::tree::{self, Folder, Tree};
 /// Point a prover's workspace at patched packages.
 ///
 /// Writes the patched packages to `.p3-patches` beside the workspace's root manifest, adds a block of overrides to
-/// that manifest, and proves that the resolved graph uses every one. NAMEs replace what was applied before; what
-/// they need is applied too. Without a NAME, what the manifest records is applied again, for example after a
-/// colleague has cloned it.
+/// that manifest, and proves that the resolved graph uses every one. The release is that of the workspace's lock file,
+/// and the patches are all that touch a package of its graph and do something on this architecture. What was left out
+/// is printed with the reason, and each patch with the best row of its newest record on this CPU's instruction set: the
+/// time with it to the time without.
+///
+/// NAMEs choose other patches, and replace what was applied before; what they need is applied too. Where the manifest
+/// records patches, for example after a colleague has cloned it, these are applied again.
 ///
 /// A workspace that has Plonky3 from git names the repository with `--source`. Its sources have to equal the release's.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
+  cargo p3 apply --manifest-path ../prover/Cargo.toml
   cargo p3 apply batched-permute --manifest-path ../prover/Cargo.toml
   cargo p3 apply batched-permute --source https://github.com/Plonky3/Plonky3 --rev a21e3ed")]
 pub struct Args {
     /// Patches to apply; `list` shows them.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// The Plonky3 release that the workspace uses [default: as recorded, else the newest that has patches].
+    /// The Plonky3 release to patch [default: as recorded, else the one that the workspace is locked to].
     #[arg(long, value_name = "VERSION")]
     base: Option<String>,
     /// The git repository that the workspace has Plonky3 from [default: as recorded, else the registry].
@@ -47,9 +54,12 @@ pub struct Args {
 
 /// What came of it.
 struct Applied {
+    base: String,
     names: Vec<String>,
     /// Those of them that change nothing on this machine, and why.
     inert: BTreeMap<String, String>,
+    /// What was not chosen, and why, where no names were given.
+    left_out: Vec<(String, String)>,
     trees: Vec<Tree>,
     /// Patched too, but not in the prover's graph.
     absent: Vec<Tree>,
@@ -57,6 +67,7 @@ struct Applied {
 
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let series = Series::load(patches)?;
+    let effects = Effects::load(patches)?;
     let manifest = Manifest::load(&args.downstream.manifest_path)?;
     if Some(manifest.root()) == patches.root() {
         let path = manifest.path.display();
@@ -82,8 +93,10 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     };
     let cleaned = folder.keep_only(&kept);
     let Applied {
+        base,
         names,
         inert,
+        left_out,
         trees,
         absent,
     } = applied?;
@@ -104,6 +117,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         names.join(", "),
         manifest.path.display()
     );
+    for name in &names {
+        println!("  {name}: {}", effects.phrase(name, &base));
+    }
     for Tree {
         package,
         version,
@@ -111,6 +127,11 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     } in &trees
     {
         println!("  {package} {version} -> {}", path.display());
+    }
+    for alike in left_out.chunk_by(|(_, a), (_, b)| a == b) {
+        let names = alike.iter().map(|(name, _)| name.as_str());
+        let names = names.collect::<Vec<_>>().join(", ");
+        println!("left out {names}: {}", alike[0].1);
     }
     Ok(())
 }
@@ -125,36 +146,46 @@ fn apply(
     folder: &Folder,
     progress: &ProgressBar,
 ) -> Result<Applied> {
-    let recorded = manifest.stanza.as_ref();
-    let asked = match (args.names.is_empty(), recorded) {
-        (false, _) => &args.names,
-        (true, Some(stanza)) => &stanza.names,
-        (true, None) => {
-            return Err(Failure::input(format!(
-                "{}: no patches are recorded here",
-                manifest.path.display()
-            ))
-            .hint("name the patches to apply; `cargo p3 list` shows them")
-            .into());
-        }
-    };
-    let base = args
-        .base
-        .as_deref()
-        .or(recorded.map(|stanza| stanza.base.as_str()));
-    let (base, names) = series.resolve(patches, base, asked)?;
-
+    series.select(&args.names)?;
     let restore = Restore::new(folder, [&*manifest.path, &manifest.lock_file()])?;
+    let recorded = manifest.stanza.as_ref();
     let recorded_source = recorded.and_then(|stanza| stanza.git.as_ref());
     let source = (args.source.as_deref()).or(recorded_source.map(|git| git.source.url()));
-    let unpatched;
-    let checkout = match source {
-        None => None,
-        Some(url) => {
+    // What a manifest records can be replaced in one step; the graph without it tells nothing new of the registry's packages.
+    let unpatched = if recorded.is_none() || source.is_some() {
+        manifest.set(None, folder, patches)?;
+        Some(manifest.resolve()?)
+    } else {
+        None
+    };
+    let graph = || unpatched.as_ref().expect("nothing is recorded");
+
+    let asked = match recorded {
+        Some(stanza) if args.names.is_empty() => &stanza.names,
+        _ => &args.names,
+    };
+    let known = (args.base.as_deref()).or(recorded.map(|stanza| stanza.base.as_str()));
+    let base = match known {
+        Some(base) => base.to_owned(),
+        None => {
+            let release = choice::release(patches, series, &manifest.path, graph())?;
+            series.refuse_merged(patches, &release, asked)?;
+            choice::refuse_unported(series, &manifest.path, graph(), &release)?;
+            release.to_string()
+        }
+    };
+    let Choice { names, left_out } = if asked.is_empty() {
+        Choice::new(patches, series, &manifest.path, graph(), &base)?
+    } else {
+        let (_, names) = series.resolve(patches, Some(&base), asked)?;
+        let left_out = Vec::new();
+        Choice { names, left_out }
+    };
+
+    let checkout = match (source, &unpatched) {
+        (Some(url), Some(graph)) => {
             progress.set_message(format!("comparing {url} with Plonky3 {base}"));
-            manifest.set(None, folder, patches)?;
-            unpatched = manifest.resolve()?;
-            let checkout = Checkout::find(&manifest.path, &unpatched, url, args.rev.as_deref())?;
+            let checkout = Checkout::find(&manifest.path, graph, url, args.rev.as_deref())?;
             for (name, package) in &checkout.packages {
                 let version = package.version.to_string();
                 check_version(manifest, name, &version, &base, patches, series, asked)?;
@@ -162,6 +193,7 @@ fn apply(
             checkout.assert_release(patches, &base)?;
             Some(checkout)
         }
+        _ => None,
     };
 
     progress.set_message(format!("writing {}", names.join(", ")));
@@ -186,22 +218,19 @@ fn apply(
     let mut absent = Vec::new();
     let mut set_aside = |trees: &mut Vec<Tree>, metadata: &Metadata| {
         absent.extend(trees.extract_if(.., |tree| manifest::usage(metadata, tree) == Use::Absent));
-        if !trees.is_empty() {
-            return Ok(());
+        if trees.is_empty() {
+            let packages = absent.iter().map(|tree| tree.package.as_str());
+            return Err(choice::nothing_to_patch(&manifest.path, packages));
         }
-        let packages = absent.iter().map(|tree| tree.package.as_str());
-        Err(Failure::input(format!(
-            "{}: no package here depends on {}",
-            manifest.path.display(),
-            packages.collect::<Vec<_>>().join(", ")
-        ))
-        .hint("--manifest-path names the workspace of a prover that uses Plonky3"))
+        Ok(())
     };
     // Where the graph is known, the manifest need not be written for it.
-    if !manifest.locks(&trees)
-        && let Ok(metadata) = manifest.resolve_locked()?
+    if let Some(graph) = &unpatched {
+        set_aside(&mut trees, graph)?;
+    } else if !manifest.locks(&trees)
+        && let Ok(graph) = manifest.resolve_locked()?
     {
-        set_aside(&mut trees, &metadata)?;
+        set_aside(&mut trees, &graph)?;
     }
     let mut metadata = write(&trees)?;
     let named = trees.len();
@@ -233,7 +262,9 @@ fn apply(
     restore.keep();
     Ok(Applied {
         inert: patch::inert(patches, &base, &names)?,
+        base,
         names,
+        left_out,
         trees,
         absent,
     })

@@ -8,6 +8,7 @@ use comfy_table::{Table, presets};
 use serde::Serialize;
 
 use super::{Downstream, spinner};
+use crate::choice::{self, Choice};
 use crate::error::Failure;
 use crate::manifest::{self, Manifest, Use};
 use crate::patch;
@@ -18,8 +19,9 @@ use crate::tree::{self, Planned, Stamp, StampedPatch, Tree};
 
 /// Show what is applied to a workspace, and whether it holds.
 ///
-/// Every tree is made again in memory, from the registry's tarball and the patches, and compared with the one on
-/// disk. Exits with 1 if a tree differs, is missing, or is not what the workspace's graph uses.
+/// Where nothing is applied, names what `apply` would choose. Otherwise every tree is made again in memory, from the
+/// registry's tarball and the patches, and compared with the one on disk. Exits with 1 if a tree differs, is missing, or
+/// is not what the workspace's graph uses.
 ///
 /// The tarball is the one that the lock file of the patches has the checksum of. With --verify, the registry's index has to
 /// agree, and the workspace's lock file in what it has in common with that of the patches; it is printed what each tree was
@@ -46,6 +48,8 @@ struct Status {
     /// The git source that the trees replace, in cargo's notation; null where they replace the registry's packages.
     source: Option<String>,
     patches: Vec<String>,
+    /// Where nothing is applied: what `apply` would choose.
+    available: Vec<String>,
     /// Those of the patches that change no build for this machine's architecture, and why.
     inert: BTreeMap<String, String>,
     trees: Vec<TreeStatus>,
@@ -117,20 +121,35 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         base: None,
         source: None,
         patches: Vec::new(),
+        available: Vec::new(),
         inert: BTreeMap::new(),
         trees: Vec::new(),
         lock: None,
     };
+    let series = Series::load(patches)?;
     let Some(stanza) = &manifest.stanza else {
-        return if args.json {
-            print_json(&status)
-        } else {
-            println!("{}: no patches applied", manifest.path.display());
-            Ok(())
-        };
+        if let Ok(graph) = manifest.resolve_locked()? {
+            let choose = || {
+                let release = choice::release(patches, &series, &manifest.path, &graph)?;
+                choice::refuse_unported(&series, &manifest.path, &graph, &release)?;
+                let base = release.to_string();
+                Choice::new(patches, &series, &manifest.path, &graph, &base)
+            };
+            match choose() {
+                Ok(choice) => status.available = choice.names,
+                Err(error) => eprintln!("note: {error}"),
+            }
+        }
+        if args.json {
+            return print_json(&status);
+        }
+        println!("{}: no patches applied", status.manifest);
+        if !status.available.is_empty() {
+            println!("`apply` would apply {}", status.available.join(", "));
+        }
+        return Ok(());
     };
     let progress = spinner("comparing trees");
-    let series = Series::load(patches)?;
     let (base, names) = series.resolve(patches, Some(&stanza.base), &stanza.names)?;
     let (planned, _) = tree::plan(patches, &base, &names, false)?;
     let metadata = manifest.resolve_locked()?;

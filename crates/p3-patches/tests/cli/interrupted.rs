@@ -21,8 +21,9 @@ impl Held {
     fn start(fixture: &Fixture, args: &[&str]) -> Self {
         let gate = fixture.path().join("gate");
         let cargo = fixture.path().join("cargo");
+        write(&gate.with_extension("before"), &fixture.manifest());
         let script = format!(
-            "#!/bin/sh\nif [ \"$1\" = metadata ]; then\n  touch {gate}.reached\n  \
+            "#!/bin/sh\nif [ \"$1\" = metadata ] && ! cmp -s Cargo.toml {gate}.before; then\n  touch {gate}.reached\n  \
              while [ ! -e {gate}.open ]; do sleep 0.02; done\nfi\nexec {} \"$@\"\n",
             env!("CARGO"),
             gate = gate.display()

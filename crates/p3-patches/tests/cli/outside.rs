@@ -133,8 +133,14 @@ fn an_installed_tool_goes_by_its_own_name() {
         "{help}"
     );
     assert!(!help.contains("cargo p3"), "{help}");
-    let apply = installed(&fixture, &["apply"]);
-    assert_snapshot!("hint_outside", fixture.transcript(&apply));
+    let applied = succeed(&fixture, &["apply"]);
+    assert!(applied.contains("\n  packed-poseidon2: "), "{applied}");
+    fs::remove_dir_all(fixture.prover().join(".p3-patches")).unwrap();
+    let status = fixture.transcript(&installed(&fixture, &["status"]));
+    assert!(
+        status.contains("hint: `p3-patches apply` without names"),
+        "{status}"
+    );
     let help = fixture.succeed(&["apply", "--help"]);
     assert!(help.contains("Usage: cargo p3 apply"), "{help}");
     assert!(

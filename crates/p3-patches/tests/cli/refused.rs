@@ -164,31 +164,36 @@ fn an_unknown_base() {
 #[test]
 fn a_tarball_with_a_wrong_checksum() {
     let fixture = Fixture::new();
+    fixture.succeed(&["apply", "demo"]);
+    let applied = fixture.manifest();
     let home = fixture.path().join("cargo-home");
     write(
         &home.join("registry/cache/registry/p3-goldilocks-0.8.0.crate"),
         "not what was published",
     );
     let output = fixture
-        .command(&["apply", "demo"])
+        .command(&["apply", "stacked"])
         .env("CARGO_HOME", &home)
         .output()
         .unwrap();
     assert_snapshot!(fixture.transcript(&output));
-    assert_eq!(fixture.manifest(), MANIFEST);
+    assert_eq!(fixture.manifest(), applied);
 }
 
 #[test]
 fn sources_neither_cached_nor_reachable() {
     let fixture = Fixture::new();
     let home = fixture.path().join("cargo-home");
-    let output = fixture
-        .command(&["apply", "demo"])
-        .env("CARGO_HOME", &home)
-        .output()
-        .unwrap();
-    assert_snapshot!(fixture.transcript(&output));
+    let run = |args: &[&str]| {
+        let output = fixture.command(args).env("CARGO_HOME", &home).output();
+        fixture.transcript(&output.unwrap())
+    };
+    let unapplied = run(&["apply", "demo"]);
     assert_eq!(fixture.manifest(), MANIFEST);
+    fixture.succeed(&["apply", "demo"]);
+    let applied = fixture.manifest();
+    assert_snapshot!(format!("{unapplied}{}", run(&["apply", "stacked"])));
+    assert_eq!(fixture.manifest(), applied);
 }
 
 #[test]
@@ -250,7 +255,7 @@ fn a_patch_that_the_release_contains() {
     write(&older, &merged(&fs::read_to_string(&older).unwrap()));
     let newer = fs::read_to_string(fixture.patch("demo")).unwrap();
     write(&fixture.patch("demo"), &merged(&newer));
-    let refused = fixture.run(&["apply", "demo"]);
+    let refused = fixture.run(&["apply", "demo", "--base", "0.8.0"]);
     assert_snapshot!("a_merged_patch_with_a_file", refused);
     let checked = fixture.run(&["check"]);
     for check in ["demo: applies to 0.8.0", "the series applies to 0.8.0"] {
@@ -410,12 +415,7 @@ fn a_full_disk() {
 
 #[test]
 fn a_prover_that_has_nothing_applied() {
-    let fixture = Fixture::new();
-    assert_snapshot!(format!(
-        "{}{}",
-        fixture.run(&["apply"]),
-        fixture.run(&["remove"])
-    ));
+    assert_snapshot!(Fixture::new().run(&["remove"]));
 }
 
 #[test]

@@ -1,0 +1,172 @@
+//! What each patch was last recorded to do: `patches/effects.csv`, which `report` writes from `benches/record`. The
+//! installed tool carries it with the patches.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use crate::isa::Isa;
+use crate::project::Patches;
+use crate::record::{Counts, Line, RECORDS, Record, Section};
+use crate::report::{round4, verdict_name};
+use crate::stats::Verdict;
+
+/// The file, beside the series.
+pub const FILE: &str = "effects.csv";
+
+/// The best row of a patch's newest record for one release and one instruction set.
+#[derive(Deserialize, Serialize)]
+struct Effect {
+    patch: String,
+    release: String,
+    isa: String,
+    date: String,
+    cpu: String,
+    workload: String,
+    /// With the patch to without.
+    ratio: f64,
+    /// Of times; absent where an emulated CPU counted instructions.
+    verdict: Option<Verdict>,
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            release,
+            isa,
+            date,
+            cpu,
+            workload,
+            ratio,
+            ..
+        } = self;
+        write!(f, "{workload} {ratio:.2}")?;
+        match self.verdict {
+            Some(Verdict::Faster) => {}
+            Some(verdict) => write!(f, ", {}", verdict_name(verdict))?,
+            None => f.write_str(" of the instructions")?,
+        }
+        write!(f, " (Plonky3 {release}, {isa}, {cpu}, {date})")
+    }
+}
+
+impl Effect {
+    /// The effect in the file or the folder `path` of a record, below the project's root.
+    fn new(
+        (patch, release): &(String, String),
+        path: &str,
+        cpu: String,
+        workload: &str,
+        ratio: f64,
+        verdict: Option<Verdict>,
+    ) -> Option<Self> {
+        let (_, place) = path
+            .strip_prefix(RECORDS)?
+            .strip_prefix('/')?
+            .split_once('/')?;
+        let (machine, run) = place.split_once('/')?;
+        let isa = |isa: &&Isa| machine.ends_with(&format!("-{isa}"));
+        Some(Self {
+            patch: patch.clone(),
+            release: release.clone(),
+            isa: Isa::value_variants().iter().find(isa)?.to_string(),
+            date: run.get(..10)?.to_owned(),
+            cpu,
+            workload: workload.to_owned(),
+            ratio,
+            verdict,
+        })
+    }
+
+    /// The best row: a gain, and of a prover's workload, if there is one.
+    fn timed(patch: &(String, String), record: &Record) -> Option<Self> {
+        let lines = record.rows.iter().map(|row| Line { record, row });
+        let rank = |line: &Line<'_>| (line.row.verdict != Verdict::Faster, !line.of_prover());
+        let best = lines.min_by(|a, b| {
+            let order = rank(a).cmp(&rank(b));
+            order.then(a.row.ratio.total_cmp(&b.row.ratio))
+        });
+        let row = best?.row;
+        let cpu = record.machine.cpu.clone();
+        let verdict = Some(row.verdict);
+        Self::new(
+            patch,
+            record.dir.as_ref()?,
+            cpu,
+            &row.workload,
+            row.ratio,
+            verdict,
+        )
+    }
+
+    /// The unit that gains most.
+    fn counted(patch: &(String, String), file: &str, counts: &Counts) -> Option<Self> {
+        let (unit, ratio) = counts.best()?;
+        let cpu = format!("emulated {}", counts.emulated_cpu);
+        Self::new(patch, file, cpu, unit, round4(ratio), None)
+    }
+}
+
+/// What the file has to be by the records: for each instruction set the newest one, a count where nothing was timed.
+pub fn text(sections: &[Section]) -> Result<String> {
+    let mut newest = BTreeMap::new();
+    for section in sections {
+        let Some(patch) = &section.patch else {
+            continue;
+        };
+        let timed = section.records.iter();
+        let timed = timed.filter_map(|record| Effect::timed(patch, record));
+        let counted = section.counts.iter();
+        let counted = counted.filter_map(|(file, counts)| Effect::counted(patch, file, counts));
+        for effect in timed.chain(counted) {
+            let age = |effect: &Effect| (effect.verdict.is_some(), effect.date.clone());
+            let key = (
+                effect.patch.clone(),
+                effect.release.clone(),
+                effect.isa.clone(),
+            );
+            if newest
+                .get(&key)
+                .is_none_or(|known| age(known) < age(&effect))
+            {
+                newest.insert(key, effect);
+            }
+        }
+    }
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for effect in newest.values() {
+        writer.serialize(effect)?;
+    }
+    Ok(String::from_utf8(writer.into_inner()?)?)
+}
+
+/// The effects that are recorded; none where the folder of patches has no such file.
+pub struct Effects(Vec<Effect>);
+
+impl Effects {
+    pub fn load(patches: &Patches) -> Result<Self> {
+        let text = patches.read(FILE)?.unwrap_or_default();
+        let effects = csv::Reader::from_reader(&*text)
+            .into_deserialize()
+            .collect();
+        let effects: Result<_, csv::Error> = effects;
+        Ok(Self(effects.with_context(|| {
+            format!("cannot read {}", patches.shown(FILE))
+        })?))
+    }
+
+    /// What `patch` does on this CPU's best instruction set, in a phrase: for `release` if that is recorded, else for
+    /// another one.
+    pub fn phrase(&self, patch: &str, release: &str) -> String {
+        let isa = Isa::best().to_string();
+        let recorded = (self.0.iter()).filter(|effect| effect.patch == patch && effect.isa == isa);
+        let best = recorded.max_by_key(|effect| (effect.release == release, &effect.date));
+        best.map_or_else(
+            || "no record on this CPU's instruction set".to_owned(),
+            Effect::to_string,
+        )
+    }
+}

@@ -1,0 +1,316 @@
+//! `apply` without names: the release comes from the lock file, the patches from the graph.
+
+use std::fs;
+use std::process::Command;
+
+use insta::assert_snapshot;
+
+use crate::fixture::{DEMO, Fixture, MANIFEST, adds, write};
+
+/// Runs `apply`, which has to fail with a line and a hint, and to leave the prover as it was.
+#[track_caller]
+fn refused(fixture: &Fixture) -> String {
+    let lock = || fs::read(fixture.prover().join("Cargo.lock")).ok();
+    let before = (fixture.manifest(), lock());
+    let transcript = fixture.run(&["apply"]);
+    let (_, stderr) = transcript.split_once("--- stderr\n").unwrap();
+    let lines = stderr.lines().collect::<Vec<_>>();
+    assert!(lines[0].starts_with("error: "), "{transcript}");
+    assert!(lines[1].starts_with("hint: "), "{transcript}");
+    assert_eq!(lines.len(), 2, "{transcript}");
+    assert!((fixture.manifest(), lock()) == before, "{transcript}");
+    assert!(!fixture.prover().join(".p3-patches").is_dir());
+    transcript
+}
+
+/// A package `name` beside the prover with these dependencies.
+fn beside(fixture: &Fixture, name: &str, version: &str, dependencies: &str) {
+    let manifest = format!(
+        "[package]\nname = \"{name}\"\nversion = \"{version}\"\n\n[dependencies]\n{dependencies}"
+    );
+    let folder = fixture.path().join(name);
+    write(&folder.join("Cargo.toml"), &manifest);
+    write(&folder.join("src/lib.rs"), "");
+}
+
+/// A patch that only has a header.
+fn header(packages: &str, bases: &str) -> String {
+    let (header, _) = DEMO.split_once("diff --git").unwrap();
+    let header = (header.replace("p3-goldilocks, p3-symmetric", packages))
+        .replace("Bases: 0.8.0", &format!("Bases: {bases}"))
+        .replace("Kernels: goldilocks/src/demo.rs\n", "");
+    format!("{header}-- \np3-patches\n")
+}
+
+#[test]
+fn patches_are_chosen_with_their_effects_and_the_others_are_named() {
+    let fixture = Fixture::new().with_stacked_foreign();
+    let patches = fixture.project().join("patches");
+    write(
+        &patches.join("0.8.0/elsewhere.patch"),
+        &header("p3-koala-bear", "0.8.0"),
+    );
+    write(
+        &patches.join("0.4.0/older.patch"),
+        &header("p3-util", "0.4.0"),
+    );
+    write(
+        &patches.join("series"),
+        "demo\nstacked needs: demo\nelsewhere\nolder\n",
+    );
+    let available = fixture.succeed(&["status"]);
+    assert_snapshot!("available", available);
+    assert_snapshot!("unrecorded", fixture.succeed(&["apply"]));
+    assert!(
+        fixture
+            .manifest()
+            .contains("# >>> p3-patches: Plonky3 0.8.0 with demo\n")
+    );
+    fixture.succeed(&["remove"]);
+
+    // The release of the prover before another one, then the newest.
+    let mut effects = "patch,release,isa,date,cpu,workload,ratio,verdict\n".to_owned();
+    for isa in [
+        "generic",
+        "x86-64-v3",
+        "x86-64-v4",
+        "x86-64-v4+ifma",
+        "neon",
+    ] {
+        for row in [
+            format!("demo,0.4.0,{isa},2026-11-04,Other,other,0.5,faster\n"),
+            format!("demo,0.8.0,{isa},2026-11-02,Older,older,0.6,faster\n"),
+            format!("demo,0.8.0,{isa},2026-11-03,\"CPU (family 1, model 2)\",hash,0.714,faster\n"),
+            format!("stacked,0.8.0,{isa},2026-11-05,Stacked,stacked,0.7,faster\n"),
+        ] {
+            effects += &row;
+        }
+    }
+    write(&patches.join("effects.csv"), &effects);
+    let applied = fixture.succeed(&["apply"]);
+    let (_, phrase) = applied.split_once("\n  demo: ").unwrap();
+    let (phrase, _) = phrase.split_once('\n').unwrap();
+    let (before, after) = phrase.split_once("0.8.0, ").unwrap();
+    let (isa, after) = after.split_once(", ").unwrap();
+    assert_eq!(before, "hash 0.71 (Plonky3 ");
+    assert_eq!(after, "CPU (family 1, model 2), 2026-11-03)");
+    assert!(effects.contains(&format!(",{isa},")), "{applied}");
+
+    write(&patches.join("effects.csv"), "patch\ndemo\n");
+    fixture.succeed(&["remove"]);
+    let broken = fixture.run(&["apply"]);
+    assert!(
+        broken.contains("error: cannot read patches/effects.csv"),
+        "{broken}"
+    );
+    assert_eq!(fixture.manifest(), MANIFEST);
+}
+
+/// What a chosen patch needs comes along, whatever it touches.
+#[test]
+fn needs_come_along() {
+    let fixture = Fixture::new();
+    let text = fs::read_to_string(fixture.patch("demo")).unwrap();
+    let end = "-- \np3-patches\n";
+    let base = header("p3-koala-bear", "0.8.0");
+    let diff = adds("koala-bear/tests/base.rs", "//! Nothing.\n");
+    write(
+        &fixture.patch("base"),
+        &base.replace(end, &format!("{diff}{end}")),
+    );
+    write(
+        &fixture.patch("demo"),
+        &text.replace("Risk:", "Needs: base\nRisk:"),
+    );
+    let series = fixture.project().join("patches/series");
+    write(&series, "base\ndemo needs: base\nstacked needs: demo\n");
+    let applied = fixture.succeed(&["apply"]);
+    assert!(
+        applied.contains("applied base, demo, stacked to "),
+        "{applied}"
+    );
+    assert!(!applied.contains("left out"), "{applied}");
+}
+
+/// With names and without, the lock file has the release; a build takes what was written with `--locked` and `--offline`.
+#[test]
+fn the_release_is_that_of_the_lock_file() {
+    for args in [&["apply"][..], &["apply", "demo"]] {
+        let fixture = Fixture::new().with_older_base();
+        let lock = fixture.lock();
+        fixture.succeed(args);
+        assert!(fixture.manifest().contains("Plonky3 0.4.0 with demo\n"));
+        fixture.cargo(&["tree", "--locked", "--offline"]);
+        fixture.succeed(&["remove"]);
+        assert_eq!(fixture.lock(), lock);
+    }
+}
+
+/// The hint's command leads to the release.
+#[test]
+fn a_release_without_patches_that_an_update_leaves() {
+    let fixture = Fixture::new().with_older_base();
+    fixture.cargo(&["update", "--precise", "0.4.3", "p3-util"]);
+    fixture.cargo(&["fetch"]);
+    let transcript = refused(&fixture);
+    assert_snapshot!(transcript);
+    assert_eq!(fixture.run(&["apply", "demo"]), transcript);
+    let (_, hint) = transcript.split_once("hint: `cargo ").unwrap();
+    let (command, _) = hint.split_once('`').unwrap();
+    fixture.cargo(&command.split(' ').collect::<Vec<_>>());
+    fixture.succeed(&["apply"]);
+}
+
+#[test]
+fn a_release_without_patches_that_the_manifest_asks_for() {
+    let fixture = Fixture::new();
+    beside(&fixture, "p3-goldilocks", "0.7.0", "");
+    fixture.set_manifest(&MANIFEST.replace("\"0.8\"", "{ path = \"../p3-goldilocks\" }"));
+    fixture.relock();
+    assert_snapshot!(refused(&fixture));
+}
+
+#[test]
+fn two_releases_are_refused_with_those_who_ask_for_them() {
+    let fixture = Fixture::new().with_older_base();
+    let older = fixture.manifest();
+    let both = older.replace(
+        "p3-util",
+        "old = { path = \"../old\" }\np3-goldilocks = \"0.8\"\n#",
+    );
+    beside(
+        &fixture,
+        "old",
+        "0.1.0",
+        "renamed = { package = \"p3-util\", version = \"=0.4.0\" }\n",
+    );
+    fixture.set_manifest(&both);
+    fixture.relock();
+    assert_snapshot!("two_releases", refused(&fixture));
+    let applied = fixture.succeed(&["apply", "--base", "0.8.0"]);
+    assert!(applied.contains("applied demo, stacked to "), "{applied}");
+    fixture.succeed(&["status"]);
+    fixture.succeed(&["remove"]);
+
+    // Of two that cargo takes for compatible, one is a leftover in the lock file.
+    beside(
+        &fixture,
+        "p3-goldilocks",
+        "0.8.1",
+        "p3-symmetric = \"0.8\"\n",
+    );
+    fixture.set_manifest(&MANIFEST.replace("\"0.8\"", "{ path = \"../p3-goldilocks\" }"));
+    fixture.relock();
+    assert_snapshot!("two_compatible_releases", refused(&fixture));
+}
+
+#[test]
+fn a_renamed_package_is_found() {
+    let fixture = Fixture::new();
+    let renamed = "field = { package = \"p3-goldilocks\", version = \"0.8\" }";
+    fixture.set_manifest(&MANIFEST.replace("p3-goldilocks = \"0.8\"", renamed));
+    write(&fixture.prover().join("src/lib.rs"), "");
+    fixture.relock();
+    fixture.succeed(&["apply"]);
+    fixture.succeed(&["status"]);
+}
+
+#[test]
+fn plonky3_that_is_not_the_registrys_is_refused() {
+    let fixture = Fixture::new();
+    let mut transcripts = String::new();
+    beside(
+        &fixture,
+        "p3-goldilocks",
+        "0.8.0",
+        "p3-symmetric = \"0.8\"\n",
+    );
+    let config = fixture.prover().join(".cargo/config.toml");
+    let by_path = MANIFEST.replace("\"0.8\"", "{ path = \"../p3-goldilocks\" }");
+    let patch = "[patch.crates-io]\np3-goldilocks = { path = \"../p3-goldilocks\" }\n";
+    for (manifest, settings) in [
+        (by_path, ""),
+        (format!("{MANIFEST}\n{patch}"), ""),
+        (MANIFEST.to_owned(), patch),
+    ] {
+        fixture.set_manifest(&manifest);
+        write(&config, settings);
+        fixture.relock();
+        transcripts += &refused(&fixture);
+    }
+    assert_snapshot!(transcripts);
+}
+
+/// Flags, a target, a folder for builds.
+#[test]
+fn other_settings_of_cargo_change_nothing() {
+    let fixture = Fixture::new();
+    let settings = "[build]\ntarget = \"aarch64-unknown-linux-gnu\"\ntarget-dir = \"elsewhere\"\nrustflags = [\"-Ctarget-cpu=native\"]\n\n[net]\noffline = true\n";
+    write(&fixture.prover().join(".cargo/config.toml"), settings);
+    fixture.succeed(&["apply"]);
+    fixture.succeed(&["status"]);
+    fixture.succeed(&["remove"]);
+    assert_eq!(fixture.manifest(), MANIFEST);
+}
+
+#[test]
+fn a_vendored_registry_is_patched() {
+    let fixture = Fixture::new();
+    let vendor = Command::new(env!("CARGO"))
+        .args(["vendor", "--offline", "--locked"])
+        .current_dir(fixture.prover())
+        .output()
+        .unwrap();
+    assert!(vendor.status.success(), "{vendor:?}");
+    let config = String::from_utf8(vendor.stdout).unwrap();
+    write(&fixture.prover().join(".cargo/config.toml"), &config);
+    let lock = fixture.lock();
+    fixture.succeed(&["apply"]);
+    fixture.succeed(&["status"]);
+    fixture.cargo(&["tree", "--locked", "--offline"]);
+    fixture.succeed(&["remove"]);
+    assert_eq!(
+        (fixture.manifest(), fixture.lock()),
+        (MANIFEST.to_owned(), lock)
+    );
+}
+
+#[test]
+fn workspaces_in_workspaces() {
+    let fixture = Fixture::new();
+    let outer = fixture.path().join("Cargo.toml");
+    write(
+        &outer,
+        "[workspace]\nmembers = [\"other\"]\nresolver = \"3\"\n",
+    );
+    beside(&fixture, "other", "0.1.0", "");
+    assert_snapshot!(refused(&fixture));
+    // A workspace of its own.
+    fixture.set_manifest(&format!("{MANIFEST}\n[workspace]\n"));
+    fixture.succeed(&["apply"]);
+    fixture.succeed(&["status"]);
+    assert!(!fs::read_to_string(&outer).unwrap().contains("p3-patches"));
+}
+
+/// Nothing is left of the lock file that cargo made up to answer.
+#[test]
+fn a_prover_without_a_lock_file() {
+    let fixture = Fixture::new();
+    fixture.set_manifest("[package]\nname = \"prover\"\nversion = \"0.1.0\"\nedition = \"2024\"\n");
+    fs::remove_file(fixture.prover().join("Cargo.lock")).unwrap();
+    assert_snapshot!(refused(&fixture));
+}
+
+/// The prover has Plonky3, but nothing that a patch for its release touches.
+#[test]
+fn nothing_to_choose() {
+    let fixture = Fixture::new().with_older_base();
+    write(
+        &fixture.patch("demo"),
+        &fs::read_to_string(fixture.patch("demo")).unwrap(),
+    );
+    fixture.set_manifest(&MANIFEST.replace("p3-goldilocks", "p3-util"));
+    write(&fixture.prover().join("src/lib.rs"), "");
+    fixture.relock();
+    assert_snapshot!(refused(&fixture));
+}
