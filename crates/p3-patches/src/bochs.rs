@@ -92,20 +92,29 @@ pub fn missing(root: &Path) -> Option<String> {
 
 /// Has cargo build tests that [`run`] can run, and say where they are.
 pub fn build_for(cargo: &mut Command, flags: &str) {
+    // Bochs 2.7 refuses gathers and scatters with an index in registers 16 to 31. The kernels have none, but loops do which the
+    // compiler makes into vectors.
+    const FEATURES: &str = "+crt-static,+prefer-no-gather,+prefer-no-scatter";
+
     cargo
         .args(["--no-run", "--message-format", "json-render-diagnostics"])
         // With a target, the flags are not those of build scripts, which run on this CPU.
         .args(["--target", "x86_64-unknown-linux-gnu"]);
-    with_rustflags(cargo, &format!("{flags} -C target-feature=+crt-static"));
+    with_rustflags(cargo, &format!("{flags} -C target-feature={FEATURES}"));
 }
 
-/// What cargo says that it has built.
+/// What cargo says that it has built; but not of the optimizations for NEON, whose tests start a compiler.
 pub fn executables(messages: &[u8]) -> Result<Vec<PathBuf>> {
     let mut executables = Vec::new();
     for message in Message::parse_stream(messages) {
-        if let Message::CompilerArtifact(artifact) = message? {
+        if let Message::CompilerArtifact(artifact) = message?
+            && !artifact.target.name.starts_with("neon_")
+        {
             executables.extend(artifact.executable.map(PathBuf::from));
         }
+    }
+    if executables.is_empty() {
+        return Err(Failure::check("cargo built no tests").into());
     }
     Ok(executables)
 }
@@ -203,7 +212,8 @@ fn passed(serial: &str, name: &str) -> bool {
 
 /// The script that Linux starts.
 fn init(names: &[String], arguments: &str) -> String {
-    let mut script = "#!/busybox sh\n".to_owned();
+    // An eighth of the cases: those of the paired diagonal alone would take two minutes.
+    let mut script = "#!/busybox sh\nexport PROPTEST_CASES=32\n".to_owned();
     for name in names {
         // On a line of its own, whatever the executable wrote last.
         let ended = ended(name, "$?");

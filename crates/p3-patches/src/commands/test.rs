@@ -521,10 +521,10 @@ impl Stage {
                 let mut test = cargo_for(*isa, "test", project, &project.root);
                 // The optimizer inlines vectors into registers, with the checks for overflow still in.
                 test.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
-                add_kernels(&mut test, project)?;
                 if self.runs_in_bochs(project) {
                     bochs::build_for(&mut test, isa.rustflags());
                 }
+                add_kernels(&mut test, project)?;
                 test
             }
             Work::Upstream {
