@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # On x86-64 Linux, installs what the tests of NEON need: Rust for aarch64, a cross linker, an emulator. Without them the
 # tests skip NEON by name. Also LLVM's models of cores, without which `cargo p3 count` and `preflight` print no cycles, and
-# z3, without which there are no proofs.
+# z3, without which there are no proofs. Where the CPU lacks AVX-512, Bochs, and a Linux that it starts.
 # Elsewhere there is nothing to install.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,6 +17,22 @@ command -v z3 >/dev/null || ci/apt.sh z3
 dependency() {
   apt-cache depends "$1" | sed --quiet "s/^ *Depends: \($2.*\)/\1/p"
 }
+# Leaves a Linux for virtual machines and a shell in target/bochs.
+unpack_linux() {
+  local dir=$PWD/target/bochs image
+  image=$(dependency linux-image-cloud-amd64 linux-image-) && [[ -n $image ]] && mkdir --parents "$dir" && cd "$dir" &&
+    apt-get download "$image" busybox-static || return
+  for package in *.deb; do
+    dpkg --extract "$package" . || return
+  done
+  cp bin/busybox busybox && cp boot/vmlinuz-* vmlinuz
+}
+if ! grep --quiet avx512ifma /proc/cpuinfo; then
+  command -v bochs-bin >/dev/null || ci/apt.sh bochs bochs-term vgabios
+  [[ -f target/bochs/vmlinuz ]] || (unpack_linux) >&2 ||
+    echo "isa.sh: no Linux for Bochs, neither linux-image-cloud-amd64 nor busybox-static" >&2
+fi
+
 # Leaves Debian's compiler with the libraries of both architectures in target/rustc-web, and `rustc` there. Installed, the
 # packages conflict with each other and with rustup's.
 unpack_debian_rust() {

@@ -195,8 +195,8 @@ pub fn reply(worker: &Path, text: &str) -> Result<Reply> {
     }
 }
 
-/// The emulator's process. It dies with the value.
-struct Emulated(Child);
+/// An emulator's process. It dies with the value.
+pub struct Emulated(pub Child);
 
 impl Drop for Emulated {
     fn drop(&mut self) {

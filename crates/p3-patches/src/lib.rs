@@ -9,11 +9,12 @@
 //! judges the samples and `report` has the rows, `breakdown` a permutation's phases and `saving` what a proof gains;
 //! `record` files and finds samples, `figure` draws rows, `page` is the report to look at and `replace` puts files in place; to count, `emulation` or
 //! `stepping` runs them, `tracer` finds the instructions of one unit and `model` has llvm-mca time these; `code` says
-//! what their functions hold. Each subcommand is a file in `commands/`.
+//! what their functions hold; `bochs` runs tests of AVX-512 where the CPU has none. Each subcommand is a file in `commands/`.
 //!
 //! Data goes to stdout, progress and notes to stderr. Exit codes: 0 done, 1 a check failed, 2 usage, 3 input
 //! refused, 4 the surroundings do not allow it, 130 interrupted.
 
+mod bochs;
 mod breakdown;
 mod build;
 mod choice;

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 use super::{glob, spinner};
+use crate::bochs;
 use crate::build::{Toolchain, with_rustflags};
 use crate::emulation;
 use crate::error::Failure;
@@ -27,7 +28,8 @@ use crate::upstream::Suites;
 /// packages, and the comparison of outputs with Plonky3 as published. The example's prover makes the same proofs with the
 /// patches and without. Permutations, Merkle trees and the tool's reading of patches are fuzzed, half a minute each, where
 /// cargo-fuzz is there.
-/// On x86-64, NEON runs under emulation where qemu and a cross linker are there; a report's page is looked at in Chromium.
+/// On x86-64, NEON runs under emulation where qemu and a cross linker are there, and so do the kernels' tests on AVX-512, where
+/// the CPU has none and Bochs is there. A report's page is looked at in Chromium.
 /// What cannot run here is skipped by name.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -92,6 +94,12 @@ enum Work {
     Sandbox,
 }
 
+/// Of the kernels' tests, those that run under Bochs: what computes on vectors. Mutations and bounds are of integers and of
+/// intervals, `portable` lanes are no vectors, and other numbers of partial rounds are a minute of Poseidon1's constants; they
+/// run on every other instruction set.
+const BOCHS_TESTS: &str = "--test-threads 1 --skip mutation::tests --skip tests::mutations:: \
+    --skip tests::bounds:: --skip portable --skip any_number_of_partial_rounds";
+
 /// Workspaces of their own.
 const EXAMPLE: &str = "examples/prover/Cargo.toml";
 const FUZZ: &str = "fuzz/Cargo.toml";
@@ -130,11 +138,11 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         match outcome {
             Outcome::Passed => {
                 passed += 1;
-                println!("ok    {name}{} ({time})", stage.label());
+                println!("ok    {name}{} ({time})", stage.label(project));
             }
             Outcome::Failed(why) => {
                 failed += 1;
-                println!("FAIL  {name}{} ({time})", stage.label());
+                println!("FAIL  {name}{} ({time})", stage.label(project));
                 eprintln!("{why}");
             }
             Outcome::Skipped(why) => {
@@ -371,9 +379,9 @@ impl Stage {
     }
 
     /// What a reader has to know to take the result for no more than it is.
-    fn label(&self) -> &'static str {
+    fn label(&self, project: &Project) -> &'static str {
         let linted = matches!(self.work, Work::Clippy(_));
-        if !linted && self.isa().is_some_and(emulated) {
+        if !linted && self.isa().is_some_and(emulated) || self.runs_in_bochs(project) {
             ", under emulation"
         } else {
             ""
@@ -381,7 +389,7 @@ impl Stage {
     }
 
     fn run(&self, project: &Project, required: &[Isa]) -> Result<Outcome> {
-        if let Some(what) = self.missing() {
+        if let Some(what) = self.missing(project) {
             let required = self.isa().is_some_and(|isa| required.contains(&isa));
             return Ok(if required {
                 Outcome::Failed(format!("{what}, but is required"))
@@ -397,16 +405,30 @@ impl Stage {
             }
         };
         let output = interrupt::output(&mut command)?;
-        Ok(if output.status.success() {
-            Outcome::Passed
-        } else {
+        if !output.status.success() {
             let text = [output.stdout, output.stderr].concat();
-            Outcome::Failed(String::from_utf8_lossy(&text).into_owned())
-        })
+            return Ok(Outcome::Failed(String::from_utf8_lossy(&text).into_owned()));
+        }
+        if self.runs_in_bochs(project) {
+            let built = bochs::executables(&output.stdout)?;
+            if let Err(error) = bochs::run(&project.root, &built, BOCHS_TESTS) {
+                interrupt::check()?;
+                return Ok(Outcome::Failed(format!("{error:#}")));
+            }
+        }
+        Ok(Outcome::Passed)
+    }
+
+    /// Whether it is for AVX-512, which this CPU lacks and Bochs is there for.
+    fn runs_in_bochs(&self, project: &Project) -> bool {
+        let Work::Kernels(isa @ (Isa::V4 | Isa::V4Ifma)) = self.work else {
+            return false;
+        };
+        isa.check().is_err() && bochs::missing(&project.root).is_none()
     }
 
     /// What this machine lacks to run the stage.
-    fn missing(&self) -> Option<String> {
+    fn missing(&self, project: &Project) -> Option<String> {
         match self.work {
             Work::Cargo(_) | Work::Check | Work::Prover | Work::Browser(Some(_)) => None,
             Work::Browser(None) => Some(format!("no {} on this machine", BROWSERS.join(", no "))),
@@ -420,6 +442,7 @@ impl Stage {
             {
                 None
             }
+            Work::Kernels(_) if self.runs_in_bochs(project) => None,
             Work::Clippy(isa)
             | Work::Kernels(isa)
             | Work::Upstream { isa, .. }
@@ -504,6 +527,9 @@ impl Stage {
                 let mut test = cargo_for(*isa, "test", project, &project.root);
                 // The optimizer inlines vectors into registers, with the checks for overflow still in.
                 test.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
+                if self.runs_in_bochs(project) {
+                    bochs::build_for(&mut test, isa.rustflags());
+                }
                 add_kernels(&mut test, project)?;
                 test
             }
