@@ -269,10 +269,19 @@ pub struct Toolchain {
     pub host: String,
 }
 
+/// A `rustc` command; the one that cargo would take.
+pub fn rustc() -> Command {
+    Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+}
+
 impl Toolchain {
     pub fn query() -> Result<Self> {
-        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-        let output = interrupt::output(Command::new(rustc).arg("-vV"))?;
+        Self::of(rustc())
+    }
+
+    /// The toolchain of this compiler.
+    pub fn of(mut rustc: Command) -> Result<Self> {
+        let output = interrupt::output(rustc.arg("-vV"))?;
         let text = String::from_utf8(output.stdout).context("rustc -vV printed no UTF-8")?;
         let host = text.lines().find_map(|line| line.strip_prefix("host: "));
         Ok(Self {
@@ -283,8 +292,7 @@ impl Toolchain {
 
     /// LLVM's name for this CPU, if it has one.
     pub fn native_cpu() -> Result<Option<String>> {
-        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-        let output = interrupt::output(Command::new(rustc).args(["--print", "target-cpus"]))?;
+        let output = interrupt::output(rustc().args(["--print", "target-cpus"]))?;
         Ok(native_cpu(&String::from_utf8_lossy(&output.stdout)))
     }
 }
@@ -292,13 +300,8 @@ impl Toolchain {
 /// The target features that rustc knows on an architecture. LLVM's own may be renamed, so they are none of these.
 pub fn target_features(architecture: &str) -> Result<BTreeSet<String>> {
     let target = format!("{architecture}-unknown-linux-gnu");
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = interrupt::output(Command::new(rustc).args([
-        "--print",
-        "target-features",
-        "--target",
-        &target,
-    ]))?;
+    let output =
+        interrupt::output(rustc().args(["--print", "target-features", "--target", &target]))?;
     ensure!(
         output.status.success(),
         "rustc does not list the features of {target}"

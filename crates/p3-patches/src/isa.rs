@@ -1,5 +1,6 @@
 //! Instruction sets that a worker can be built for.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use clap::ValueEnum;
@@ -45,6 +46,23 @@ impl Isa {
         let named = Self::value_variants().iter().copied();
         let mut usable = named.filter(|isa| *isa != Self::Native && isa.missing().is_empty());
         usable.next_back().expect("every CPU runs `generic`")
+    }
+
+    /// What rustc may use where these target features are on.
+    pub fn with_features(on: &BTreeSet<String>) -> Self {
+        let all = |needed: &[&str]| needed.iter().all(|feature| on.contains(*feature));
+        let v4 = all(&["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"]);
+        if v4 && all(&["avx512ifma"]) {
+            Self::V4Ifma
+        } else if v4 {
+            Self::V4
+        } else if all(&["avx2"]) {
+            Self::V3
+        } else if all(&["neon"]) {
+            Self::Neon
+        } else {
+            Self::Generic
+        }
     }
 
     /// Whether it is another architecture's than this machine's.
@@ -135,6 +153,27 @@ mod tests {
             "{refused}"
         );
         assert!(refused.hint.unwrap().contains("native"));
+    }
+
+    #[test]
+    fn target_features_are_an_instruction_set() {
+        let with = |features: &[&str]| {
+            Isa::with_features(
+                &features
+                    .iter()
+                    .map(|feature| (*feature).to_owned())
+                    .collect(),
+            )
+        };
+        let v4 = [
+            "avx2", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl",
+        ];
+        assert_eq!(with(&["sse2"]), Isa::Generic);
+        assert_eq!(with(&["avx", "avx2"]), Isa::V3);
+        assert_eq!(with(&["avx2", "avx512f", "avx512ifma"]), Isa::V3);
+        assert_eq!(with(&v4), Isa::V4);
+        assert_eq!(with(&[&v4[..], &["avx512ifma"]].concat()), Isa::V4Ifma);
+        assert_eq!(with(&["aes", "neon"]), Isa::Neon);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! that has Plonky3 from git; `upstream` has
 //! upstream's own suites, `lints` its other checks; to measure, `build` makes two workers, `pairs` runs them, `stats`
 //! judges the samples and `report` has the rows, `breakdown` a permutation's phases and `saving` what a proof gains;
-//! `record` files and finds samples, `figure` draws rows, `page` is the report to look at and `replace` puts files in place; to count, `emulation` or
+//! `program` builds a user's own and runs it, `spans` reads what it prints of its phases, `trial` runs two in pairs; `record` files and finds samples, `figure` draws rows, `page` is the report to look at and `replace` puts files in place; to count, `emulation` or
 //! `stepping` runs them, `tracer` finds the instructions of one unit and `model` has llvm-mca time these; `code` says
 //! what their functions hold; `bochs` runs tests of AVX-512 where the CPU has none. Each subcommand is a file in `commands/`.
 //!
@@ -37,6 +37,7 @@ mod model;
 mod page;
 mod pairs;
 mod patch;
+mod program;
 mod project;
 mod record;
 mod replace;
@@ -44,10 +45,12 @@ mod report;
 mod saving;
 mod series;
 mod source;
+mod spans;
 mod stats;
 mod stepping;
 mod tracer;
 mod tree;
+mod trial;
 mod upstream;
 
 use std::any::Any;
@@ -61,7 +64,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use commands::{
     ab, apply, check, count, drift, edit, export, list, overlay, phases, preflight, refresh,
-    remove, shape, status, test,
+    remove, shape, status, test, r#try,
 };
 use error::{Failure, Kind};
 use interrupt::Interrupted;
@@ -98,6 +101,7 @@ enum Command {
     Refresh(refresh::Args),
     Export(export::Args),
     Ab(ab::Args),
+    Try(r#try::Args),
     Phases(phases::Args),
     Count(count::Args),
     Report(commands::report::Args),
@@ -150,6 +154,7 @@ fn run(cli: Cli, embedded: Embedded) -> Result<()> {
         Command::Edit(args) => edit::run(&args, &patches.into_project()?),
         Command::Refresh(args) => refresh::run(&args, &patches.into_project()?),
         Command::Export(args) => export::run(&args, &patches.into_project()?),
+        Command::Try(args) => r#try::run(&args, &patches),
         Command::Ab(args) => ab::run(args, &patches.into_project()?),
         Command::Phases(args) => phases::run(&args, &patches.into_project()?),
         Command::Count(args) => count::run(args, &patches.into_project()?),

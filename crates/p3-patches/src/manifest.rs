@@ -20,6 +20,7 @@ use crate::error::Failure;
 use crate::git_source::{GitSource, canonical};
 use crate::interrupt;
 use crate::project::Patches;
+use crate::replace;
 use crate::source::{self, Locked, cargo, cargo_error};
 use crate::tree::{Folder, Staged, Tree};
 
@@ -144,7 +145,7 @@ impl Manifest {
         let document = parse(&self.path, &self.original)?;
         if let Some(patch) = document.get("patch") {
             for (registry, packages) in stanza.tables() {
-                self.assert_unpatched(patch, registry, &packages)?;
+                self.assert_free(patch, registry, &packages)?;
             }
         }
         let text = join(&self.original, stanza);
@@ -152,8 +153,18 @@ impl Manifest {
         Ok(text)
     }
 
+    /// Refuses a manifest with overrides of its own for the packages of `trees`: those of a command line would take their
+    /// place.
+    pub fn assert_unpatched(&self, trees: &[Tree]) -> Result<()> {
+        let packages = trees.iter().map(|tree| (&*tree.package, Table::new()));
+        match parse(&self.path, &self.original)?.get("patch") {
+            Some(patch) => self.assert_free(patch, REGISTRY, &packages.collect()),
+            None => Ok(()),
+        }
+    }
+
     /// Refuses a `[patch]` that has one of `packages` below `registry`, or cannot be added to.
-    fn assert_unpatched(
+    fn assert_free(
         &self,
         patch: &Item,
         registry: &str,
@@ -263,6 +274,15 @@ impl Manifest {
 
     /// Resolves the workspace's graph, with cargo's lock file brought up to date.
     pub fn resolve(&self) -> Result<Metadata> {
+        self.resolve_with(&[])
+    }
+
+    /// As [`Self::resolve`], with values of cargo's `--config`.
+    pub fn resolve_with(&self, configs: &[String]) -> Result<Metadata> {
+        let configs: Vec<&str> = configs
+            .iter()
+            .flat_map(|value| ["--config", value])
+            .collect();
         // With a lock file nothing has to be looked up; without one, offline would mean whatever happens to be cached.
         let attempts = if self.lock_file().exists() {
             [&["--offline"][..], &[]]
@@ -271,7 +291,7 @@ impl Manifest {
         };
         let mut errors = Vec::new();
         for options in attempts {
-            match self.metadata(options)? {
+            match self.metadata(&[options, &configs].concat())? {
                 Ok(metadata) => return Ok(metadata),
                 Err(error) => errors.push(error),
             }
@@ -293,6 +313,17 @@ impl Manifest {
     /// Resolves the graph without touching the lock file; an error is cargo's, in one line.
     pub fn resolve_locked(&self) -> Result<Result<Metadata, String>> {
         self.metadata(&["--locked", "--offline"])
+    }
+
+    /// The folder in which cargo builds.
+    pub fn target_folder(&self) -> Result<PathBuf> {
+        match self.metadata(&["--no-deps"])? {
+            Ok(metadata) => Ok(metadata.target_directory.into_std_path_buf()),
+            Err(error) => {
+                let path = self.path.display();
+                Err(Failure::input(format!("{path}: {error}")).into())
+            }
+        }
     }
 
     fn metadata(&self, options: &[&str]) -> Result<Result<Metadata, String>> {
@@ -355,7 +386,10 @@ impl Drop for Restore {
         for (path, before) in self.files.drain(..) {
             let restored = match (before, fs::read(&path).ok()) {
                 (Some((before, _)), Some(now)) if before == now => continue,
-                (Some((_, copy)), _) => copy.put(),
+                // A copy on another file system cannot take the place.
+                (Some((before, copy)), _) => copy
+                    .put()
+                    .or_else(|_| replace::files(&[(path.clone(), before)])),
                 (None, Some(_)) => fs::remove_file(&path).map_err(Into::into),
                 (None, None) => continue,
             };
@@ -478,6 +512,13 @@ pub fn assert_overrides_used(metadata: &Metadata, trees: &[Tree]) -> Result<()> 
         }
     }
     Ok(())
+}
+
+/// A workspace whose graph has none of `packages`.
+pub fn no_use(manifest: &Path, packages: &[String]) -> Failure {
+    let packages = packages.join(", ");
+    refuse(manifest, &format!("no package here depends on {packages}"))
+        .hint("--manifest-path names the workspace of a prover that uses Plonky3")
 }
 
 /// The overrides as values of cargo's `--config`, for a build that leaves the manifest alone.

@@ -6,7 +6,6 @@ use anyhow::{Context, Result};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::figure::{self, COLOURS, Scale};
-use crate::project::Project;
 use crate::record::{Line, Record, Section, lines};
 use crate::replace;
 use crate::report::{Machine, Row, verdict_name};
@@ -67,21 +66,22 @@ b { font-weight: 600 }
 @media print { thead th { position: static } }
 ";
 
-/// Writes a page. Where it lies in the checkout, it links to the samples there.
-pub fn write(project: &Project, path: &Path, title: &str, sections: &[Section]) -> Result<()> {
-    let page = page(title, sections, up(project, path)?.as_deref());
+/// Writes a page. Where it lies in the checkout with this root, it links to the samples there.
+pub fn write(root: Option<&Path>, path: &Path, title: &str, sections: &[Section]) -> Result<()> {
+    let up = root.map(|root| up(root, path)).transpose()?.flatten();
+    let page = page(title, sections, up.as_deref());
     replace::files(&[(path.to_owned(), page.into())])
 }
 
-/// The way from the folder of `path` to the project's root, if it lies there.
-fn up(project: &Project, path: &Path) -> Result<Option<String>> {
+/// The way from the folder of `path` to the checkout's root, if it lies there.
+fn up(root: &Path, path: &Path) -> Result<Option<String>> {
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
     let unreachable = || format!("cannot write {}", path.display());
     let folder = folder.canonicalize().with_context(unreachable)?;
-    let below = folder.strip_prefix(&project.root).ok();
+    let below = folder.strip_prefix(root).ok();
     let steps = below.map(|below| {
         let names = below.components();
         names
@@ -284,7 +284,7 @@ fn table_row(line: &Line<'_>, cpu: Option<&str>, scale: &Scale) -> Markup {
 }
 
 /// `value` with four digits or its whole part: no time is known better.
-fn digits(value: f64) -> String {
+pub fn digits(value: f64) -> String {
     let whole = value.abs().max(1.0).log10().floor() as usize + 1;
     format!("{value:.*}", 4usize.saturating_sub(whole))
 }
@@ -347,15 +347,15 @@ mod tests {
     fn only_a_page_in_the_checkout_links_into_it() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
-        let project = Project::at(&root.join("checkout"));
-        fs::create_dir_all(project.root.join("target/p3")).unwrap();
-        let up = |path: &str| up(&project, &root.join(path)).unwrap();
+        let checkout = root.join("checkout");
+        fs::create_dir_all(checkout.join("target/p3")).unwrap();
+        let up = |path: &str| up(&checkout, &root.join(path)).unwrap();
         assert_eq!(up("checkout/page.html").as_deref(), Some(""));
         assert_eq!(
             up("checkout/target/p3/page.html").as_deref(),
             Some("../../")
         );
         assert_eq!(up("page.html"), None);
-        assert!(super::up(&project, &root.join("missing/page.html")).is_err());
+        assert!(super::up(&checkout, &root.join("missing/page.html")).is_err());
     }
 }

@@ -77,7 +77,7 @@ impl Run {
 
 /// One round, and the next: each process runs as often after itself as after the other executable, and in each round
 /// the candidate's two runs lie symmetrically between the baseline's.
-const ORDERS: [[Side; 4]; 2] = [
+pub const ORDERS: [[Side; 4]; 2] = [
     [
         Side::Baseline,
         Side::Candidate,
@@ -302,7 +302,7 @@ fn plausible(sample: &Sample, threads: usize, took: Duration) -> Result<(), Stri
 }
 
 impl Side {
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Baseline => "baseline",
             Self::Candidate => "candidate",

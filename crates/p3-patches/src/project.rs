@@ -85,7 +85,7 @@ impl Patches {
             _ => Err(Failure::environment(
                 "this subcommand needs a checkout of the tool's repository, and none is at or above the current folder",
             )
-            .hint("list, apply, status, remove and overlay work anywhere")
+            .hint("list, apply, status, remove, overlay and try work anywhere")
             .into()),
         }
     }

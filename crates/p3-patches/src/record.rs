@@ -23,6 +23,7 @@ use crate::saving;
 use crate::series::{Entry, Series};
 use crate::stats::Verdict;
 use crate::tree::Folder;
+use crate::trial;
 
 /// Where measurements are filed, under the day on which they began.
 pub struct Filing<'a> {
@@ -209,13 +210,15 @@ pub fn lines(records: &[Record]) -> Vec<Line<'_>> {
 }
 
 /// The workloads that a prover consists of. Bare permutations and products are in the records and on the page.
-const PROVER: [&str; 6] = [
+const PROVER: [&str; 8] = [
     "merkle-commit/",
     "merkle-commit-2t/",
     "fri-commit/",
     "sumcheck-prove/",
     "whir-prove/",
     "stark-prove/",
+    trial::RUN,
+    trial::SPAN,
 ];
 
 impl Line<'_> {

@@ -55,7 +55,7 @@ pub struct Row {
     pub workload: String,
     pub isa: String,
     pub unit: String,
-    /// Median times.
+    /// Medians.
     pub baseline: f64,
     pub candidate: f64,
     /// Candidate to baseline, paired.
@@ -105,6 +105,32 @@ impl Hashing {
     }
 }
 
+/// What of a run is compared.
+pub struct Quantity {
+    of: fn(&Run) -> u64,
+    unit: &'static str,
+    /// How much of it is one unit.
+    scale: f64,
+}
+
+impl Quantity {
+    pub const WALL: Self = Self {
+        of: |run| run.wall_ns,
+        unit: "ms",
+        scale: 1e6,
+    };
+    pub const CPU: Self = Self {
+        of: |run| run.cpu_ns,
+        unit: "ms",
+        scale: 1e6,
+    };
+    pub const MEMORY: Self = Self {
+        of: |run| run.peak_kib.unwrap_or_default(),
+        unit: "MiB",
+        scale: 1024.0,
+    };
+}
+
 /// Candidate and control of one round against its baseline, as logarithms of ratios.
 struct Pair {
     candidate: f64,
@@ -114,20 +140,26 @@ struct Pair {
 impl Row {
     /// Evaluates the samples of one workload on one ISA.
     pub fn new(runs: &[Run]) -> Result<Self> {
+        Self::of(runs, &Quantity::WALL)
+    }
+
+    /// As [`Self::new`], for another quantity than wall time.
+    pub fn of(runs: &[Run], quantity: &Quantity) -> Result<Self> {
+        let Quantity { of, unit, scale } = *quantity;
         let first = runs.first().context("a row without samples")?;
         let rounds = calm_rounds(runs);
-        let candidate = Ratio::from_logs(&logs(runs, wall, |pair| pair.candidate)?);
-        let control = Ratio::from_logs(&logs(runs, wall, |pair| pair.control)?);
-        let milliseconds = |of: fn(Side) -> bool| {
-            let runs = rounds.values().flatten().filter(|run| of(run.side));
-            median(&mut runs.map(|run| run.wall_ns as f64 / 1e6).collect::<Vec<_>>())
+        let candidate = Ratio::from_logs(&logs(runs, of, |pair| pair.candidate)?);
+        let control = Ratio::from_logs(&logs(runs, of, |pair| pair.control)?);
+        let typical = |side: fn(Side) -> bool| {
+            let runs = rounds.values().flatten().filter(|run| side(run.side));
+            median(&mut runs.map(|run| of(run) as f64 / scale).collect::<Vec<_>>())
         };
         Ok(Self {
             workload: first.workload.clone(),
             isa: first.isa.clone(),
-            unit: "ms".into(),
-            baseline: round4(milliseconds(|side| side != Side::Candidate)),
-            candidate: round4(milliseconds(|side| side == Side::Candidate)),
+            unit: unit.into(),
+            baseline: round4(typical(|side| side != Side::Candidate)),
+            candidate: round4(typical(|side| side == Side::Candidate)),
             ratio: round4(candidate.value),
             ci95: [round4(candidate.low), round4(candidate.high)],
             aa_ratio: round4(control.value),
@@ -158,16 +190,24 @@ impl Row {
         }
     }
 
+    /// The ratio, the control and how many pairs they are from, as a table has them.
+    pub fn figures(&self) -> [String; 5] {
+        let interval = |[low, high]: [f64; 2]| format!("{low:.3} {high:.3}");
+        [
+            format!("{:.3}", self.ratio),
+            interval(self.ci95),
+            format!("{:.3}", self.aa_ratio),
+            interval(self.aa_ci95),
+            self.pairs.to_string(),
+        ]
+    }
+
     /// One row per workload and ISA, in the order of their first samples.
     pub fn all(runs: &[Run]) -> Result<Vec<Self>> {
         runs.chunk_by(|a, b| (&a.workload, &a.isa) == (&b.workload, &b.isa))
             .map(Self::new)
             .collect()
     }
-}
-
-fn wall(run: &Run) -> u64 {
-    run.wall_ns
 }
 
 fn logs(runs: &[Run], time: fn(&Run) -> u64, log: fn(&Pair) -> f64) -> Result<Vec<Vec<f64>>> {
@@ -271,18 +311,18 @@ pub fn table(rows: &[Row], terminal: bool) -> String {
         "memory",
         "verdict",
     ]);
-    let interval = |[low, high]: [f64; 2]| format!("{low:.3} {high:.3}");
     for row in rows {
+        let [ratio, interval, control, control_interval, pairs] = row.figures();
         table.add_row([
             row.workload.clone(),
             row.isa.clone(),
             format!("{:.3}", row.baseline),
             format!("{:.3}", row.candidate),
-            format!("{:.3}", row.ratio),
-            interval(row.ci95),
-            format!("{:.3}", row.aa_ratio),
-            interval(row.aa_ci95),
-            row.pairs.to_string(),
+            ratio,
+            interval,
+            control,
+            control_interval,
+            pairs,
             row.memory_ratio
                 .map_or_else(|| "-".into(), |ratio| format!("{ratio:.3}")),
             verdict_name(row.verdict).into(),

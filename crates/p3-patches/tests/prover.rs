@@ -1,4 +1,4 @@
-//! The example's prover, as published and with every patch: the same proofs, whatever the number of threads.
+//! The example's prover, as published and with every patch: the same proofs, whatever the number of threads, and a trial.
 //!
 //! Ignored where nobody asks for it, since it builds Plonky3 twice; `cargo p3 test` does, in the stage `prover`.
 
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use assert_cmd::assert::{Assert, OutputAssertExt};
+use predicates::str::contains;
 
 /// Rows enough for full vectors, and for batches of them, in all but the last layers of a Merkle tree.
 const N: &str = "1000";
@@ -22,9 +23,9 @@ struct Example {
 }
 
 impl Example {
-    /// Copies the example. The folder is the same every time, so that cargo has less to build.
-    fn copied() -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("example");
+    /// Copies the example. A folder is the same every time, so that cargo has less to build.
+    fn copied(name: &str) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let from = repository().join("examples/prover");
         fs::create_dir_all(folder.join("src")).unwrap();
         let sources = fs::read_dir(from.join("src")).unwrap();
@@ -62,13 +63,16 @@ impl Example {
         }
     }
 
-    /// Runs the tool on the copy.
+    /// Runs the tool on the copy, with the flags of [`Self::build`].
     fn tool(&self, args: &[&str]) -> Assert {
         Command::new(env!("CARGO_BIN_EXE_p3-patches"))
             .arg("--project")
             .arg(repository())
             .args(args)
             .current_dir(&self.folder)
+            .env("CARGO_TARGET_DIR", &self.target)
+            .env("RUSTFLAGS", "-C target-cpu=native")
+            .env("CARGO_PROFILE_DEV_DEBUG", "false")
             .assert()
             .success()
     }
@@ -115,7 +119,7 @@ fn patches() -> Vec<String> {
 #[test]
 #[ignore = "builds Plonky3 twice"]
 fn proofs_are_equal_with_and_without_patches() {
-    let example = Example::copied();
+    let example = Example::copied("example");
     let (manifest, lock) = (example.read("Cargo.toml"), example.read("Cargo.lock"));
     let published = example.build("published");
 
@@ -154,4 +158,29 @@ fn proofs_are_equal_with_and_without_patches() {
         prover.run("1", &["verify", "nowhere"]).code(3);
         prover.run("1", &["prove"]).code(2);
     }
+}
+
+#[test]
+#[ignore = "builds Plonky3 twice"]
+fn a_trial_compares_proofs_and_phases() {
+    let example = Example::copied("trial");
+    let (manifest, lock) = (example.read("Cargo.toml"), example.read("Cargo.lock"));
+    let options = ["--reps", "2", "--phases", "--json", "try.json"];
+    let same = ["--same", "stdout", "--same", "a.proof"];
+    let line = [
+        "--", "run", "--locked", "--", "prove", N, "--out", "a.proof",
+    ];
+    let tried = example.tool(&[&["try"][..], &options, &same, &line].concat());
+    tried.stdout(contains("\nequal in every run: stdout, a.proof\n"));
+    assert!(example.read("Cargo.toml") == manifest && example.read("Cargo.lock") == lock);
+
+    let report: serde_json::Value = serde_json::from_slice(&example.read("try.json")).unwrap();
+    let rows = report["rows"].as_array().unwrap();
+    let workloads: Vec<_> = rows
+        .iter()
+        .filter_map(|row| row["workload"].as_str())
+        .collect();
+    assert_eq!(workloads[..2], ["run/wall", "run/CPU"]);
+    let prove = "span/prove > prove_with_preprocessed > open > FRI prover";
+    assert!(workloads.contains(&prove), "{workloads:?}");
 }

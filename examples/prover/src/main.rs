@@ -5,10 +5,10 @@
 mod fibonacci;
 mod stark;
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
+use std::{fs, io};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Parser;
@@ -16,6 +16,12 @@ use p3_field::{PrimeField64, integers::QuotientMap};
 use p3_goldilocks::Goldilocks;
 use p3_uni_stark::{Proof, prove, verify};
 use serde::{Deserialize, Serialize};
+use tracing_forest::ForestLayer;
+use tracing_forest::printer::PrettyPrinter;
+use tracing_forest::tag::NoTag;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use fibonacci::Fibonacci;
 use stark::{Config, config};
@@ -53,7 +59,14 @@ struct Proven {
 struct Failed(u8, anyhow::Error);
 
 fn main() -> ExitCode {
-    let done = match Cli::parse() {
+    let cli = Cli::parse();
+    // Plonky3's spans, as a tree with times.
+    let printer = PrettyPrinter::new().writer(io::stderr);
+    tracing_subscriber::registry()
+        .with(LevelFilter::INFO)
+        .with(ForestLayer::new(printer, NoTag))
+        .init();
+    let done = match cli {
         Cli::Prove { n, out } => proven(n)
             .map_err(|error| Failed(1, error))
             .and_then(|bytes| {

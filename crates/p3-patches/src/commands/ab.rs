@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use cargo_metadata::semver::Version;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
-use super::{glob, spinner};
+use super::{glob, measuring, spinner};
 use crate::breakdown::PHASE;
 use crate::build::{Builder, Candidate, Toolchain};
 use crate::error::Failure;
@@ -18,7 +18,7 @@ use crate::isa::Isa;
 use crate::page;
 use crate::pairs::{self, Plan, RowInfo, Run, Workers};
 use crate::patch;
-use crate::project::Project;
+use crate::project::{Patches, Project};
 use crate::record::{self, Filing};
 use crate::report::{self, Machine, Report, Row};
 use crate::saving;
@@ -100,7 +100,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     } else {
         args.names.clone()
     };
-    refuse_inert(project, &base, &asked)?;
+    refuse_inert(&project.patches, &base, &asked)?;
     let below = if args.step {
         stacked_on(project, &series, &base, &asked)?
     } else {
@@ -178,7 +178,12 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         writeln!(stdout, "\n{savings}")?;
     }
     if let Some(path) = &args.html {
-        page::write(project, path, "Plonky3 with patches", &[section])?;
+        page::write(
+            Some(&project.root),
+            path,
+            "Plonky3 with patches",
+            &[section],
+        )?;
     }
     if args.revert {
         confirm_reverted(&report.rows)?;
@@ -187,7 +192,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
 }
 
 /// What the user typed.
-fn command() -> String {
+pub fn command() -> String {
     let words = std::env::args().skip(1);
     let words = words.map(|word| record::shell_word(&word));
     format!("cargo p3 {}", words.collect::<Vec<_>>().join(" "))
@@ -206,8 +211,8 @@ pub fn runnable(asked: &[Isa]) -> Result<Vec<Isa>> {
 }
 
 /// Names the patches that change nothing on this machine; where no other was asked for, there is nothing to measure.
-pub fn refuse_inert(project: &Project, base: &str, asked: &[String]) -> Result<()> {
-    let inert = patch::inert(&project.patches, base, asked)?;
+pub fn refuse_inert(patches: &Patches, base: &str, asked: &[String]) -> Result<()> {
+    let inert = patch::inert(patches, base, asked)?;
     let reasons = inert
         .iter()
         .map(|(name, reason)| format!("{name}: {reason}"));
@@ -354,9 +359,7 @@ fn unknown_workload(pattern: &str, rows: &[RowInfo]) -> Failure {
 
 pub fn measure(workers: &[(Isa, Workers)], rows: &[RowInfo], plan: &Plan) -> Result<Vec<Run>> {
     let per_row = plan.seeds * plan.reps as u64;
-    let bar = ProgressBar::new(per_row * (rows.len() * workers.len()) as u64).with_style(
-        ProgressStyle::with_template("{wide_msg} {pos}/{len} pairs {elapsed}").expect("a constant"),
-    );
+    let bar = measuring(per_row * (rows.len() * workers.len()) as u64, "pairs");
     let mut runs = Vec::new();
     let mut done = 0;
     for (isa, workers) in workers {
@@ -439,7 +442,7 @@ pub fn machine(toolchain: &Toolchain, isas: &[Isa]) -> Machine {
 }
 
 /// The CPU's name as the system gives it. On x86 also its family and model: many CPUs share a name in virtual machines.
-fn cpu() -> String {
+pub fn cpu() -> String {
     let named = if cfg!(target_os = "macos") {
         let output = Command::new("sysctl")
             .args(["-n", "machdep.cpu.brand_string"])

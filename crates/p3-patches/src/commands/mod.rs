@@ -17,12 +17,13 @@ pub mod report;
 pub mod shape;
 pub mod status;
 pub mod test;
+pub mod r#try;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use globset::{Glob, GlobMatcher};
-use indicatif::{ProgressBar, ProgressFinish};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::error::Failure;
 
@@ -52,5 +53,16 @@ pub fn spinner(text: impl Into<std::borrow::Cow<'static, str>>) -> ProgressBar {
         .with_message(text)
         .with_finish(ProgressFinish::AndClear);
     bar.enable_steady_tick(Duration::from_millis(100));
+    bar
+}
+
+/// A bar on stderr for what takes minutes, with an estimate of how many; hidden where stderr is no terminal.
+pub fn measuring(len: u64, of: &str) -> ProgressBar {
+    let template = format!("{{wide_msg}} {{pos}}/{{len}} {of} {{elapsed}}, {{eta}} left");
+    let style = ProgressStyle::with_template(&template).expect("a constant");
+    let bar = ProgressBar::new(len)
+        .with_style(style)
+        .with_finish(ProgressFinish::AndClear);
+    bar.enable_steady_tick(Duration::from_secs(1));
     bar
 }

@@ -60,7 +60,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let isas = ab::runnable(&args.isa)?;
     let series = Series::load(&project.patches)?;
     let (base, patches) = series.chosen(&project.patches, None, &args.names)?;
-    ab::refuse_inert(project, &base, &args.names)?;
+    ab::refuse_inert(&project.patches, &base, &args.names)?;
     let machine = ab::machine(&Toolchain::query()?, &isas);
     let Executables {
         workers,

@@ -42,7 +42,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             }
         }
         return match &args.html {
-            Some(path) => page::write(project, path, "Plonky3 with patches", &sections),
+            Some(path) => page::write(Some(&project.root), path, "Plonky3 with patches", &sections),
             None => Ok(()),
         };
     }
@@ -60,7 +60,12 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             folder.join("report.html")
         }
     };
-    page::write(project, &path, "Plonky3 with patches", &sections)?;
+    page::write(
+        Some(&project.root),
+        &path,
+        "Plonky3 with patches",
+        &sections,
+    )?;
     println!("{}", project.relative(&path));
     Ok(())
 }

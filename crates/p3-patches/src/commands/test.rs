@@ -26,8 +26,8 @@ use crate::upstream::Suites;
 /// Formatting, lints, what the workspace depends on, the known answers computed again, the workspace's tests, z3's proofs of
 /// the kernels' operations; for each instruction set that this CPU has, the kernels' tests, upstream's own suites on patched
 /// packages, and the comparison of outputs with Plonky3 as published. The example's prover makes the same proofs with the
-/// patches and without. Permutations, Merkle trees and the tool's reading of patches are fuzzed, half a minute each, where
-/// cargo-fuzz is there.
+/// patches and without, and `try` measures both. Permutations, Merkle trees and the tool's reading of patches are fuzzed,
+/// half a minute each, where cargo-fuzz is there.
 /// On x86-64, NEON runs under emulation where qemu and a cross linker are there, and so do the kernels' tests on AVX-512, where
 /// the CPU has none and Bochs is there. A report's page is looked at in Chromium.
 /// What cannot run here is skipped by name.

@@ -17,5 +17,6 @@ mod sandboxed;
 mod stages;
 mod step;
 mod supply;
+mod trial;
 mod upstream;
 mod verified;

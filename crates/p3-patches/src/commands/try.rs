@@ -1,0 +1,313 @@
+//! `try`: the user's own program with patches and without.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{IsTerminal, Write as _};
+use std::path::PathBuf;
+use std::thread;
+
+use anyhow::{Context, Result};
+use comfy_table::CellAlignment;
+use indicatif::ProgressBar;
+
+use super::{Downstream, ab, measuring, spinner};
+use crate::error::Failure;
+use crate::isa::Isa;
+use crate::manifest::{self, Manifest, Restore, Use};
+use crate::page;
+use crate::pairs::{Run, Side};
+use crate::patch;
+use crate::program::{Builder, CommandLine, Program};
+use crate::project::Patches;
+use crate::report::{self, Machine, Quantity, Report, Row, verdict_name};
+use crate::series::Series;
+use crate::source::sha256;
+use crate::spans;
+use crate::stats::Verdict;
+use crate::tree::{self, Folder, Tree};
+use crate::trial::{Output, RUN, SPAN, Samples, Trial};
+
+/// Measure your own program with patches and without.
+///
+/// Builds it twice, in folders of its own below the workspace's target folder, and runs both in pairs as `ab` does. The
+/// manifest and the lock file stay as they are. Cargo is called in the manifest's folder, so that the program is built with
+/// the flags and the profile that it always has; it runs in the current folder, benches and tests in their package's.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  cargo p3 try --manifest-path ../prover/Cargo.toml -- run --release -- prove 1000000
+  cargo p3 try batched-permute --phases --same a.proof -- run --release --bin prove -- --out a.proof
+  cargo p3 try --setup 'rm -rf cache' --reps 20 -- bench --bench prove")]
+pub struct Args {
+    /// Patches to measure together; none means all that have been ported to the release.
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    #[command(flatten)]
+    downstream: Downstream,
+    /// Pairs of runs.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    reps: u64,
+    /// What both have to produce alike: `stdout`, or a file that the program writes; may be given several times.
+    #[arg(long, value_name = "OUTPUT")]
+    same: Vec<Output>,
+    /// A shell command to run before each run, which is not measured.
+    #[arg(long, value_name = "COMMAND")]
+    setup: Option<String>,
+    /// Compare the tracing spans that the program prints, where they take 1 % of a run or more.
+    #[arg(long)]
+    phases: bool,
+    /// Write the rows to FILE, and the raw samples beside it as CSV.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the rows and the samples to FILE as a page to look at, which loads nothing.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// What cargo runs the program with: run, bench or test, with its options and, after another `--`, the program's
+    /// arguments.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+pub fn run(args: &Args, patches: &Patches) -> Result<()> {
+    let command = CommandLine::parse(&args.command)?;
+    for path in args.json.iter().chain(&args.html) {
+        report::check_folder(path)?;
+    }
+    let manifest = Manifest::load(&args.downstream.manifest_path)?;
+    if manifest.stanza.is_some() {
+        let path = manifest.path.display();
+        return Err(
+            Failure::input(format!("{path}: patches are applied here already"))
+                .hint("`cargo p3 remove` takes them out; this applies them to one of two builds")
+                .into(),
+        );
+    }
+    let series = Series::load(patches)?;
+    series.select(&args.names)?;
+    let target = manifest.target_folder()?.join("p3-try");
+    let folder = Folder::lock(&target)?;
+    let progress = spinner("resolving the graph");
+    let (base, names, trees) = choose(args, patches, &series, &manifest, &folder)?;
+    let member = &args.downstream.manifest_path;
+    let member =
+        fs::canonicalize(member).with_context(|| format!("cannot resolve {}", member.display()))?;
+    let builder = Builder {
+        folder: member.parent().expect("a manifest lies in a folder"),
+        command: &command,
+        target: &target,
+    };
+    let kept: Vec<_> = trees.iter().map(|tree| tree.path.clone()).collect();
+    let [baseline, candidate] = build(&builder, &manifest, &folder, &trees, &progress)?;
+    let hash = |program: &Program| {
+        let path = &program.executable;
+        let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        anyhow::Ok(sha256(&bytes))
+    };
+    if hash(&baseline)? == hash(&candidate)? {
+        return Err(Failure::check(format!(
+            "{}: baseline and candidate are the same executable",
+            baseline.name
+        ))
+        .hint("the program has none of the code that these patches change")
+        .into());
+    }
+    let features = builder.features(&baseline)?;
+    progress.finish_and_clear();
+
+    let trial = Trial {
+        baseline,
+        candidate,
+        isa: Isa::with_features(&features),
+        setup: args.setup.as_deref(),
+        same: &args.same,
+        phases: args.phases,
+    };
+    let machine = Machine {
+        cpu: ab::cpu(),
+        cores: thread::available_parallelism().map_or(1, usize::from),
+        rustc: builder.toolchain()?.version,
+        rustflags: std::env::var("RUSTFLAGS").unwrap_or_default(),
+    };
+    let mut stdout = std::io::stdout().lock();
+    writeln!(
+        stdout,
+        "{}, {} cores, {}\nbase {base}, patches {}, built for {}\n{}: {} pairs, quartets of runs in ABBA order",
+        machine.cpu,
+        machine.cores,
+        machine.rustc,
+        names.join(" "),
+        trial.isa,
+        trial.baseline.name,
+        args.reps
+    )?;
+    if trial.isa == Isa::Generic {
+        eprintln!(
+            "note: built for the least CPU; RUSTFLAGS=\"-C target-cpu=native\" lets packed kernels work"
+        );
+    }
+    let pairs = args.reps as usize;
+    let bar = measuring(Trial::len(pairs), "runs").with_message(trial.baseline.name.clone());
+    let samples = trial.measure(pairs, || bar.inc(1))?;
+    bar.finish_and_clear();
+
+    let rows = whole(&samples.runs)?;
+    let phases = phases(&samples, &rows[0])?;
+    let terminal = stdout.is_terminal();
+    writeln!(stdout, "{}", table("run", RUN, &rows, terminal))?;
+    if args.phases {
+        writeln!(stdout, "\n{}", table("span", SPAN, &phases, terminal))?;
+    }
+    if !args.same.is_empty() {
+        let same: Vec<_> = args.same.iter().map(Output::to_string).collect();
+        writeln!(stdout, "equal in every run: {}", same.join(", "))?;
+    }
+    let report = Report {
+        schema: Report::SCHEMA,
+        command: ab::command(),
+        base,
+        baseline_patches: Vec::new(),
+        patches: names,
+        reverted: false,
+        machine,
+        rows: rows.into_iter().chain(phases).collect(),
+    };
+    let mut runs = samples.runs;
+    runs.extend(samples.spans.into_iter().flatten());
+    if let Some(path) = &args.json {
+        report::write(path, &report, Some(&runs))?;
+    }
+    if let Some(path) = &args.html {
+        let title = format!("{} with patches", trial.baseline.name);
+        let sampled = |row: &Row| runs.iter().any(|run| run.workload == row.workload);
+        let rows = report
+            .rows
+            .iter()
+            .filter(|row| sampled(row))
+            .cloned()
+            .collect();
+        let section = Report { rows, ..report }.into_section(&runs, &BTreeMap::new());
+        page::write(patches.root(), path, &title, &[section])?;
+    }
+    folder.keep_only(&kept)
+}
+
+/// The release and the patches, and the trees that the prover's graph has a use for. Cargo may write to the lock file what it
+/// finds, which is put back.
+fn choose(
+    args: &Args,
+    patches: &Patches,
+    series: &Series,
+    manifest: &Manifest,
+    folder: &Folder,
+) -> Result<(String, Vec<String>, Vec<Tree>)> {
+    let _lock = Restore::new(folder, [&*manifest.lock_file()])?;
+    let graph = manifest.resolve()?;
+    let (base, mut names) = series.chosen(patches, None, &args.names)?;
+    if args.names.is_empty() {
+        let inert = patch::inert(patches, &base, &names)?;
+        names.retain(|name| !inert.contains_key(name));
+    } else {
+        ab::refuse_inert(patches, &base, &args.names)?;
+    }
+    let mut trees = tree::materialize(patches, &base, &names, folder)?;
+    let packages: Vec<_> = trees.iter().map(|tree| tree.package.clone()).collect();
+    trees.retain(|tree| manifest::usage(&graph, tree) != Use::Absent);
+    if trees.is_empty() {
+        return Err(manifest::no_use(&manifest.path, &packages).into());
+    }
+    manifest.assert_unpatched(&trees)?;
+    let graph = manifest.resolve_with(&manifest::overrides(&trees))?;
+    manifest::assert_overrides_used(&graph, &trees)?;
+    Ok((base, names, trees))
+}
+
+/// Builds the program on Plonky3 as published and on the trees.
+fn build(
+    builder: &Builder<'_>,
+    manifest: &Manifest,
+    folder: &Folder,
+    trees: &[Tree],
+    progress: &ProgressBar,
+) -> Result<[Program; 2]> {
+    let side = |side: Side, trees: &[Tree]| {
+        progress.set_message(format!("building the {}", side.name()));
+        let _lock = Restore::new(folder, [&*manifest.lock_file()])?;
+        // Where the user says `--locked`, the lock file has to have the trees.
+        let graph = manifest.resolve_with(&manifest::overrides(trees))?;
+        builder.build(side, trees, &graph)
+    };
+    Ok([side(Side::Baseline, &[])?, side(Side::Candidate, trees)?])
+}
+
+/// What is compared of whole runs.
+fn whole(runs: &[Run]) -> Result<Vec<Row>> {
+    let mut rows = vec![Row::new(runs)?];
+    let mut add = |name: &str, quantity: &Quantity| {
+        let row = Row::of(runs, quantity)?;
+        rows.push(Row {
+            workload: format!("{RUN}{name}"),
+            memory_ratio: None,
+            ..row
+        });
+        anyhow::Ok(())
+    };
+    add("CPU", &Quantity::CPU)?;
+    if runs.iter().all(|run| run.peak_kib.is_some()) {
+        add("memory", &Quantity::MEMORY)?;
+    }
+    Ok(rows)
+}
+
+/// The spans that take a part of the `run` that is worth a row; those that got slower come first.
+fn phases(samples: &Samples, run: &Row) -> Result<Vec<Row>> {
+    const LEAST: f64 = 0.01;
+    let rows = samples.spans.iter().map(|runs| Row::new(runs));
+    let mut rows = rows.collect::<Result<Vec<_>>>()?;
+    rows.retain(|row| {
+        row.baseline >= LEAST * run.baseline || row.candidate >= LEAST * run.candidate
+    });
+    rows.sort_by_key(|row| row.verdict != Verdict::Slower);
+    Ok(rows)
+}
+
+/// The rows as text, named by the end of what follows `prefix`.
+fn table(title: &str, prefix: &str, rows: &[Row], terminal: bool) -> String {
+    let mut table = report::empty_table(terminal);
+    table.set_header([
+        title,
+        "baseline",
+        "candidate",
+        "ratio",
+        "95 %",
+        "A/A",
+        "A/A 95 %",
+        "pairs",
+        "verdict",
+    ]);
+    let path = |row: &'_ Row| {
+        row.workload
+            .strip_prefix(prefix)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let paths: Vec<_> = rows.iter().map(path).collect();
+    for (row, path) in rows.iter().zip(&paths) {
+        let name = spans::name(path, &paths);
+        let with_unit = |value| format!("{} {}", page::digits(value), row.unit);
+        let verdict = match (row.verdict, &*row.unit) {
+            (Verdict::Faster, "MiB") => "less",
+            (Verdict::Slower, "MiB") => "more",
+            (verdict, _) => verdict_name(verdict),
+        };
+        let measured = [
+            name.to_owned(),
+            with_unit(row.baseline),
+            with_unit(row.candidate),
+        ];
+        let cells = measured.into_iter().chain(row.figures());
+        table.add_row(cells.chain([verdict.to_owned()]));
+    }
+    for column in table.column_iter_mut().skip(1).take(7) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.trim_fmt()
+}

@@ -1,0 +1,207 @@
+//! What a program prints of its tracing spans: how long it was in each.
+//!
+//! Two forms are read: the trees of `tracing-forest`, and the lines that `tracing-subscriber` prints where a span closes.
+
+use console::strip_ansi_codes;
+
+const LEVELS: [&str; 5] = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE"];
+
+/// The columns of a tree that the level takes.
+const WIDTH: usize = 9;
+
+/// What draws a tree, one for each level of depth.
+const INDENTS: [&str; 4] = ["   ", "│  ", "┝━ ", "┕━ "];
+
+/// Between the names of a span and of the one that it is in.
+const IN: &str = " > ";
+
+/// Spans by the path of their names, in the order in which they are first seen, with the nanoseconds spent in each.
+#[derive(Debug, Default, PartialEq)]
+pub struct Spans(pub Vec<(String, u64)>);
+
+impl Spans {
+    /// Adds up what stands in the lines of `output`.
+    pub fn read(&mut self, output: &[u8]) {
+        let mut above: Vec<String> = Vec::new();
+        for line in String::from_utf8_lossy(output).lines() {
+            let line = strip_ansi_codes(line);
+            if let Some((depth, name, ns)) = forest(&line) {
+                above.truncate(depth);
+                above.push(name.to_owned());
+                self.add(above.join(IN), ns);
+            } else if let Some((path, ns)) = closed(&line) {
+                self.add(path, ns);
+            }
+        }
+    }
+
+    fn add(&mut self, path: String, ns: u64) {
+        match self.0.iter_mut().find(|(known, _)| *known == path) {
+            Some((_, sum)) => *sum += ns,
+            None => self.0.push((path, ns)),
+        }
+    }
+}
+
+/// The shortest end of a path that is the end of no other of `paths`.
+pub fn name<'p>(path: &'p str, paths: &[String]) -> &'p str {
+    let starts = path.rmatch_indices(IN).map(|(at, inner)| at + inner.len());
+    let mut ends = starts.map(|start| &path[start..]);
+    let is_end = |end: &str, other: &str| {
+        let above = other.strip_suffix(end);
+        above.is_some_and(|above| above.is_empty() || above.ends_with(IN))
+    };
+    let unique = |end: &&str| paths.iter().filter(|other| is_end(end, other)).count() == 1;
+    ends.find(unique).unwrap_or(path)
+}
+
+/// A line of a tree: `INFO     │  ┝━ NAME [ 1.23ms | 4.56% / 7.89% ] fields`.
+fn forest(line: &str) -> Option<(usize, &str, u64)> {
+    let (level, rest) = after_level(line)?;
+    let mut rest = rest.strip_prefix(&" ".repeat(WIDTH - level.len()))?;
+    let mut depth = 0;
+    while let Some(inner) = INDENTS.iter().find_map(|indent| rest.strip_prefix(indent)) {
+        rest = inner;
+        depth += 1;
+    }
+    let mut brackets = rest.match_indices(" [ ");
+    brackets.find_map(|(at, bracket)| {
+        let (time, shares) = rest[at + bracket.len()..].split_once(" | ")?;
+        let (shares, _) = shares.split_once(" ]")?;
+        shares.ends_with('%').then_some(())?;
+        Some((depth, &rest[..at], nanoseconds(time)?))
+    })
+}
+
+/// A span's end: `2026-01-01T00:00:00Z  INFO outer{n=1}:inner: target: close time.busy=1.23ms time.idle=4.56µs`.
+fn closed(line: &str) -> Option<(String, u64)> {
+    let (scope, times) = line.split_once(" close time.busy=")?;
+    let busy = nanoseconds(times.split_whitespace().next()?)?;
+    let (_, scope) = after_level(scope)?;
+    // What is in braces are fields.
+    let mut depth = 0_usize;
+    let names = scope.trim_start().chars().filter(|c| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => return depth == 0,
+        }
+        false
+    });
+    let names: String = names.collect();
+    let (names, _target) = names.split_once(": ")?;
+    Some((names.replace(':', IN), busy))
+}
+
+/// The level, and what stands behind it.
+fn after_level(line: &str) -> Option<(&str, &str)> {
+    let mut words = line.split_whitespace();
+    let level = words.find(|word| LEVELS.contains(word))?;
+    let (_, rest) = line.split_once(level)?;
+    Some((level, rest))
+}
+
+/// A time as both print it: three digits and a unit.
+fn nanoseconds(time: &str) -> Option<u64> {
+    let units = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
+    let mut parts = units
+        .iter()
+        .map(|(name, unit)| (time.strip_suffix(name), unit));
+    let (number, unit) = parts.find_map(|(number, unit)| Some((number?, unit)))?;
+    let number: f64 = number.parse().ok()?;
+    Some((number * unit).round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(output: &str) -> Vec<(String, u64)> {
+        let mut spans = Spans::default();
+        spans.read(output.as_bytes());
+        spans.0
+    }
+
+    fn expected(spans: &[(&str, u64)]) -> Vec<(String, u64)> {
+        let owned = spans.iter().map(|(path, ns)| ((*path).to_owned(), *ns));
+        owned.collect()
+    }
+
+    /// What tracing-forest 0.3.1 prints, with events, fields, a second root and the program's own lines between.
+    const FOREST: &str = "\
+proving
+INFO     prove [ 1.25s | 0.45% / 100.00% ]
+INFO     ┝━ commit [ to trace ] [ 250ms | 10.00% / 20.00% ] dims: 4x2 [ 1.00s | 3% ]
+DEBUG    │  ┝━ 🐛 [debug]: a message | n: 1
+INFO     │  ┕━ hash [ 20.5ms | 1.64% ]
+INFO     ┕━ open [ 900µs | 0.07% ]
+INFO        ┕━ hash [ 12ns | 0.00% ]
+F(1) = 1
+ERROR    hash [ 5.00µs | 100.00% ]
+INFO     prove [ 1.00s | 100.00% ]
+";
+
+    #[test]
+    fn trees_are_added_up_by_path() {
+        let found = read(FOREST);
+        let expected = expected(&[
+            ("prove", 2_250_000_000),
+            ("prove > commit [ to trace ]", 250_000_000),
+            ("prove > commit [ to trace ] > hash", 20_500_000),
+            ("prove > open", 900_000),
+            ("prove > open > hash", 12),
+            ("hash", 5_000),
+        ]);
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn colours_and_clocks_change_nothing() {
+        let line = "2026-11-23T10:00:00+00:00 \u{1b}[1;32mINFO    \u{1b}[0m ┕━ \u{1b}[2mopen\u{1b}[0m [ 1.00ms | 3.00% ]\n";
+        assert_eq!(read(line), expected(&[("open", 1_000_000)]));
+    }
+
+    /// What tracing-subscriber 0.3.23 prints with `FmtSpan::CLOSE`.
+    const CLOSED: &str = "\
+2026-11-23T10:00:00.000001Z  INFO prove{n=3 log=\"a: {b}\"}:open: p3_fri::prover: close time.busy=12.3ms time.idle=4.50µs
+2026-11-23T10:00:00.000002Z  INFO prove{n=3}: prover: close time.busy=1.50s time.idle=1.00ms
+2026-11-23T10:00:00.000003Z  INFO prove{n=3}:open: p3_fri::prover: close time.busy=700µs time.idle=4.50µs
+2026-11-23T10:00:00.000004Z DEBUG prove{n=3}: prover: a message
+close time.busy=1.00s
+";
+
+    #[test]
+    fn closes_are_added_up_by_path() {
+        let expected = expected(&[("prove > open", 13_000_000), ("prove", 1_500_000_000)]);
+        assert_eq!(read(CLOSED), expected);
+    }
+
+    #[test]
+    fn names_are_as_long_as_they_must_be() {
+        let paths = [
+            "prove",
+            "prove > open",
+            "prove > open > hash",
+            "prove > hash",
+            "rehash",
+        ];
+        let paths = paths.map(str::to_owned);
+        let names = paths.each_ref().map(|path| name(path, &paths));
+        let expected = ["prove", "open", "open > hash", "prove > hash", "rehash"];
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn other_lines_are_no_spans() {
+        for line in [
+            "INFO     prove [ 1.25s ]",
+            "INFO prove [ 1.25s | 3.00% ]",
+            "INFO     prove [ fast | 3.00% ]",
+            "prove [ 1.25s | 3.00% ]",
+            "2026 INFO prove: target: close time.busy=soon time.idle=1ns",
+            "INFO     prove [ 3.00% | 1.25s ]",
+        ] {
+            assert_eq!(read(line), [], "{line}");
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! `try` on programs that behave, differ, fail or wait. They are shell scripts, which a stand-in for cargo says it has built;
+//! graphs are resolved by cargo itself.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use insta::assert_snapshot;
+use tempfile::TempDir;
+
+use crate::fixture::{Fixture, MANIFEST, write};
+
+/// A prover that cargo "builds" without compiling it.
+struct Prover {
+    fixture: Fixture,
+    /// A target folder on another file system than the prover's, where there is one.
+    target: TempDir,
+}
+
+impl Prover {
+    /// Of which both builds are these scripts.
+    fn new(baseline: &str, candidate: &str) -> Self {
+        let elsewhere = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        let prover = Self {
+            fixture: Fixture::new(),
+            target: elsewhere.unwrap(),
+        };
+        for (side, script) in [("baseline", baseline), ("candidate", candidate)] {
+            prover.executable(side, &format!("# {side}\n{script}"));
+        }
+        let text = r#"
+            case "$1" in
+                build | bench | test) ;;
+                -Z) echo 'target_feature="avx2"'; exit ;;
+                *) exec CARGO "$@" ;;
+            esac
+            side=baseline
+            for arg; do
+                case "$arg" in
+                    patch.crates-io.*) side=candidate; tree=${arg#*=?}; tree=${tree%?} ;;
+                esac
+            done
+            cd 'HERE'
+            echo "$side: $@" >> built
+            if [ -e $side.holds ]; then touch held; exec sleep 60; fi
+            if [ -e $side.broken ]; then echo 'error: cannot compile this' >&2; exit 101; fi
+            case "$1" in build) test=false ;; *) test=true ;; esac
+            artifact() {
+                echo '{"reason":"compiler-artifact","package_id":"path+file:///prover#0.1.0","manifest_path":"'$1'/Cargo.toml",
+                "target":{"kind":["bin"],"crate_types":["bin"],"name":"'$2'","src_path":"/main.rs","edition":"2024","test":true},
+                "profile":{"opt_level":"3","debuginfo":0,"debug_assertions":false,"overflow_checks":false,"test":'$test'},
+                "features":[],"filenames":[],"executable":'$3',"fresh":false}' | tr -d '\n'
+                echo
+            }
+            if [ -n "$tree" ]; then artifact "$tree" p3-goldilocks null; fi
+            for name in $(cat names); do artifact 'HERE/prover' $name '"HERE/'$side'"'; done"#;
+        let here = prover.path("");
+        let here = here.to_str().unwrap().trim_end_matches('/');
+        let text = text.replace("CARGO", env!("CARGO")).replace("HERE", here);
+        prover.executable("cargo", &text);
+        write(&prover.path("names"), "prove");
+        prover
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.fixture.path().join(name)
+    }
+
+    fn executable(&self, name: &str, script: &str) {
+        let path = self.path(name);
+        write(&path, &format!("#!/bin/sh\n{script}\n"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Runs in the fixture's folder, which the prover's lies in.
+    fn command(&self, options: &[&str], line: &[&str]) -> Command {
+        let manifest = ["--manifest-path", "prover/Cargo.toml", "--reps", "3"];
+        let args = [&["try"], options, &manifest, &["--"], line].concat();
+        let mut command = self.fixture.command(&args);
+        command
+            .env("CARGO", self.path("cargo"))
+            .current_dir(self.fixture.path());
+        command
+    }
+
+    fn run(&self, options: &[&str]) -> String {
+        let mut command = self.command(options, &["run", "--release"]);
+        self.fixture.transcript(&command.output().unwrap())
+    }
+
+    /// What a run that fails prints; the prover's own files stay.
+    #[track_caller]
+    fn fails(&self, options: &[&str]) -> String {
+        let lock = self.fixture.lock();
+        let printed = self.run(options);
+        assert!(!printed.starts_with("exit 0"), "{printed}");
+        assert_eq!(self.fixture.manifest(), MANIFEST);
+        assert_eq!(self.fixture.lock(), lock);
+        let (_, stderr) = printed.split_once("--- stderr\n").unwrap();
+        stderr.to_owned()
+    }
+
+    /// Interrupts a run once a file is there, and returns what the lock file was then.
+    #[track_caller]
+    fn interrupted_at(&self, file: &str) -> String {
+        let lock = self.fixture.lock();
+        let child = self
+            .command(&[], &["run"])
+            .env("CARGO_TARGET_DIR", self.target.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        wait_for(&self.path(file));
+        let meanwhile = self.fixture.lock();
+        let kill = ["-INT", &child.id().to_string()];
+        assert!(Command::new("kill").args(kill).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{stderr}");
+        assert!(stderr.ends_with("error: interrupted\n"), "{stderr}");
+        assert_eq!(self.fixture.manifest(), MANIFEST);
+        assert_eq!(self.fixture.lock(), lock);
+        assert_eq!(self.fixture.leftovers(), Vec::<PathBuf>::new());
+        meanwhile
+    }
+}
+
+fn wait_for(file: &Path) {
+    let start = Instant::now();
+    while !file.exists() {
+        assert!(start.elapsed() < Duration::from_secs(60), "{file:?}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Long enough to be compared.
+const SLEEP: &str = "sleep 0.02";
+
+#[test]
+fn a_gain_is_reported_and_the_prover_stays_as_it_was() {
+    let needs = |bytes: u32| {
+        format!("dd if=/dev/zero of=/dev/null bs={bytes} count=1 2> /dev/null; echo 1")
+    };
+    let baseline = format!("sleep 0.3; {}", needs(200 << 20));
+    let candidate = format!("sleep 0.02; {}", needs(100 << 20));
+    let prover = Prover::new(&baseline, &candidate);
+    let lock = prover.fixture.lock();
+    let printed = prover.run(&[
+        "demo", "--same", "stdout", "--json", "try.json", "--html", "try.html",
+    ]);
+    assert!(printed.starts_with("exit 0"), "{printed}");
+    assert!(
+        printed.contains("base 0.8.0, patches demo, built for x86-64-v3\n"),
+        "{printed}"
+    );
+    assert!(printed.contains("prove: 3 pairs"), "{printed}");
+    assert!(
+        printed.contains("\nequal in every run: stdout\n"),
+        "{printed}"
+    );
+    assert_eq!(prover.fixture.manifest(), MANIFEST);
+    assert_eq!(prover.fixture.lock(), lock);
+
+    // The candidate alone has the tree, and each side has its own folder.
+    let built = fs::read_to_string(prover.path("built")).unwrap();
+    let [baseline, candidate] = built.lines().collect::<Vec<_>>()[..] else {
+        panic!("{built}");
+    };
+    assert!(
+        baseline.ends_with("prover/target/p3-try/base"),
+        "{baseline}"
+    );
+    assert!(
+        candidate.ends_with("prover/target/p3-try/cand"),
+        "{candidate}"
+    );
+    assert!(baseline.contains("build --manifest-path Cargo.toml --release "));
+    assert!(candidate.contains(" --config patch.crates-io.p3-goldilocks.path="));
+
+    let json: serde_json::Value =
+        serde_json::from_slice(&fs::read(prover.path("try.json")).unwrap()).unwrap();
+    assert_eq!(json["rows"][0]["workload"], "run/wall");
+    let ratio = json["rows"][0]["ratio"].as_f64().unwrap();
+    assert!(printed.contains(&format!(" {ratio:.3} ")), "{printed}");
+    assert!(ratio < 0.8, "{printed}");
+    assert_eq!(json["rows"][0]["aa_ci95"].as_array().unwrap().len(), 2);
+    assert_eq!(json["rows"][1]["workload"], "run/CPU");
+    let memory = &json["rows"][2];
+    assert_eq!(memory["workload"], "run/memory");
+    assert!(
+        (200.0..210.0).contains(&memory["baseline"].as_f64().unwrap()),
+        "{memory}"
+    );
+    assert!(
+        (100.0..110.0).contains(&memory["candidate"].as_f64().unwrap()),
+        "{memory}"
+    );
+    assert!(printed.contains("  less\n"), "{printed}");
+    let csv = fs::read_to_string(prover.path("try.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + 3 * 4);
+    let page = fs::read_to_string(prover.path("try.html")).unwrap();
+    assert!(page.contains("prove with patches") && page.contains("run/wall"));
+}
+
+#[test]
+fn phases_are_compared_and_what_got_slower_comes_first() {
+    let spans = |prove: &str, open: &str, quotient: &str| {
+        format!(
+            "{SLEEP}
+            echo 'INFO     prove [ {prove} | 100.00% ]'
+            echo 'INFO     ┝━ open [ {open} | 40.00% ]'
+            echo 'INFO     ┕━ quotient [ {quotient} | 40.00% ]' >&2
+            echo 'INFO     tiny [ 9.00ns | 100.00% ]'"
+        )
+    };
+    let prover = Prover::new(
+        &spans("2.00s", "1.00s", "500ms"),
+        &spans("1.80s", "700ms", "600ms"),
+    );
+    let printed = prover.run(&["demo", "--phases"]);
+    let (_, phases) = printed.split_once("\n\n").unwrap();
+    let (phases, _) = phases.split_once("--- stderr").unwrap();
+    assert_snapshot!("phases", phases);
+
+    let silent = Prover::new(SLEEP, SLEEP);
+    assert_snapshot!("no_phases", silent.fails(&["demo", "--phases"]));
+}
+
+#[test]
+fn outputs_that_differ_are_an_error() {
+    let prover = Prover::new(
+        &format!("{SLEEP}; echo 1 > proof"),
+        &format!("{SLEEP}; echo 2 > proof"),
+    );
+    assert_snapshot!("same_file", prover.fails(&["demo", "--same", "proof"]));
+
+    let prover = Prover::new(&format!("{SLEEP}; echo 1"), &format!("{SLEEP}; echo 2"));
+    assert_snapshot!("same_stdout", prover.fails(&["demo", "--same", "stdout"]));
+    assert!(prover.run(&["demo"]).starts_with("exit 0"));
+
+    // What an earlier run has left is no output of the candidate's.
+    let prover = Prover::new(&format!("{SLEEP}; echo 1 > proof"), SLEEP);
+    assert_snapshot!("unwritten", prover.fails(&["demo", "--same", "proof"]));
+}
+
+/// A program that counts its runs differs from itself, unless each begins anew.
+#[test]
+fn set_up_puts_back_what_a_run_changes() {
+    let counts = &format!("{SLEEP}; echo 1 >> proof");
+    let prover = Prover::new(counts, counts);
+    assert_snapshot!("changes_itself", prover.fails(&["demo", "--same", "proof"]));
+    let set_up = ["demo", "--same", "proof", "--setup", "rm -f proof"];
+    let printed = prover.run(&set_up);
+    assert!(printed.starts_with("exit 0"), "{printed}");
+    let broken = ["demo", "--setup", "echo no such folder >&2; exit 7"];
+    assert_snapshot!("broken_setup", prover.fails(&broken));
+}
+
+#[test]
+fn what_fails_is_shown_and_not_measured() {
+    let fails = "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo line $i >&2; done; exit 3";
+    let prover = Prover::new(fails, SLEEP);
+    assert_snapshot!("baseline_fails", prover.fails(&["demo"]));
+    let prover = Prover::new(SLEEP, "echo wrong proof >&2; exit 1");
+    assert_snapshot!("candidate_fails", prover.fails(&["demo"]));
+}
+
+#[test]
+fn a_build_that_fails_says_which() {
+    let prover = Prover::new(SLEEP, SLEEP);
+    write(&prover.path("candidate.broken"), "");
+    assert_snapshot!("candidate_broken", prover.fails(&["demo"]));
+    write(&prover.path("baseline.broken"), "");
+    assert_snapshot!("baseline_broken", prover.fails(&["demo"]));
+}
+
+#[test]
+fn what_is_not_one_program_is_refused() {
+    let prover = Prover::new(SLEEP, SLEEP);
+    write(&prover.path("names"), "verify prove");
+    assert_snapshot!("several_programs", prover.fails(&["demo"]));
+    write(&prover.path("names"), "");
+    assert_snapshot!("no_program", prover.fails(&["demo"]));
+    fs::copy(prover.path("baseline"), prover.path("candidate")).unwrap();
+    write(&prover.path("names"), "prove");
+    assert_snapshot!("same_program", prover.fails(&["demo"]));
+}
+
+#[test]
+fn what_cannot_be_tried_is_refused_before_anything_is_built() {
+    let prover = Prover::new(SLEEP, SLEEP);
+    assert_snapshot!("unknown_patch", prover.fails(&["dmo"]));
+    let mut check = prover.command(&["demo"], &["check"]);
+    let printed = prover.fixture.transcript(&check.output().unwrap());
+    assert_snapshot!("no_run", printed);
+
+    let own = format!("{MANIFEST}\n[patch.crates-io]\np3-goldilocks = {{ path = \"own\" }}\n");
+    let package = "[package]\nname = \"p3-goldilocks\"\nversion = \"0.8.0\"\nedition = \"2024\"\n";
+    write(&prover.path("prover/own/Cargo.toml"), package);
+    write(&prover.path("prover/own/src/lib.rs"), "");
+    prover.fixture.set_manifest(&own);
+    assert_snapshot!("patched_already", prover.run(&["demo"]));
+
+    prover.fixture.set_manifest(MANIFEST);
+    prover.fixture.succeed(&["apply", "demo"]);
+    assert_snapshot!("applied_already", prover.run(&["demo"]));
+    assert!(!prover.path("built").exists());
+}
+
+/// Cargo runs benches and tests in their package's folder, and tells a bench that it is one.
+#[test]
+fn programs_get_what_cargo_would_give_them() {
+    let tells = format!("{SLEEP}; echo \"$PWD $CARGO_MANIFEST_DIR $@\" > HERE/told");
+    for (line, folder, args) in [
+        (&["run", "--", "a b", "--", "c"][..], "", "a b -- c"),
+        (
+            &["bench", "--bench", "x", "--", "c"],
+            "/prover",
+            "c --bench",
+        ),
+        (&["test"], "/prover", ""),
+    ] {
+        let prover = Prover::new("", "");
+        let here = fs::canonicalize(prover.path("")).unwrap();
+        let here = here.to_str().unwrap();
+        for side in ["baseline", "candidate"] {
+            let script = format!("# {side}\n{tells}");
+            prover.executable(side, &script.replace("HERE", here));
+        }
+        let output = prover.command(&["demo"], line).output().unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            prover.fixture.transcript(&output)
+        );
+        let told = fs::read_to_string(prover.path("told")).unwrap();
+        let package = prover.path("prover");
+        let expected = format!("{here}{folder} {} {args}\n", package.display());
+        assert_eq!(told, expected);
+    }
+}
+
+#[test]
+fn ctrl_c_leaves_the_prover_as_it_was() {
+    let prover = Prover::new(SLEEP, &format!("{SLEEP}; touch running; exec sleep 60"));
+    let lock = prover.fixture.lock();
+    write(&prover.path("baseline.holds"), "");
+    assert_eq!(prover.interrupted_at("held"), lock);
+    for file in ["baseline.holds", "held"] {
+        fs::remove_file(prover.path(file)).unwrap();
+    }
+    write(&prover.path("candidate.holds"), "");
+    assert_ne!(
+        prover.interrupted_at("held"),
+        lock,
+        "held before the trees were locked"
+    );
+    fs::remove_file(prover.path("candidate.holds")).unwrap();
+    let started = Instant::now();
+    assert_eq!(prover.interrupted_at("running"), lock);
+    assert!(
+        started.elapsed() < Duration::from_secs(30),
+        "waited for the program"
+    );
+}
