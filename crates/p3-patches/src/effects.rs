@@ -112,7 +112,7 @@ impl Effect {
 
 /// What the file has to be by the records: for each instruction set the newest one, a count where nothing was timed.
 pub fn text(sections: &[Section]) -> Result<String> {
-    let mut newest = BTreeMap::new();
+    let mut writer = csv::Writer::from_writer(Vec::new());
     for section in sections {
         let Some(patch) = &section.patch else {
             continue;
@@ -121,24 +121,15 @@ pub fn text(sections: &[Section]) -> Result<String> {
         let timed = timed.filter_map(|record| Effect::timed(patch, record));
         let counted = section.counts.iter();
         let counted = counted.filter_map(|(file, counts)| Effect::counted(patch, file, counts));
-        for effect in timed.chain(counted) {
-            let age = |effect: &Effect| (effect.verdict.is_some(), effect.date.clone());
-            let key = (
-                effect.patch.clone(),
-                effect.release.clone(),
-                effect.isa.clone(),
-            );
-            if newest
-                .get(&key)
-                .is_none_or(|known| age(known) < age(&effect))
-            {
-                newest.insert(key, effect);
-            }
+        let mut effects = counted.chain(timed).collect::<Vec<_>>();
+        effects.sort_by_key(|effect| (effect.verdict.is_some(), effect.date.clone()));
+        // The last one stays.
+        let by_isa = effects
+            .into_iter()
+            .map(|effect| (effect.isa.clone(), effect));
+        for effect in by_isa.collect::<BTreeMap<_, _>>().values() {
+            writer.serialize(effect)?;
         }
-    }
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for effect in newest.values() {
-        writer.serialize(effect)?;
     }
     Ok(String::from_utf8(writer.into_inner()?)?)
 }
@@ -149,13 +140,10 @@ pub struct Effects(Vec<Effect>);
 impl Effects {
     pub fn load(patches: &Patches) -> Result<Self> {
         let text = patches.read(FILE)?.unwrap_or_default();
-        let effects = csv::Reader::from_reader(&*text)
-            .into_deserialize()
-            .collect();
-        let effects: Result<_, csv::Error> = effects;
-        Ok(Self(effects.with_context(|| {
-            format!("cannot read {}", patches.shown(FILE))
-        })?))
+        let rows = csv::Reader::from_reader(&*text).into_deserialize();
+        let effects = rows.collect::<Result<_, _>>();
+        let unreadable = || format!("cannot read {}", patches.shown(FILE));
+        Ok(Self(effects.with_context(unreadable)?))
     }
 
     /// What `patch` does on this CPU's best instruction set, in a phrase: for `release` if that is recorded, else for

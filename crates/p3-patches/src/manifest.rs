@@ -300,7 +300,7 @@ impl Manifest {
         let hint = if error.contains(&*self.trees().to_string_lossy()) {
             "where a glob in `members` takes the folder of trees for a member, `exclude = [\".p3-patches\"]` helps"
         } else {
-            "`cargo metadata` in that folder shows the whole message"
+            "`cargo metadata` in that folder shows the whole message; what is not in cargo's cache takes the registry once"
         };
         let path = self.path.display();
         Err(

@@ -314,9 +314,10 @@ pub fn cargo_error(stderr: &str) -> String {
         (Some(error), Some(cause)) => format!("{error}: {cause}"),
         (Some(error), None) if error.ends_with(':') => {
             let list = lines.iter().skip_while(|line| !line.ends_with(error));
-            let list = list.skip(1).take_while(|line| line.contains(": "));
-            let list = list.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
-            format!("{error} {}", list.collect::<Vec<_>>().join(", "))
+            let items = list.skip(1).map_while(|line| line.split_once(": "));
+            let items = items.take_while(|(key, _)| !key.contains(' '));
+            let items = items.map(|(key, value)| format!("{key} {}", value.trim()));
+            format!("{error} {}", items.collect::<Vec<_>>().join(", "))
         }
         (Some(error), None) => error.to_owned(),
         _ => lines
@@ -441,8 +442,8 @@ mod tests {
         let stderr = "    Updating index\nerror: failed to parse `x`\n\nCaused by:\n  no\n\nCaused by:\n  because\n";
         assert_eq!(cargo_error(stderr), "failed to parse `x`: because");
         assert_eq!(cargo_error("error: no\n"), "no");
-        let list = "error: not a member:\ncurrent:   /a\nworkspace: /b\n\nthis may help\n";
-        let expected = "not a member: current: /a, workspace: /b";
+        let list = "error: not a member:\ncurrent:   /a\nworkspace: /b\n\nthis may help: do\n";
+        let expected = "not a member: current /a, workspace /b";
         assert_eq!(cargo_error(list), expected);
         assert_eq!(cargo_error(""), "no message from cargo");
     }

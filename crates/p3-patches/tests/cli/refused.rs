@@ -220,6 +220,11 @@ fn manifests_that_are_none() {
 #[test]
 fn a_manifest_that_patches_the_package_already() {
     let fixture = Fixture::new();
+    write(
+        &fixture.path().join("fork/Cargo.toml"),
+        "[package]\nname = \"p3-goldilocks\"\nversion = \"0.8.0\"\n",
+    );
+    write(&fixture.path().join("fork/src/lib.rs"), "");
     let mut transcripts = String::new();
     for patch in [
         "[patch.crates-io]\np3-goldilocks = { path = \"../fork\" }\n",
