@@ -662,3 +662,29 @@ fn cargo_for(isa: Isa, subcommand: &str, project: &Project, folder: &Path) -> Co
 fn emulated(isa: Isa) -> bool {
     isa.is_foreign() && emulation::missing().is_none()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_between_the_newest_and_the_oldest_wait_for_the_week() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let project = Project::at(&root);
+        let bases = Series::load(&project.patches).unwrap().bases;
+        let stages = stages(&project).unwrap();
+        let weekly = |base: &str| {
+            let name = format!("outputs/{}/{base}", Isa::V3);
+            let stage = stages.iter().find(|stage| stage.name == name);
+            stage.map(|stage| stage.weekly)
+        };
+        let [oldest, between @ .., newest] = &bases[..] else {
+            panic!("two releases at least");
+        };
+        assert_eq!(weekly(&oldest.to_string()), Some(false));
+        for base in between {
+            assert_eq!(weekly(&base.to_string()), Some(true), "{base}");
+        }
+        assert_eq!(weekly(&newest.to_string()), None);
+    }
+}
