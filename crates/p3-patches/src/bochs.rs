@@ -219,7 +219,8 @@ fn init(names: &[String], arguments: &str) -> String {
         let ended = ended(name, "$?");
         script += &format!("/{name} {arguments}\n/busybox printf '\\n%s\\n' \"{ended}\"\n");
     }
-    script + "/busybox reboot -f\n"
+    // A second of the emulated clock, in which the serial port sends the last lines.
+    script + "/busybox sleep 1\n/busybox reboot -f\n"
 }
 
 /// An archive in the format of cpio that Linux unpacks into its root.
