@@ -22,7 +22,7 @@ pub struct Choice {
 
 impl Choice {
     /// All that have been ported to `base`, touch a package of the graph and change builds for this architecture.
-    pub fn new(
+    fn new(
         patches: &Patches,
         series: &Series,
         manifest: &Path,
@@ -67,8 +67,36 @@ impl Choice {
     }
 }
 
+/// The release and the patches for the prover with this `manifest`: `base`, or the release that the `graph` has, and those
+/// `asked` for, or all that do something there.
+pub fn chosen<'g>(
+    patches: &Patches,
+    series: &Series,
+    manifest: &Path,
+    graph: impl Fn() -> &'g Metadata,
+    base: Option<&str>,
+    asked: &[String],
+) -> Result<(String, Choice)> {
+    let base = match base {
+        Some(base) => base.to_owned(),
+        None => {
+            let release = release(patches, series, manifest, graph())?;
+            series.refuse_merged(patches, &release, asked)?;
+            refuse_unported(series, manifest, graph(), &release)?;
+            release.to_string()
+        }
+    };
+    if asked.is_empty() {
+        let choice = Choice::new(patches, series, manifest, graph(), &base)?;
+        return Ok((base, choice));
+    }
+    let (base, names) = series.resolve(patches, Some(&base), asked)?;
+    let left_out = Vec::new();
+    Ok((base, Choice { names, left_out }))
+}
+
 /// The Plonky3 release of the workspace with this `manifest`: that of the packages that patches touch.
-pub fn release(
+fn release(
     patches: &Patches,
     series: &Series,
     manifest: &Path,
@@ -119,7 +147,7 @@ pub fn nothing_to_patch<'p>(manifest: &Path, packages: impl Iterator<Item = &'p 
 }
 
 /// Refuses a workspace on a `release` that there are no patches for, and says which releases are near and how to reach one.
-pub fn refuse_unported(
+fn refuse_unported(
     series: &Series,
     manifest: &Path,
     graph: &Metadata,

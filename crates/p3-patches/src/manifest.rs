@@ -514,13 +514,6 @@ pub fn assert_overrides_used(metadata: &Metadata, trees: &[Tree]) -> Result<()> 
     Ok(())
 }
 
-/// A workspace whose graph has none of `packages`.
-pub fn no_use(manifest: &Path, packages: &[String]) -> Failure {
-    let packages = packages.join(", ");
-    refuse(manifest, &format!("no package here depends on {packages}"))
-        .hint("--manifest-path names the workspace of a prover that uses Plonky3")
-}
-
 /// The overrides as values of cargo's `--config`, for a build that leaves the manifest alone.
 pub fn overrides(trees: &[Tree]) -> Vec<String> {
     let path =

@@ -165,22 +165,8 @@ fn apply(
         _ => &args.names,
     };
     let known = (args.base.as_deref()).or(recorded.map(|stanza| stanza.base.as_str()));
-    let base = match known {
-        Some(base) => base.to_owned(),
-        None => {
-            let release = choice::release(patches, series, &manifest.path, graph())?;
-            series.refuse_merged(patches, &release, asked)?;
-            choice::refuse_unported(series, &manifest.path, graph(), &release)?;
-            release.to_string()
-        }
-    };
-    let Choice { names, left_out } = if asked.is_empty() {
-        Choice::new(patches, series, &manifest.path, graph(), &base)?
-    } else {
-        let (_, names) = series.resolve(patches, Some(&base), asked)?;
-        let left_out = Vec::new();
-        Choice { names, left_out }
-    };
+    let (base, Choice { names, left_out }) =
+        choice::chosen(patches, series, &manifest.path, graph, known, asked)?;
 
     let checkout = match (source, &unpatched) {
         (Some(url), Some(graph)) => {

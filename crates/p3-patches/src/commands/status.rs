@@ -8,7 +8,7 @@ use comfy_table::{Table, presets};
 use serde::Serialize;
 
 use super::{Downstream, spinner};
-use crate::choice::{self, Choice};
+use crate::choice;
 use crate::error::Failure;
 use crate::manifest::{self, Manifest, Use};
 use crate::patch;
@@ -129,14 +129,8 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let series = Series::load(patches)?;
     let Some(stanza) = &manifest.stanza else {
         if let Ok(graph) = manifest.resolve_locked()? {
-            let choose = || {
-                let release = choice::release(patches, &series, &manifest.path, &graph)?;
-                choice::refuse_unported(&series, &manifest.path, &graph, &release)?;
-                let base = release.to_string();
-                Choice::new(patches, &series, &manifest.path, &graph, &base)
-            };
-            match choose() {
-                Ok(choice) => status.available = choice.names,
+            match choice::chosen(patches, &series, &manifest.path, || &graph, None, &[]) {
+                Ok((_, choice)) => status.available = choice.names,
                 Err(error) => eprintln!("note: {error}"),
             }
         }

@@ -11,12 +11,12 @@ use comfy_table::CellAlignment;
 use indicatif::ProgressBar;
 
 use super::{Downstream, ab, measuring, spinner};
+use crate::choice::{self, Choice};
 use crate::error::Failure;
 use crate::isa::Isa;
 use crate::manifest::{self, Manifest, Restore, Use};
 use crate::page;
 use crate::pairs::{Run, Side};
-use crate::patch;
 use crate::program::{Builder, CommandLine, Program};
 use crate::project::Patches;
 use crate::report::{self, Machine, Quantity, Report, Row, verdict_name};
@@ -38,7 +38,7 @@ use crate::trial::{Output, RUN, SPAN, Samples, Trial};
   cargo p3 try batched-permute --phases --same a.proof -- run --release --bin prove -- --out a.proof
   cargo p3 try --setup 'rm -rf cache' --reps 20 -- bench --bench prove")]
 pub struct Args {
-    /// Patches to measure together; none means all that have been ported to the release.
+    /// Patches to measure together; none means those that `apply` would choose.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     #[command(flatten)]
@@ -201,18 +201,16 @@ fn choose(
 ) -> Result<(String, Vec<String>, Vec<Tree>)> {
     let _lock = Restore::new(folder, [&*manifest.lock_file()])?;
     let graph = manifest.resolve()?;
-    let (base, mut names) = series.chosen(patches, None, &args.names)?;
-    if args.names.is_empty() {
-        let inert = patch::inert(patches, &base, &names)?;
-        names.retain(|name| !inert.contains_key(name));
-    } else {
-        ab::refuse_inert(patches, &base, &args.names)?;
-    }
+    let names = &args.names;
+    let (base, Choice { names, .. }) =
+        choice::chosen(patches, series, &manifest.path, || &graph, None, names)?;
+    ab::refuse_inert(patches, &base, &args.names)?;
     let mut trees = tree::materialize(patches, &base, &names, folder)?;
-    let packages: Vec<_> = trees.iter().map(|tree| tree.package.clone()).collect();
-    trees.retain(|tree| manifest::usage(&graph, tree) != Use::Absent);
+    let absent = trees.extract_if(.., |tree| manifest::usage(&graph, tree) == Use::Absent);
+    let absent: Vec<_> = absent.map(|tree| tree.package).collect();
     if trees.is_empty() {
-        return Err(manifest::no_use(&manifest.path, &packages).into());
+        let absent = absent.iter().map(String::as_str);
+        return Err(choice::nothing_to_patch(&manifest.path, absent).into());
     }
     manifest.assert_unpatched(&trees)?;
     let graph = manifest.resolve_with(&manifest::overrides(&trees))?;

@@ -207,6 +207,24 @@ fn a_gain_is_reported_and_the_prover_stays_as_it_was() {
 }
 
 #[test]
+fn without_names_apply_chooses() {
+    let prover = Prover::new(SLEEP, SLEEP);
+    let printed = prover.run(&[]);
+    assert!(
+        printed.contains("base 0.8.0, patches demo stacked, "),
+        "{printed}"
+    );
+    fs::remove_dir_all(prover.path("prover/target")).unwrap();
+
+    let older = Prover {
+        fixture: prover.fixture.with_older_base(),
+        target: prover.target,
+    };
+    let printed = older.run(&[]);
+    assert!(printed.contains("base 0.4.0, patches demo, "), "{printed}");
+}
+
+#[test]
 fn phases_are_compared_and_what_got_slower_comes_first() {
     let spans = |prove: &str, open: &str, quotient: &str| {
         format!(
