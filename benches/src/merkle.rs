@@ -43,13 +43,13 @@ pub fn mmcs<P: Permutation<WIDTH>, const WIDTH: usize, const RATE: usize, const 
 }
 
 /// Commits to one matrix. The outputs are all digest layers.
-pub fn commit<P: Permutation<WIDTH>, const WIDTH: usize, const RATE: usize>(
+pub fn commit<P: Permutation<WIDTH>, const WIDTH: usize, const RATE: usize, const ARITY: usize>(
     seed: u64,
     permutation: P,
     height: usize,
     width: usize,
 ) -> Prepared {
-    let mmcs = mmcs::<P, WIDTH, RATE, 2>(permutation, 0);
+    let mmcs = mmcs::<P, WIDTH, RATE, ARITY>(permutation, 0);
     let matrix =
         RowMajorMatrix::<Goldilocks>::rand(&mut SmallRng::seed_from_u64(seed), height, width);
     Prepared::new(move || {

@@ -56,10 +56,10 @@ pub const ROWS: &[Row] = &[
     row("permute-many/baby-bear-poseidon2-w16", |seed| permute::each::<PackedBaby, _, 16>(seed, bb16())),
     row("permute-many/baby-bear-poseidon2-w24", |seed| permute::each::<PackedBaby, _, 24>(seed, bb24())),
 
-    row("merkle-commit/poseidon2-w8/2^14x8", |seed| merkle::commit::<_, 8, 4>(seed, p2w8(), 1 << 14, 8)).quick(),
-    row("merkle-commit/poseidon2-w8/2^16x64", |seed| merkle::commit::<_, 8, 4>(seed, p2w8(), 1 << 16, 64)),
-    row("merkle-commit/poseidon2-w12/2^16x64", |seed| merkle::commit::<_, 12, 8>(seed, p2w12(), 1 << 16, 64)),
-    row("merkle-commit/poseidon1-w8/2^16x64", |seed| merkle::commit::<_, 8, 4>(seed, p1w8(), 1 << 16, 64)),
+    row("merkle-commit/poseidon2-w8/2^14x8", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 14, 8)).quick(),
+    row("merkle-commit/poseidon2-w8/2^16x64", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 16, 64)),
+    row("merkle-commit/poseidon2-w12/2^16x64", |seed| merkle::commit::<_, 12, 8, 2>(seed, p2w12(), 1 << 16, 64)),
+    row("merkle-commit/poseidon1-w8/2^16x64", |seed| merkle::commit::<_, 8, 4, 2>(seed, p1w8(), 1 << 16, 64)),
     row("merkle-commit/koala-bear-poseidon2-w16/2^16x64", |seed| koala_bear::commit(seed, 1 << 16, 64)),
 
     row("quintic-mul-packed", quintic::mul::<PackedQuintic>),
