@@ -211,6 +211,7 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
                 &[
                     ".ci/run",
                     "ci/ab.sh",
+                    "ci/action.sh",
                     "ci/apt.sh",
                     "ci/browser.sh",
                     "ci/cargo-fuzz.sh",

@@ -3,6 +3,7 @@
 
 #![cfg(unix)] // signals, permission bits, `ulimit`
 
+mod action;
 mod chosen;
 mod drift;
 mod fixture;
