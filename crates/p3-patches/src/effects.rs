@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use anyhow::{Context, Result};
+use cargo_metadata::semver::Version;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
@@ -147,11 +148,14 @@ impl Effects {
     }
 
     /// What `patch` does on this CPU's best instruction set, in a phrase: for `release` if that is recorded, else for
-    /// another one.
+    /// the newest one that is, since older ones have its kernels.
     pub fn phrase(&self, patch: &str, release: &str) -> String {
         let isa = Isa::best().to_string();
         let recorded = (self.0.iter()).filter(|effect| effect.patch == patch && effect.isa == isa);
-        let best = recorded.max_by_key(|effect| (effect.release == release, &effect.date));
+        let best = recorded.max_by_key(|effect| {
+            let newest = Version::parse(&effect.release).ok();
+            (effect.release == release, newest, &effect.date)
+        });
         best.map_or_else(
             || "no record on this CPU's instruction set".to_owned(),
             Effect::to_string,
