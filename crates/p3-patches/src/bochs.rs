@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::Message;
 
 use crate::build::with_rustflags;
-use crate::emulation::Emulated;
+use crate::emulation::{Emulated, runs_with};
 use crate::error::Failure;
 use crate::interrupt;
 
@@ -194,11 +194,6 @@ pub fn run(root: &Path, executables: &[PathBuf], arguments: &str) -> Result<()> 
     let complaints = log.lines().filter(|line| line.contains("PANIC"));
     let complaints: Vec<&str> = complaints.collect();
     Err(Failure::check(format!("{serial}\n{}\n{why}", complaints.join("\n"))).into())
-}
-
-fn runs_with(program: &str, arguments: &[&str]) -> bool {
-    let output = Command::new(program).args(arguments).output();
-    output.is_ok_and(|output| output.status.success())
 }
 
 /// The line that says how an executable ended.

@@ -153,19 +153,11 @@ impl<'a> Builder<'a> {
             Candidate::Reverted => "undo",
         };
         let candidate = self.worker(&target, "candidate", folder, &self.trees)?;
-        let hash = |path: &Path| -> Result<String> {
-            let bytes =
-                fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-            Ok(sha256(&bytes))
-        };
-        if hash(&baseline)? == hash(&candidate)? {
-            return Err(Failure::check(format!(
-                "{}: baseline and candidate are the same executable",
-                target.name
-            ))
-            .hint("does the patch touch code that a workload of benches/ runs on this ISA?")
-            .into());
-        }
+        assert_different(
+            &target.name,
+            [&baseline, &candidate],
+            "does the patch touch code that a workload of benches/ runs on this ISA?",
+        )?;
         Ok(Workers {
             baseline,
             candidate,
@@ -261,6 +253,23 @@ impl<'a> Builder<'a> {
         }
         linked_executable(&built.stdout, side, trees)
     }
+}
+
+/// Refuses two `executables` of equal bytes, of which one was to have the patches.
+pub fn assert_different(name: &str, executables: [&Path; 2], hint: &'static str) -> Result<()> {
+    let hash = |path: &Path| -> Result<String> {
+        let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Ok(sha256(&bytes))
+    };
+    let [baseline, candidate] = executables;
+    if hash(baseline)? == hash(candidate)? {
+        return Err(Failure::check(format!(
+            "{name}: baseline and candidate are the same executable"
+        ))
+        .hint(hint)
+        .into());
+    }
+    Ok(())
 }
 
 /// The compiler that the workers are built with.

@@ -1,13 +1,13 @@
 //! NEON on a machine of another architecture: what it takes to build for it, and an emulator that runs what was built
 //! and lists each instruction that it executes.
 
-use std::env;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
 
+use crate::build::rustc;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::pairs::protocol::{Reply, Request};
@@ -32,9 +32,8 @@ pub fn missing() -> Option<String> {
 
 /// Whether there are libraries to compile for a target with.
 pub fn has_rust(target: &str) -> bool {
-    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let args = ["--print", "target-libdir", "--target", target];
-    let libraries = Command::new(rustc).args(args).output().ok();
+    let libraries = rustc().args(args).output().ok();
     let libraries = libraries.and_then(|output| String::from_utf8(output.stdout).ok());
     libraries.is_some_and(|path| Path::new(path.trim_end()).is_dir())
 }
@@ -50,7 +49,12 @@ pub fn require() -> Result<()> {
 
 /// Whether a program is there and can be started.
 pub fn runs(program: &str) -> bool {
-    let output = Command::new(program).arg("--version").output();
+    runs_with(program, &["--version"])
+}
+
+/// Whether a program is there and ends well with these arguments.
+pub fn runs_with(program: &str, arguments: &[&str]) -> bool {
+    let output = Command::new(program).args(arguments).output();
     output.is_ok_and(|output| output.status.success())
 }
 
@@ -71,9 +75,8 @@ pub fn run_under(cargo: &mut Command) {
 
 /// Refuses a name that the compiler would only warn about.
 pub fn check_target_cpu(cpu: &str) -> Result<()> {
-    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let args = ["--print", "target-cpus", "--target", TRIPLE];
-    let listed = stdout(Command::new(rustc).args(args))?;
+    let listed = stdout(rustc().args(args))?;
     let mut known = listed
         .lines()
         .filter_map(|line| line.split_whitespace().next());

@@ -136,9 +136,9 @@ impl Trial<'_> {
 
     /// One run, which has to end and to produce what the first one did.
     fn run(&self, side: Side, expected: &mut Option<Vec<String>>) -> Result<(Done, Spans)> {
-        let program = match side {
-            Side::Baseline | Side::Control => &self.baseline,
-            Side::Candidate => &self.candidate,
+        let (program, name) = match side {
+            Side::Baseline | Side::Control => (&self.baseline, "baseline"),
+            Side::Candidate => (&self.candidate, "candidate"),
         };
         self.set_up()?;
         let before: Vec<_> = self
@@ -147,13 +147,9 @@ impl Trial<'_> {
             .map(|output| changed(program, output))
             .collect();
         let done = program.run()?;
-        let side = match side {
-            Side::Candidate => "candidate",
-            Side::Baseline | Side::Control => "baseline",
-        };
         if !done.status.success() {
             show_last(&done.stderr);
-            let what = format!("{}: the {side} ends with {}", program.name, done.status);
+            let what = format!("{}: the {name} ends with {}", program.name, done.status);
             return Err(match expected {
                 None => Failure::input(what).hint("only runs that succeed are compared"),
                 Some(_) => Failure::check(what).hint("an earlier run succeeded"),
@@ -166,7 +162,7 @@ impl Trial<'_> {
                 Output::Stdout => sha256(&done.stdout),
                 Output::File(path) => {
                     let unwritten = || {
-                        let what = format!("--same {output}: the {side} does not write this file");
+                        let what = format!("--same {output}: the {name} does not write this file");
                         Failure::check(what)
                             .hint("paths start at the folder that the program runs in")
                     };
@@ -180,7 +176,7 @@ impl Trial<'_> {
         let expected = expected.get_or_insert_with(|| outputs.clone());
         let mut pairs = self.same.iter().zip(expected.iter().zip(&outputs));
         if let Some((output, _)) = pairs.find(|(_, (first, now))| first != now) {
-            let failure = if side == "candidate" {
+            let failure = if side == Side::Candidate {
                 Failure::check(format!(
                     "--same {output}: the candidate's differs from the baseline's"
                 ))

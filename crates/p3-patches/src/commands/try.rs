@@ -11,6 +11,7 @@ use comfy_table::CellAlignment;
 use indicatif::ProgressBar;
 
 use super::{Downstream, ab, measuring, spinner};
+use crate::build::assert_different;
 use crate::choice::{self, Choice};
 use crate::error::Failure;
 use crate::isa::Isa;
@@ -21,7 +22,6 @@ use crate::program::{Builder, CommandLine, Program};
 use crate::project::Patches;
 use crate::report::{self, Machine, Quantity, Report, Row, verdict_name};
 use crate::series::Series;
-use crate::source::sha256;
 use crate::spans;
 use crate::stats::Verdict;
 use crate::tree::{self, Folder, Tree};
@@ -97,19 +97,11 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     };
     let kept: Vec<_> = trees.iter().map(|tree| tree.path.clone()).collect();
     let [baseline, candidate] = build(&builder, &manifest, &folder, &trees, &progress)?;
-    let hash = |program: &Program| {
-        let path = &program.executable;
-        let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-        anyhow::Ok(sha256(&bytes))
-    };
-    if hash(&baseline)? == hash(&candidate)? {
-        return Err(Failure::check(format!(
-            "{}: baseline and candidate are the same executable",
-            baseline.name
-        ))
-        .hint("the program has none of the code that these patches change")
-        .into());
-    }
+    assert_different(
+        &baseline.name,
+        [&baseline.executable, &candidate.executable],
+        "the program has none of the code that these patches change",
+    )?;
     let features = builder.features(&baseline)?;
     progress.finish_and_clear();
 
