@@ -1,6 +1,7 @@
 //! What driver and worker say to each other: one JSON value per line, one reply per request.
 //!
-//! The file is compiled into both, the worker here and the driver in `crates/p3-patches`, so the two cannot drift.
+//! The file is compiled into both, the worker here and, by a symbolic link, the driver in `crates/p3-patches`, so the two
+//! cannot drift.
 
 use std::path::PathBuf;
 

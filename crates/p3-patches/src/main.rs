@@ -1,21 +1,20 @@
 //! The executable: the library, and the patches and kernels that it carries. They are compiled in here and nowhere else, so an
-//! edited patch costs a link, not another build of the tool.
+//! edited patch costs a link, not another build of the tool. The folder `embedded` has symbolic links to them, which
+//! `cargo package` follows.
 
 use std::process::ExitCode;
 
 use include_dir::{Dir, include_dir};
 use p3_patches::Embedded;
 
-static PATCHES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../patches");
-
-/// More than the kernels, which stand in folders that nothing but the patches names.
-static CRATES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../crates");
+static PATCHES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/embedded/patches");
+static KERNELS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/embedded/kernels");
 
 fn main() -> ExitCode {
     p3_patches::main(Embedded {
         patches: &PATCHES,
-        crates: &CRATES,
-        lock: include_str!("../../../Cargo.lock"),
+        kernels: &KERNELS,
+        lock: include_str!("../embedded/Cargo.lock"),
     })
 }
 
@@ -27,7 +26,7 @@ mod tests {
 
     use include_dir::Dir;
 
-    use super::{CRATES, PATCHES};
+    use super::{KERNELS, PATCHES};
 
     fn embedded(dir: &Dir<'_>, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
         let files = (dir.files()).map(|file| (file.path().to_owned(), file.contents().to_owned()));
@@ -75,10 +74,12 @@ mod tests {
             for kernel in field.into_iter().flat_map(|field| field.split(", ")) {
                 let (_, place) = kernel.split_once("/src/").unwrap();
                 let name = path.file_stem().unwrap();
-                let path = Path::new(name).join("src").join(place);
-                let embedded = CRATES.get_file(&path).unwrap().contents();
-                let on_disk = fs::read(crates.join(&path)).unwrap();
-                assert!(embedded == on_disk, "{}", path.display());
+                let embedded = KERNELS.get_file(Path::new(name).join(place));
+                let embedded =
+                    embedded.expect("`embedded/kernels` has a link for each crate with kernels");
+                let path = crates.join(name).join("src").join(place);
+                let on_disk = fs::read(&path).unwrap();
+                assert!(embedded.contents() == on_disk, "{}", path.display());
                 kernels += 1;
             }
         }

@@ -1,6 +1,5 @@
 //! Runs workers in pairs. `benches/METHODOLOGY.md` says why it is done this way.
 
-#[path = "../../../benches/src/protocol.rs"]
 pub mod protocol;
 
 use std::io::{BufRead, BufReader, Read, Write};

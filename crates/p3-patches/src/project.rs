@@ -17,8 +17,8 @@ use crate::error::Failure;
 pub struct Embedded {
     /// The folder `patches`.
     pub patches: &'static Dir<'static>,
-    /// The folder `crates`, which has the kernels' text.
-    pub crates: &'static Dir<'static>,
+    /// The kernels' text, in a folder for each optimization.
+    pub kernels: &'static Dir<'static>,
     /// The lock file, which has the checksums of the packages that they patch.
     pub lock: &'static str,
 }
@@ -102,7 +102,7 @@ impl Patches {
     /// The contents of the file `place` below the `src/` of the optimization `name`.
     pub fn kernel(&self, name: &str, place: &str) -> Result<Option<Cow<'static, [u8]>>> {
         let Some(crates) = self.crates() else {
-            let file = self.embedded.crates.get_file(format!("{name}/src/{place}"));
+            let file = self.embedded.kernels.get_file(format!("{name}/{place}"));
             return Ok(file.map(|file| file.contents().into()));
         };
         self.read_file(&crates.join(name).join("src").join(place))
@@ -201,7 +201,7 @@ impl Project {
         static NONE: Dir<'_> = Dir::new("", &[]);
         let embedded = Embedded {
             patches: &NONE,
-            crates: &NONE,
+            kernels: &NONE,
             lock: "",
         };
         let patches_dir = root.join("patches");

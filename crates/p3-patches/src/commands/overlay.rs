@@ -95,8 +95,8 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         patches: applied,
         packages,
     };
-    let license_mit = include_str!("../../../../LICENSE-MIT");
-    let license_apache = include_str!("../../../../LICENSE-APACHE");
+    let license_mit = include_str!("../../embedded/LICENSE-MIT");
+    let license_apache = include_str!("../../embedded/LICENSE-APACHE");
     files.extend([
         (README.to_owned(), provenance.readme().into()),
         (PROVENANCE.to_owned(), tree::json(&provenance)),

@@ -23,11 +23,11 @@ use crate::upstream::Suites;
 
 /// Run every test there is.
 ///
-/// Formatting, lints, what the workspace depends on, the known answers computed again, the workspace's tests, z3's proofs of
-/// the kernels' operations; for each instruction set that this CPU has, the kernels' tests, upstream's own suites on patched
-/// packages, and the comparison of outputs with Plonky3 as published. The example's prover makes the same proofs with the
-/// patches and without, and `try` measures both. Permutations, Merkle trees and the tool's reading of patches are fuzzed,
-/// half a minute each, where cargo-fuzz is there.
+/// Formatting, lock files, lints, what the workspace depends on, the known answers computed again, the workspace's tests, the
+/// tool built from its package, z3's proofs of the kernels' operations; for each instruction set that this CPU has, the
+/// kernels' tests, upstream's own suites on patched packages, and the comparison of outputs with Plonky3 as published. The
+/// example's prover makes the same proofs with the patches and without, and `try` measures both. Permutations, Merkle trees
+/// and the tool's reading of patches are fuzzed, half a minute each, where cargo-fuzz is there.
 /// On x86-64, NEON runs under emulation where qemu and a cross linker are there, and so do the kernels' tests on AVX-512, where
 /// the CPU has none and Bochs is there. A report's page is looked at in Chromium.
 /// What cannot run here is skipped by name.
@@ -204,6 +204,14 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
             "format/fuzz",
             Work::Cargo(&["fmt", "--check", "--manifest-path", FUZZ]),
         ),
+        stage(
+            "lock/prover",
+            Work::Cargo(&["fetch", "--quiet", "--locked", "--manifest-path", EXAMPLE]),
+        ),
+        stage(
+            "lock/fuzz",
+            Work::Cargo(&["fetch", "--quiet", "--locked", "--manifest-path", FUZZ]),
+        ),
         stage("actionlint", Work::Lint("actionlint", &[])),
         stage(
             "shellcheck",
@@ -257,6 +265,18 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
         stage(
             "workspace",
             Work::Cargo(&["test", "--quiet", "--locked", "--workspace"]),
+        ),
+        // Cargo builds what it has packed.
+        stage(
+            "package",
+            Work::Cargo(&[
+                "package",
+                "--quiet",
+                "--locked",
+                "--allow-dirty",
+                "--package",
+                "p3-patches",
+            ]),
         ),
     ];
     let isas = || {
