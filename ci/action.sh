@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What action.yml runs in a prover's workflow: `p3-patches $COMMAND` on $MANIFEST, with the arguments that $EXTRA holds one a
+# action.yml runs this in a prover's workflow: `p3-patches $COMMAND` on $MANIFEST, with the arguments that $EXTRA holds one a
 # line. Appends what it prints to the job's summary where there is one.
 set -euo pipefail
 

@@ -20,7 +20,7 @@ use crate::error::Failure;
 use crate::interrupt;
 
 const EMULATOR: &str = "bochs-bin";
-/// What draws the screen, which nobody looks at; Debian's has no display that does nothing.
+/// The plug-in that draws the screen. Nobody looks at it, but Debian's Bochs has no display that does nothing.
 const DISPLAY: &str = "/usr/lib/x86_64-linux-gnu/bochs/plugins/libbx_term_gui.so";
 const VGA: &str = "/usr/share/vgabios/vgabios.bin";
 /// Where `ci/isa.sh` unpacks Linux and what its shell script needs.
@@ -70,7 +70,7 @@ config_interface: textconfig
     )
 }
 
-/// What this machine lacks to run anything in Bochs.
+/// Names a thing that this machine lacks to run anything in Bochs.
 pub fn missing(root: &Path) -> Option<String> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Some("no Bochs for this machine".to_owned());
@@ -103,7 +103,7 @@ pub fn build_for(cargo: &mut Command, flags: &str) {
     with_rustflags(cargo, &format!("{flags} -C target-feature={FEATURES}"));
 }
 
-/// What cargo says that it has built; but not of the optimizations for NEON, whose tests start a compiler.
+/// The test executables in cargo's `messages`, except those of the optimizations for NEON, whose tests start a compiler.
 pub fn executables(messages: &[u8]) -> Result<Vec<PathBuf>> {
     let mut executables = Vec::new();
     for message in Message::parse_stream(messages) {
@@ -188,7 +188,7 @@ pub fn run(root: &Path, executables: &[PathBuf], arguments: &str) -> Result<()> 
     } else {
         return Ok(());
     };
-    // What Bochs says of its end, which it always is a panic, and of what it could not do.
+    // Bochs logs its end, always as a panic, and the instructions that it could not run.
     let log = fs::read(path("log")).or_else(|_| fs::read(path("output")));
     let log = String::from_utf8_lossy(&log.unwrap_or_default()).into_owned();
     let complaints = log.lines().filter(|line| line.contains("PANIC"));
@@ -257,7 +257,7 @@ fn initrd(files: &[(String, Vec<u8>)]) -> Vec<u8> {
     add("dev", FOLDER, [0, 0], &[]);
     add("dev/console", DEVICE, [5, 1], &[]);
     add("dev/null", DEVICE, [1, 3], &[]);
-    // What is linked statically does not find `getrandom`, and reads these.
+    // A program that is linked statically does not find `getrandom`, and reads these.
     add("dev/random", DEVICE, [1, 8], &[]);
     add("dev/urandom", DEVICE, [1, 9], &[]);
     for (name, contents) in files {
@@ -267,7 +267,7 @@ fn initrd(files: &[(String, Vec<u8>)]) -> Vec<u8> {
     archive
 }
 
-/// What is in memory from the start: parameters, command line, kernel, archive; see Linux's `x86/boot.rst`.
+/// Writes the memory that the machine starts with: parameters, command line, kernel, archive; see Linux's `x86/boot.rst`.
 fn write_image(path: &Path, kernel: &[u8], initrd: &[u8]) -> Result<()> {
     let refused =
         || Failure::environment(format!("{FOLDER}/vmlinuz: no Linux for x86-64")).hint(HINT);

@@ -1,4 +1,4 @@
-//! What a prover's graph says about patches: the Plonky3 release in it, and which patches are for it.
+//! Reads the Plonky3 release from a prover's graph, and chooses the patches for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -202,7 +202,7 @@ fn update(graph: &Metadata, release: &Version) -> String {
     )
 }
 
-/// What else depends on these packages of one release.
+/// Other packages that depend on these packages of one release.
 fn askers(graph: &Metadata, packages: &[&Package]) -> Vec<String> {
     let release = &packages[0].version;
     let nodes = graph.resolve.iter().flat_map(|resolve| &resolve.nodes);

@@ -1,4 +1,4 @@
-//! What each patch was last recorded to do: `patches/effects.csv`, which `report` writes from `benches/record`. The
+//! The newest recorded effect of each patch: `patches/effects.csv`, which `report` writes from `benches/record`. The
 //! installed tool carries it with the patches.
 
 use std::collections::BTreeMap;
@@ -111,7 +111,7 @@ impl Effect {
     }
 }
 
-/// What the file has to be by the records: for each instruction set the newest one, a count where nothing was timed.
+/// The file's text by the records: the newest effect for each instruction set, a count where nothing was timed.
 pub fn text(sections: &[Section]) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for section in sections {
@@ -147,8 +147,8 @@ impl Effects {
         Ok(Self(effects.with_context(unreadable)?))
     }
 
-    /// What `patch` does on this CPU's best instruction set, in a phrase: for `release` if that is recorded, else for
-    /// the newest one that is, since older ones have its kernels.
+    /// The effect of `patch` on this CPU's best instruction set, in a phrase: for `release` if that is recorded, else for
+    /// the newest recorded one, since older releases have the same kernels.
     pub fn phrase(&self, patch: &str, release: &str) -> String {
         let isa = Isa::best().to_string();
         let recorded = (self.0.iter()).filter(|effect| effect.patch == patch && effect.isa == isa);

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 use crate::error::Failure;
 
-/// What the compiler may use.
+/// An instruction set that the compiler may use.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum Isa {
     /// The least that a target guarantees: x86-64-v2, or aarch64 without more.
@@ -28,7 +28,7 @@ pub enum Isa {
 }
 
 impl Isa {
-    /// What `rustc` is told.
+    /// The flags for `rustc`.
     pub fn rustflags(self) -> &'static str {
         match self {
             Self::Generic if cfg!(target_arch = "x86_64") => "-C target-cpu=x86-64-v2",
@@ -48,7 +48,7 @@ impl Isa {
         usable.next_back().expect("every CPU runs `generic`")
     }
 
-    /// What rustc may use where these target features are on.
+    /// The instruction set of a build with these target features.
     pub fn with_features(on: &BTreeSet<String>) -> Self {
         let all = |needed: &[&str]| needed.iter().all(|feature| on.contains(*feature));
         let v4 = all(&["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"]);

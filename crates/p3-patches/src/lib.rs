@@ -1,15 +1,22 @@
 //! `p3-patches`: optimizations of Plonky3 as patches. Applies them to a prover's workspace, checks and measures
 //! them, and exports them for upstream.
 //!
-//! `project` says which patches: those of a checkout or, outside one, those that `main.rs` compiles into the executable.
-//! The modules are the stations of a pipeline, in order: `series` names the patches, `patch` reads one, `source`
-//! has the registry's tarballs, `tree` writes patched packages, `manifest` points a workspace at them and `git_source` one
-//! that has Plonky3 from git; `upstream` has
-//! upstream's own suites, `lints` its other checks; to measure, `build` makes two workers, `pairs` runs them, `stats`
-//! judges the samples and `report` has the rows, `breakdown` a permutation's phases and `saving` what a proof gains;
-//! `program` builds a user's own and runs it, `spans` reads what it prints of its phases, `trial` runs two in pairs; `record` files and finds samples, `figure` draws rows, `page` is the report to look at and `replace` puts files in place; to count, `emulation` or
-//! `stepping` runs them, `tracer` finds the instructions of one unit and `model` has llvm-mca time these; `code` says
-//! what their functions hold; `bochs` runs tests of AVX-512 where the CPU has none. Each subcommand is a file in `commands/`.
+//! The modules are the stations of a pipeline, in order:
+//!
+//! - Patches: `project` finds them in a checkout or, outside one, in the executable; `series` names them, `patch` reads
+//!   one, `source` has the registry's tarballs, `tree` writes patched packages.
+//! - A prover: `manifest` points its workspace at the trees, and `git_source` one that has Plonky3 from git; `choice` finds
+//!   the patches for its graph, and `effects` the recorded effect of each.
+//! - Upstream: `upstream` has its own suites, `lints` its other checks.
+//! - Measuring: `build` makes two workers, `pairs` runs them, `stats` judges the samples, `report` has the rows,
+//!   `breakdown` a permutation's phases, `saving` the share of a proof that a patch saves. For a user's program `program`
+//!   builds it and runs it, `spans` reads its phases, `trial` runs the two in pairs.
+//! - Publishing: `record` files and finds samples, `figure` draws rows, `page` writes the report, `replace` puts files in
+//!   place.
+//! - Counting: `emulation` or `stepping` runs a worker, `tracer` finds the instructions of one unit, `model` times them by
+//!   llvm-mca, `code` reads functions; `bochs` runs tests of AVX-512 where the CPU has none.
+//!
+//! Each subcommand is a file in `commands/`.
 //!
 //! Data goes to stdout, progress and notes to stderr. Exit codes: 0 done, 1 a check failed, 2 usage, 3 input
 //! refused, 4 the surroundings do not allow it, 130 interrupted.

@@ -100,8 +100,13 @@ impl Manifest {
         ];
         let output = interrupt::output(cargo().args(locate).arg(member))?;
         if !output.status.success() {
-            let error = cargo_error(&String::from_utf8_lossy(&output.stderr));
-            let hint = if error.contains("believes it's in a workspace") {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let error = cargo_error(&stderr);
+            // rustup knows what to do about a toolchain that is pinned and not installed.
+            let help = stderr.lines().find_map(|line| line.strip_prefix("help: "));
+            let hint = if let Some(help) = help {
+                help
+            } else if error.contains("believes it's in a workspace") {
                 "add the package to the `members` or to the `exclude` of that workspace, or give it an empty `[workspace]`"
             } else {
                 "--manifest-path takes the Cargo.toml of a package or a workspace"

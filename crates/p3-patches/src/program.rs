@@ -22,7 +22,7 @@ use crate::pairs::Side;
 use crate::source::{cargo, cargo_error};
 use crate::tree::Tree;
 
-/// What `cargo` is given to run a program.
+/// The arguments with which `cargo` runs a program.
 pub struct CommandLine {
     subcommand: Subcommand,
     options: Vec<String>,
@@ -263,7 +263,7 @@ pub struct Program {
     package_folder: PathBuf,
 }
 
-/// What a run took, and what came of it.
+/// The cost and the output of one run.
 pub struct Done {
     pub status: ExitStatus,
     pub wall: Duration,
@@ -331,7 +331,7 @@ impl Program {
     }
 }
 
-/// What was written to a file through other handles.
+/// The contents of a file that was written through other handles.
 fn contents(mut file: fs::File) -> io::Result<Vec<u8>> {
     use io::{Read, Seek};
     let mut bytes = Vec::new();

@@ -105,7 +105,7 @@ impl Hashing {
     }
 }
 
-/// What of a run is compared.
+/// A measured quantity of a run.
 pub struct Quantity {
     of: fn(&Run) -> u64,
     unit: &'static str,

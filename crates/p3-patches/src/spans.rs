@@ -1,4 +1,4 @@
-//! What a program prints of its tracing spans: how long it was in each.
+//! Reads the time in each tracing span from a program's output.
 //!
 //! Two forms are read: the trees of `tracing-forest`, and the lines that `tracing-subscriber` prints where a span closes.
 
@@ -9,7 +9,7 @@ const LEVELS: [&str; 5] = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE"];
 /// The columns of a tree that the level takes.
 const WIDTH: usize = 9;
 
-/// What draws a tree, one for each level of depth.
+/// The strings that draw a tree, one for each level of depth.
 const INDENTS: [&str; 4] = ["   ", "│  ", "┝━ ", "┕━ "];
 
 /// Between the names of a span and of the one that it is in.
@@ -78,7 +78,7 @@ fn closed(line: &str) -> Option<(String, u64)> {
     let (scope, times) = line.split_once(" close time.busy=")?;
     let busy = nanoseconds(times.split_whitespace().next()?)?;
     let (_, scope) = after_level(scope)?;
-    // What is in braces are fields.
+    // Braces hold fields.
     let mut depth = 0_usize;
     let names = scope.trim_start().chars().filter(|c| {
         match c {
@@ -127,7 +127,7 @@ mod tests {
         owned.collect()
     }
 
-    /// What tracing-forest 0.3.1 prints, with events, fields, a second root and the program's own lines between.
+    /// Output of tracing-forest 0.3.1, with events, fields, a second root and the program's own lines between.
     const FOREST: &str = "\
 proving
 INFO     prove [ 1.25s | 0.45% / 100.00% ]
@@ -161,7 +161,7 @@ INFO     prove [ 1.00s | 100.00% ]
         assert_eq!(read(line), expected(&[("open", 1_000_000)]));
     }
 
-    /// What tracing-subscriber 0.3.23 prints with `FmtSpan::CLOSE`.
+    /// Output of tracing-subscriber 0.3.23 with `FmtSpan::CLOSE`.
     const CLOSED: &str = "\
 2026-11-23T10:00:00.000001Z  INFO prove{n=3 log=\"a: {b}\"}:open: p3_fri::prover: close time.busy=12.3ms time.idle=4.50µs
 2026-11-23T10:00:00.000002Z  INFO prove{n=3}: prover: close time.busy=1.50s time.idle=1.00ms

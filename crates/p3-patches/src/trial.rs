@@ -27,7 +27,7 @@ pub const SPAN: &str = "span/";
 /// Of shorter runs the start of a process is too large a part.
 const SHORTEST: Duration = Duration::from_millis(10);
 
-/// What both programs have to produce alike.
+/// Output that both programs must produce alike.
 #[derive(Clone, Debug)]
 pub enum Output {
     Stdout,
@@ -116,7 +116,7 @@ impl Trial<'_> {
                     let span = Run {
                         workload: format!("{SPAN}{path}"),
                         wall_ns: ns,
-                        // What other threads do meanwhile is not the span's.
+                        // Work of other threads meanwhile is not the span's.
                         cpu_ns: ns,
                         peak_kib: None,
                         ..run.clone()

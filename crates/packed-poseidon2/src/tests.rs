@@ -4,7 +4,7 @@ mod bounds;
 // The other crates of kernels compile this too.
 #[allow(dead_code)]
 mod differential;
-// What `mutations` and `packed` sample.
+// Samples for `mutations` and `packed`.
 #[cfg(any(
     target_arch = "x86_64",
     all(target_arch = "wasm32", target_feature = "simd128")

@@ -52,13 +52,13 @@ pub struct Args {
     downstream: Downstream,
 }
 
-/// What came of it.
+/// The result of a successful run.
 struct Applied {
     base: String,
     names: Vec<String>,
-    /// Those of them that change nothing on this machine, and why.
+    /// The patches among `names` that change nothing on this machine, with the reason.
     inert: BTreeMap<String, String>,
-    /// What was not chosen, and why, where no names were given.
+    /// Where no names were given, the patches that were not chosen, with the reason.
     left_out: Vec<(String, String)>,
     trees: Vec<Tree>,
     /// Patched too, but not in the prover's graph.
@@ -151,7 +151,7 @@ fn apply(
     let recorded = manifest.stanza.as_ref();
     let recorded_source = recorded.and_then(|stanza| stanza.git.as_ref());
     let source = (args.source.as_deref()).or(recorded_source.map(|git| git.source.url()));
-    // What a manifest records can be replaced in one step; the graph without it tells nothing new of the registry's packages.
+    // Recorded patches are replaced in one step: the graph without them tells nothing new of the registry's packages.
     let unpatched = if recorded.is_none() || source.is_some() {
         manifest.set(None, folder, patches)?;
         Some(manifest.resolve()?)

@@ -46,7 +46,7 @@ pub struct Args {
     /// Pairs of runs.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     reps: u64,
-    /// What both have to produce alike: `stdout`, or a file that the program writes; may be given several times.
+    /// Output that must be equal on both sides: `stdout`, or a file that the program writes; may be given several times.
     #[arg(long, value_name = "OUTPUT")]
     same: Vec<Output>,
     /// A shell command to run before each run, which is not measured.
@@ -61,7 +61,7 @@ pub struct Args {
     /// Write the rows and the samples to FILE as a page to look at, which loads nothing.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// What cargo runs the program with: run, bench or test, with its options and, after another `--`, the program's
+    /// Cargo's subcommand for the program: run, bench or test, with its options and, after another `--`, the program's
     /// arguments.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -228,7 +228,7 @@ fn build(
     Ok([side(Side::Baseline, &[])?, side(Side::Candidate, trees)?])
 }
 
-/// What is compared of whole runs.
+/// The rows of the table that compare whole runs.
 fn whole(runs: &[Run]) -> Result<Vec<Row>> {
     let mut rows = vec![Row::new(runs)?];
     let mut add = |name: &str, quantity: &Quantity| {

@@ -436,3 +436,21 @@ fn the_patches_own_workspace_stays_unpatched() {
         manifest.to_str().unwrap()
     ]));
 }
+
+/// rustup says what to install; its line is the hint.
+#[test]
+fn a_pinned_toolchain_that_is_not_installed() {
+    let fixture = Fixture::new();
+    let cargo = fixture.path().join("cargo");
+    write(
+        &cargo,
+        "#!/bin/sh\n\
+         echo \"error: toolchain 'nightly-2020-01-01' is not installed\" >&2\n\
+         echo 'help: run `rustup toolchain install` to install it' >&2\n\
+         exit 1\n",
+    );
+    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut apply = fixture.command(&["apply", "demo"]);
+    let output = apply.env("CARGO", &cargo).output().unwrap();
+    assert_snapshot!(fixture.transcript(&output));
+}

@@ -91,7 +91,7 @@ impl Prover {
         self.fixture.transcript(&command.output().unwrap())
     }
 
-    /// What a run that fails prints; the prover's own files stay.
+    /// The output of a run that fails; the prover's own files stay.
     #[track_caller]
     fn fails(&self, options: &[&str]) -> String {
         let lock = self.fixture.lock();
@@ -260,7 +260,7 @@ fn outputs_that_differ_are_an_error() {
     assert_snapshot!("same_stdout", prover.fails(&["demo", "--same", "stdout"]));
     assert!(prover.run(&["demo"]).starts_with("exit 0"));
 
-    // What an earlier run has left is no output of the candidate's.
+    // A file that an earlier run has left is no output of the candidate's.
     let prover = Prover::new(&format!("{SLEEP}; echo 1 > proof"), SLEEP);
     assert_snapshot!("unwritten", prover.fails(&["demo", "--same", "proof"]));
 }
