@@ -20,9 +20,9 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 
-use crate::koala_bear;
 use crate::row::{Packed, Prepared};
 use crate::timing::time;
+use crate::{koala_bear, quintic};
 
 type Perm = Poseidon2Goldilocks<8>;
 pub type Challenge = BinomialExtensionField<Goldilocks, 2>;
@@ -61,7 +61,7 @@ pub fn goldilocks(seed: u64, log_height: usize) -> Prepared {
 /// Over KoalaBear and its extension of degree 5.
 pub fn quintic(seed: u64, log_height: usize) -> Prepared {
     let (mmcs, challenger) = (koala_bear::mmcs(), koala_bear::challenger());
-    commit_phase::<_, koala_bear::Quintic, _, _>(seed, log_height, mmcs, challenger)
+    commit_phase::<_, quintic::Quintic, _, _>(seed, log_height, mmcs, challenger)
 }
 
 /// Folds a random codeword of 2^`log_height` down to a constant, committing to every layer.

@@ -1,9 +1,7 @@
-//! KoalaBear with its extension of degree 5, and the hashes that upstream's WHIR example uses with it.
+//! The hashes that upstream's WHIR example uses with KoalaBear.
 
 use p3_challenger::DuplexChallenger;
 use p3_commit::Mmcs as _;
-use p3_field::Field;
-use p3_field::extension::{PackedQuinticTrinomialExtensionField, QuinticTrinomialExtensionField};
 use p3_koala_bear::{
     KoalaBear, Poseidon2KoalaBear, default_koalabear_poseidon2_16, default_koalabear_poseidon2_24,
 };
@@ -13,12 +11,10 @@ use p3_symmetric::{PaddingFreeSponge, TruncatedPermutation};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
+use crate::quintic::Packed;
 use crate::row::{Prepared, encode};
 use crate::timing::time;
 
-pub type Packed = <KoalaBear as Field>::Packing;
-pub type Quintic = QuinticTrinomialExtensionField<KoalaBear>;
-pub type PackedQuintic = PackedQuinticTrinomialExtensionField<KoalaBear, Packed>;
 pub type Challenger = DuplexChallenger<KoalaBear, Poseidon2KoalaBear<16>, 16, 8>;
 pub type Mmcs = MerkleTreeMmcs<
     Packed,

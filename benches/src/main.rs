@@ -2,34 +2,37 @@
 //!
 //! It is built twice from this source, on Plonky3 as published and on a patched tree, so it may only use what both have.
 
-#[cfg(feature = "newest")]
+#[cfg(feature = "since-0-8")]
 mod arena;
-#[cfg(feature = "newest")]
+#[cfg(feature = "since-0-8")]
 mod fri;
 mod hashing;
-// Its challenger is for the rows that prove, and the numbers of passes for `units`.
-#[cfg_attr(not(feature = "newest"), allow(dead_code))]
+#[cfg(feature = "since-0-5")]
+// Its challenger is for the rows that prove.
+#[cfg_attr(not(feature = "since-0-8"), allow(dead_code))]
 mod koala_bear;
+#[cfg(feature = "since-0-5")]
 mod merkle;
+#[cfg_attr(not(feature = "since-0-5"), allow(dead_code))]
 mod permute;
-#[cfg(feature = "newest")]
+#[cfg(feature = "since-0-8")]
 mod phases;
 mod protocol;
-#[cfg_attr(not(feature = "newest"), allow(dead_code))]
+// Its numbers of passes are for `units`.
+#[cfg_attr(not(feature = "since-0-8"), allow(dead_code))]
 mod quintic;
 // An older release's rows need less of it.
-#[cfg_attr(not(feature = "newest"), allow(dead_code))]
+#[cfg_attr(not(feature = "since-0-8"), allow(dead_code))]
 mod row;
-#[cfg_attr(not(feature = "newest"), path = "rows_older.rs")]
 mod rows;
-#[cfg(feature = "newest")]
+#[cfg(feature = "since-0-8")]
 mod stark;
-#[cfg(feature = "newest")]
+#[cfg(feature = "since-0-8")]
 mod sumcheck;
 mod timing;
-#[cfg(feature = "newest")]
+#[cfg(feature = "since-0-8")]
 mod units;
-#[cfg(feature = "newest")]
+#[cfg(feature = "since-0-8")]
 mod whir;
 
 use std::any::Any;
@@ -40,7 +43,7 @@ use std::{fs, process::ExitCode};
 use sha2::{Digest, Sha256};
 
 use crate::protocol::{Reply, Request, RowInfo, Sample};
-use crate::row::Prepared;
+use crate::row::{Prepared, Row};
 use crate::rows::ROWS;
 
 fn main() -> ExitCode {
@@ -71,6 +74,10 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+fn rows() -> impl Iterator<Item = &'static Row> {
+    ROWS.iter().copied().flatten()
+}
+
 #[derive(Default)]
 struct Worker {
     prepared: Option<Prepared>,
@@ -80,13 +87,12 @@ struct Worker {
 impl Worker {
     fn answer(&mut self, request: Request) -> Result<Reply, String> {
         match request {
-            Request::List => Ok(Reply::Rows(ROWS.iter().map(RowInfo::from).collect())),
+            Request::List => Ok(Reply::Rows(rows().map(RowInfo::from).collect())),
             Request::Prepare { row, seed } => {
                 if self.prepared.is_some() {
                     return Err("prepare: a worker process measures one row, start another".into());
                 }
-                let row = ROWS
-                    .iter()
+                let row = rows()
                     .find(|known| known.name == row)
                     .ok_or_else(|| format!("prepare: no row named {row}"))?;
                 timing::confine(row.threads)?;
@@ -121,11 +127,11 @@ impl Worker {
                     fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
                 verify(&proof).map(|()| Reply::Accepted)
             }
-            #[cfg(feature = "newest")]
+            #[cfg(feature = "since-0-8")]
             Request::Units => Ok(Reply::Units(
                 units::UNITS.iter().map(protocol::UnitInfo::from).collect(),
             )),
-            #[cfg(feature = "newest")]
+            #[cfg(feature = "since-0-8")]
             Request::Repeat { unit, times } => {
                 let unit = units::unit_named(&unit)?;
                 timing::confine(1)?;
@@ -134,15 +140,15 @@ impl Worker {
                     digest: digest(&(unit.repeat)(times)),
                 })
             }
-            #[cfg(feature = "newest")]
+            #[cfg(feature = "since-0-8")]
             Request::Time { unit, times } => {
                 let unit = units::unit_named(&unit)?;
                 timing::confine(1)?;
                 Ok(Reply::Timed(units::timed(unit, times)))
             }
-            #[cfg(not(feature = "newest"))]
+            #[cfg(not(feature = "since-0-8"))]
             Request::Units | Request::Repeat { .. } | Request::Time { .. } => {
-                Err("only the newest release's worker has units".into())
+                Err("the worker has units since 0.8 only".into())
             }
         }
     }

@@ -1,14 +1,17 @@
 //! Bare permutations: dependent (`chain`), independent (`many`), and batches of every small size (`batches`).
 
-use p3_field::{PackedValue, PrimeField64};
-use p3_goldilocks::poseidon1::{GOLDILOCKS_POSEIDON_HALF_FULL_ROUNDS, Poseidon1GoldilocksGeneric};
-use p3_goldilocks::{Goldilocks, MdsMatrixGoldilocks};
-#[cfg(feature = "newest")]
+use p3_field::{PackedValue, PrimeCharacteristicRing, PrimeField64};
+use p3_goldilocks::Goldilocks;
+#[cfg(feature = "since-0-5")]
+use p3_goldilocks::{
+    MdsMatrixGoldilocks,
+    poseidon1::{GOLDILOCKS_POSEIDON_HALF_FULL_ROUNDS, Poseidon1GoldilocksGeneric},
+};
+#[cfg(feature = "since-0-8")]
 use p3_symmetric::{CryptographicHasher, PaddingFreeSponge};
 use p3_symmetric::{
     CryptographicPermutation, Permutation, PseudoCompressionFunction, TruncatedPermutation,
 };
-use rand::distr::{Distribution, StandardUniform};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
@@ -21,14 +24,13 @@ const PERMUTATIONS: usize = 1 << 12;
 /// States in flight for `many`: together with their outputs they stay in a core's second-level cache.
 const BATCH: usize = 1 << 9;
 
-pub fn random<P: PackedValue>(rng: &mut SmallRng) -> P
-where
-    StandardUniform: Distribution<P::Value>,
-{
-    P::from_fn(|_| rng.random())
+/// Releases differ in the version of `rand` that their fields know.
+pub fn random<P: PackedValue<Value: PrimeField64>>(rng: &mut SmallRng) -> P {
+    P::from_fn(|_| P::Value::from_u64(rng.random()))
 }
 
 /// Upstream has no default constants for this width.
+#[cfg(feature = "since-0-5")]
 pub fn p1w16() -> Poseidon1GoldilocksGeneric<16> {
     const PARTIAL_ROUNDS: usize = 22;
     let mut rng = SmallRng::seed_from_u64(16);
@@ -79,9 +81,9 @@ where
     Prepared::new(move || {
         let (timing, ()) = time(|| {
             for _ in 0..PERMUTATIONS / BATCH {
-                #[cfg(feature = "newest")]
+                #[cfg(feature = "since-0-8")]
                 compression.compress_many(&groups, &mut digests);
-                #[cfg(not(feature = "newest"))]
+                #[cfg(not(feature = "since-0-8"))]
                 for (group, digest) in groups.iter().zip(&mut digests) {
                     *digest = compression.compress(*group);
                 }
@@ -96,7 +98,6 @@ pub fn each<P, Perm, const WIDTH: usize>(seed: u64, permutation: Perm) -> Prepar
 where
     P: PackedValue<Value: PrimeField64>,
     Perm: Permutation<[P; WIDTH]> + 'static,
-    StandardUniform: Distribution<P::Value>,
 {
     let mut rng = SmallRng::seed_from_u64(seed);
     let start: Vec<[P; WIDTH]> = (0..BATCH)
@@ -117,7 +118,7 @@ where
 
 /// Compressions and sponges in batches of 0 to 33, so that every remainder of an interleaved kernel's batch occurs;
 /// messages of 0 to 17 elements, so that empty, partial and full last blocks do.
-#[cfg(feature = "newest")]
+#[cfg(feature = "since-0-8")]
 pub fn batches<P, Perm, const WIDTH: usize, const N: usize>(
     seed: u64,
     permutation: Perm,

@@ -6,14 +6,21 @@
 
 use std::hint::black_box;
 
-use p3_field::{BasedVectorSpace, PackedField, PackedValue, PrimeCharacteristicRing, PrimeField32};
+use p3_field::extension::{PackedQuinticTrinomialExtensionField, QuinticTrinomialExtensionField};
+use p3_field::{
+    BasedVectorSpace, Field, PackedField, PackedValue, PrimeCharacteristicRing, PrimeField32,
+};
 use p3_koala_bear::KoalaBear;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::koala_bear::{Packed, PackedQuintic, Quintic};
+use crate::permute;
 use crate::row::{Prepared, encode};
 use crate::timing::time;
+
+pub type Packed = <KoalaBear as Field>::Packing;
+pub type Quintic = QuinticTrinomialExtensionField<KoalaBear>;
+pub type PackedQuintic = PackedQuinticTrinomialExtensionField<KoalaBear, Packed>;
 
 /// Operations per run: some milliseconds, so that reading the clock does not show.
 const OPERATIONS: usize = 1 << 19;
@@ -38,7 +45,7 @@ impl Element for PackedQuintic {
 
 fn random<E: Element>(seed: u64, count: usize) -> Vec<E> {
     let mut rng = SmallRng::seed_from_u64(seed);
-    let mut coefficient = || E::Coefficient::from_fn(|_| rng.random());
+    let mut coefficient = || permute::random::<E::Coefficient>(&mut rng);
     (0..count)
         .map(|_| E::from_basis_coefficients_fn(|_| coefficient()))
         .collect()
@@ -154,7 +161,11 @@ pub fn operations<E: Element>(seed: u64) -> Prepared {
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut residue = || {
         let edge = KoalaBear::new(EDGES[rng.random_range(0..EDGES.len())]).div_2exp_u64(32);
-        if rng.random() { edge } else { rng.random() }
+        if rng.random() {
+            edge
+        } else {
+            permute::random(&mut rng)
+        }
     };
     let mut coefficient = || E::Coefficient::from_fn(|_| residue());
     let elements: Vec<E> = (0..1 << 7)

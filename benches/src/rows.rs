@@ -4,129 +4,198 @@ use p3_baby_bear::{
     BabyBear, default_babybear_poseidon2_16 as bb16, default_babybear_poseidon2_24 as bb24,
 };
 use p3_field::Field;
-use p3_goldilocks::poseidon1::{
-    default_goldilocks_poseidon1_8 as p1w8, default_goldilocks_poseidon1_12 as p1w12,
-};
+#[cfg(feature = "since-0-8")]
+use p3_goldilocks::MdsMatrixGoldilocks;
+#[cfg(feature = "since-0-5")]
 use p3_goldilocks::{
-    Goldilocks, MdsMatrixGoldilocks, default_goldilocks_poseidon2_8 as p2w8,
-    default_goldilocks_poseidon2_12 as p2w12, default_goldilocks_poseidon2_16 as p2w16,
+    Goldilocks, Poseidon2Goldilocks, default_goldilocks_poseidon2_8 as p2w8,
+    default_goldilocks_poseidon2_12 as p2w12,
+    poseidon1::{default_goldilocks_poseidon1_8 as p1w8, default_goldilocks_poseidon1_12 as p1w12},
 };
 use p3_koala_bear::{
     default_koalabear_poseidon2_16 as kb16, default_koalabear_poseidon2_24 as kb24,
 };
+#[cfg(feature = "since-0-8")]
 use p3_sumcheck::strategy::VariableOrder::{Prefix, Suffix};
+#[cfg(feature = "since-0-5")]
+use rand::{SeedableRng, rngs::SmallRng};
 
-use crate::koala_bear::{Packed as PackedKoala, PackedQuintic, Quintic};
+#[cfg(feature = "since-0-5")]
 use crate::permute::p1w16;
-use crate::row::{Packed, PackedWide, Row, row};
-use crate::{fri, koala_bear, merkle, permute, phases, quintic, stark, sumcheck, whir};
+use crate::quintic::{Packed as PackedKoala, PackedQuintic, Quintic};
+#[cfg(feature = "since-0-5")]
+use crate::row::{Packed, PackedWide};
+use crate::row::{Row, row};
+#[cfg(feature = "since-0-8")]
+use crate::{fri, phases, stark, sumcheck, whir};
+#[cfg(feature = "since-0-5")]
+use crate::{koala_bear, merkle};
+use crate::{permute, quintic};
 
 type PackedBaby = <BabyBear as Field>::Packing;
 
-/// Every row. Those under `equal/` are small and odd: they compare outputs and are measured only on request. Those under
-/// `phase/` are for `cargo p3 phases`.
+/// Older releases have no default constants for this width.
+#[cfg(feature = "since-0-5")]
+fn p2w16() -> Poseidon2Goldilocks<16> {
+    Poseidon2Goldilocks::new_from_rng_128(&mut SmallRng::seed_from_u64(16))
+}
+
+/// Every row. A slice has the rows that need the APIs of one release. Rows under `equal/` are small and odd: they compare outputs and are measured only
+/// on request. Rows under `phase/` are for `cargo p3 phases`.
 #[rustfmt::skip]
-pub const ROWS: &[Row] = &[
-    row("permute-chain/poseidon2-w8", |seed| permute::chain::<Packed, _, 8>(seed, p2w8())).quick(),
-    row("permute-chain/poseidon2-w12", |seed| permute::chain::<Packed, _, 12>(seed, p2w12())),
-    row("permute-chain/poseidon2-w16", |seed| permute::chain::<Packed, _, 16>(seed, p2w16())),
-    row("permute-chain/poseidon2-w8/scalar", |seed| permute::chain::<Goldilocks, _, 8>(seed, p2w8())),
-    row("permute-chain/poseidon2-w12/scalar", |seed| permute::chain::<Goldilocks, _, 12>(seed, p2w12())),
-    row("permute-chain/poseidon2-w16/scalar", |seed| permute::chain::<Goldilocks, _, 16>(seed, p2w16())),
-    row("permute-chain/poseidon1-w8", |seed| permute::chain::<Packed, _, 8>(seed, p1w8())),
-    row("permute-chain/poseidon1-w12", |seed| permute::chain::<Packed, _, 12>(seed, p1w12())),
-    row("permute-chain/poseidon1-w16", |seed| permute::chain::<PackedWide, _, 16>(seed, p1w16())),
+pub const ROWS: &[&[Row]] = &[
+    #[cfg(feature = "since-0-5")]
+    &[
+        row("permute-chain/poseidon2-w8", |seed| permute::chain::<Packed, _, 8>(seed, p2w8())).quick(),
+        row("permute-chain/poseidon2-w12", |seed| permute::chain::<Packed, _, 12>(seed, p2w12())),
+        row("permute-chain/poseidon2-w16", |seed| permute::chain::<Packed, _, 16>(seed, p2w16())),
+        row("permute-chain/poseidon2-w8/scalar", |seed| permute::chain::<Goldilocks, _, 8>(seed, p2w8())),
+        row("permute-chain/poseidon2-w12/scalar", |seed| permute::chain::<Goldilocks, _, 12>(seed, p2w12())),
+        row("permute-chain/poseidon2-w16/scalar", |seed| permute::chain::<Goldilocks, _, 16>(seed, p2w16())),
+        row("permute-chain/poseidon1-w8", |seed| permute::chain::<Packed, _, 8>(seed, p1w8())),
+        row("permute-chain/poseidon1-w12", |seed| permute::chain::<Packed, _, 12>(seed, p1w12())),
+        row("permute-chain/poseidon1-w16", |seed| permute::chain::<PackedWide, _, 16>(seed, p1w16())),
+    ],
+    #[cfg(feature = "since-0-8")]
+    &[
+        row("permute-many/poseidon2-w8", |seed| permute::many::<Packed, _, 8, 2>(seed, p2w8())).quick(),
+        row("permute-many/poseidon2-w12", |seed| permute::many::<Packed, _, 12, 3>(seed, p2w12())).quick(),
+        row("permute-many/poseidon2-w16", |seed| permute::many::<Packed, _, 16, 4>(seed, p2w16())),
+        row("permute-many/poseidon2-w8/scalar", |seed| permute::many::<Goldilocks, _, 8, 2>(seed, p2w8())),
+        row("permute-many/poseidon2-w12/scalar", |seed| permute::many::<Goldilocks, _, 12, 3>(seed, p2w12())),
+        row("permute-many/poseidon2-w16/scalar", |seed| permute::many::<Goldilocks, _, 16, 4>(seed, p2w16())),
+    ],
+    #[cfg(feature = "since-0-5")]
+    &[
+        row("permute-many/poseidon1-w8", |seed| permute::many::<Packed, _, 8, 2>(seed, p1w8())),
+        row("permute-many/poseidon1-w12", |seed| permute::many::<Packed, _, 12, 3>(seed, p1w12())),
+        row("permute-many/poseidon1-w16", |seed| permute::many::<PackedWide, _, 16, 4>(seed, p1w16())),
+    ],
+    #[cfg(feature = "since-0-8")]
+    &[
+        row("permute-many/mds-w24", |seed| permute::each::<PackedWide, _, 24>(seed, MdsMatrixGoldilocks)),
+    ],
+    &[
+        row("permute-many/koala-bear-poseidon2-w16", |seed| permute::each::<PackedKoala, _, 16>(seed, kb16())),
+        row("permute-many/koala-bear-poseidon2-w24", |seed| permute::each::<PackedKoala, _, 24>(seed, kb24())),
+        row("permute-many/baby-bear-poseidon2-w16", |seed| permute::each::<PackedBaby, _, 16>(seed, bb16())),
+        row("permute-many/baby-bear-poseidon2-w24", |seed| permute::each::<PackedBaby, _, 24>(seed, bb24())),
+    ],
+    #[cfg(feature = "since-0-5")]
+    &[
+        row("merkle-commit/poseidon2-w8/2^14x8", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 14, 8)).quick(),
+        row("merkle-commit/poseidon2-w8/2^16x8", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 16, 8)),
+        row("merkle-commit/poseidon2-w8/2^18x8", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 18, 8)),
+        row("merkle-commit/poseidon2-w8/2^16x64", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 16, 64)).quick(),
+        row("merkle-commit/poseidon2-w8/2^14x1024", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 14, 1024)),
+        row("merkle-commit/poseidon2-w12/2^16x64", |seed| merkle::commit::<_, 12, 8, 2>(seed, p2w12(), 1 << 16, 64)),
+        row("merkle-commit/poseidon2-w16-arity4/2^16x64", |seed| merkle::commit::<_, 16, 12, 4>(seed, p2w16(), 1 << 16, 64)),
+        row("merkle-commit/poseidon1-w8/2^16x64", |seed| merkle::commit::<_, 8, 4, 2>(seed, p1w8(), 1 << 16, 64)),
+        row("merkle-commit/koala-bear-poseidon2-w16/2^16x64", |seed| koala_bear::commit(seed, 1 << 16, 64)),
+        row("merkle-commit-2t/poseidon2-w8/2^16x64", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 16, 64)).threads(2),
+    ],
+    #[cfg(feature = "since-0-8")]
+    &[
+        row("fri-commit/poseidon2-w8/2^18", |seed| fri::goldilocks(seed, 18)),
+        row("fri-commit/quintic", |seed| fri::quintic(seed, 18)),
 
-    row("permute-many/poseidon2-w8", |seed| permute::many::<Packed, _, 8, 2>(seed, p2w8())).quick(),
-    row("permute-many/poseidon2-w12", |seed| permute::many::<Packed, _, 12, 3>(seed, p2w12())).quick(),
-    row("permute-many/poseidon2-w16", |seed| permute::many::<Packed, _, 16, 4>(seed, p2w16())),
-    row("permute-many/poseidon2-w8/scalar", |seed| permute::many::<Goldilocks, _, 8, 2>(seed, p2w8())),
-    row("permute-many/poseidon2-w12/scalar", |seed| permute::many::<Goldilocks, _, 12, 3>(seed, p2w12())),
-    row("permute-many/poseidon2-w16/scalar", |seed| permute::many::<Goldilocks, _, 16, 4>(seed, p2w16())),
-    row("permute-many/poseidon1-w8", |seed| permute::many::<Packed, _, 8, 2>(seed, p1w8())),
-    row("permute-many/poseidon1-w12", |seed| permute::many::<Packed, _, 12, 3>(seed, p1w12())),
-    row("permute-many/poseidon1-w16", |seed| permute::many::<PackedWide, _, 16, 4>(seed, p1w16())),
-    row("permute-many/mds-w24", |seed| permute::each::<PackedWide, _, 24>(seed, MdsMatrixGoldilocks)),
-    row("permute-many/koala-bear-poseidon2-w16", |seed| permute::each::<PackedKoala, _, 16>(seed, kb16())),
-    row("permute-many/koala-bear-poseidon2-w24", |seed| permute::each::<PackedKoala, _, 24>(seed, kb24())),
-    row("permute-many/baby-bear-poseidon2-w16", |seed| permute::each::<PackedBaby, _, 16>(seed, bb16())),
-    row("permute-many/baby-bear-poseidon2-w24", |seed| permute::each::<PackedBaby, _, 24>(seed, bb24())),
+        row("stark-prove/keccak-air", |seed| stark::keccak(seed, 1 << 12)),
+        row("stark-prove/keccak-air/2^10", |seed| stark::keccak(seed, 1 << 10)).quick(),
+        row("stark-prove/keccak-air-batch", |seed| stark::keccak_batch(seed, 12)),
+        row("quotient/keccak-air", |seed| stark::keccak_quotient(seed, 1 << 12)).quick(),
+    ],
+    &[
+        row("quintic-mul-packed", quintic::mul::<PackedQuintic>),
+        row("quintic-mul-scalar", quintic::mul::<Quintic>),
+        row("quintic-mul-scalar/chain", quintic::mul_chain::<Quintic>),
+        row("quintic-mul-assign-packed", quintic::mul_assign_packed),
+        row("quintic-square-packed", quintic::square::<PackedQuintic>),
+        row("quintic-square-scalar", quintic::square::<Quintic>),
+    ],
+    #[cfg(feature = "since-0-8")]
+    &[
+        row("sumcheck-round/quintic", |seed| sumcheck::prefix_rounds(seed, 14)),
+        row("sumcheck-round/quintic-suffix", |seed| sumcheck::suffix_rounds(seed, 14)),
+        row("sumcheck-prove/quintic", |seed| sumcheck::prove(seed, 18, Prefix)).quick(),
+        row("sumcheck-prove/quintic-suffix", |seed| sumcheck::prove(seed, 18, Suffix)),
+        row("whir-prove/quintic", |seed| whir::prove(seed, 18)),
 
-    row("merkle-commit/poseidon2-w8/2^14x8", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 14, 8)).quick(),
-    row("merkle-commit/poseidon2-w8/2^16x8", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 16, 8)),
-    row("merkle-commit/poseidon2-w8/2^18x8", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 18, 8)),
-    row("merkle-commit/poseidon2-w8/2^16x64", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 16, 64)).quick(),
-    row("merkle-commit/poseidon2-w8/2^14x1024", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 14, 1024)),
-    row("merkle-commit/poseidon2-w12/2^16x64", |seed| merkle::commit::<_, 12, 8, 2>(seed, p2w12(), 1 << 16, 64)),
-    row("merkle-commit/poseidon2-w16-arity4/2^16x64", |seed| merkle::commit::<_, 16, 12, 4>(seed, p2w16(), 1 << 16, 64)),
-    row("merkle-commit/poseidon1-w8/2^16x64", |seed| merkle::commit::<_, 8, 4, 2>(seed, p1w8(), 1 << 16, 64)),
-    row("merkle-commit/koala-bear-poseidon2-w16/2^16x64", |seed| koala_bear::commit(seed, 1 << 16, 64)),
-    row("merkle-commit-2t/poseidon2-w8/2^16x64", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 16, 64)).threads(2),
-
-    row("fri-commit/poseidon2-w8/2^18", |seed| fri::goldilocks(seed, 18)),
-    row("fri-commit/quintic", |seed| fri::quintic(seed, 18)),
-
-    row("stark-prove/keccak-air", |seed| stark::keccak(seed, 1 << 12)),
-    row("stark-prove/keccak-air/2^10", |seed| stark::keccak(seed, 1 << 10)).quick(),
-    row("stark-prove/keccak-air-batch", |seed| stark::keccak_batch(seed, 12)),
-    row("quotient/keccak-air", |seed| stark::keccak_quotient(seed, 1 << 12)).quick(),
-
-    row("quintic-mul-packed", quintic::mul::<PackedQuintic>),
-    row("quintic-mul-scalar", quintic::mul::<Quintic>),
-    row("quintic-mul-scalar/chain", quintic::mul_chain::<Quintic>),
-    row("quintic-mul-assign-packed", quintic::mul_assign_packed),
-    row("quintic-square-packed", quintic::square::<PackedQuintic>),
-    row("quintic-square-scalar", quintic::square::<Quintic>),
-    row("sumcheck-round/quintic", |seed| sumcheck::prefix_rounds(seed, 14)),
-    row("sumcheck-round/quintic-suffix", |seed| sumcheck::suffix_rounds(seed, 14)),
-    row("sumcheck-prove/quintic", |seed| sumcheck::prove(seed, 18, Prefix)).quick(),
-    row("sumcheck-prove/quintic-suffix", |seed| sumcheck::prove(seed, 18, Suffix)),
-    row("whir-prove/quintic", |seed| whir::prove(seed, 18)),
-
-    row("phase/poseidon2-w8/external", phases::external::<Packed, 8>),
-    row("phase/poseidon2-w8/scalar/external", phases::external::<Goldilocks, 8>),
-    row("phase/poseidon2-w12/external", phases::external::<Packed, 12>),
-    row("phase/poseidon2-w12/scalar/external", phases::external::<Goldilocks, 12>),
-    row("phase/poseidon2-w16/external", phases::external::<Packed, 16>),
-    row("phase/poseidon2-w16/scalar/external", phases::external::<Goldilocks, 16>),
-
-    row("equal/permute-chain/poseidon2-w8", |seed| permute::chain::<Packed, _, 8>(seed, p2w8())),
-    row("equal/permute-chain/poseidon2-w12", |seed| permute::chain::<Packed, _, 12>(seed, p2w12())),
-    row("equal/permute-chain/poseidon2-w16", |seed| permute::chain::<Packed, _, 16>(seed, p2w16())),
-    row("equal/permute-chain/poseidon1-w8", |seed| permute::chain::<Packed, _, 8>(seed, p1w8())),
-    row("equal/permute-chain/poseidon1-w12", |seed| permute::chain::<Packed, _, 12>(seed, p1w12())),
-    row("equal/permute-chain/poseidon1-w16", |seed| permute::chain::<PackedWide, _, 16>(seed, p1w16())),
-    row("equal/batches/poseidon2-w8", |seed| permute::batches::<Packed, _, 8, 2>(seed, p2w8())),
-    row("equal/batches/poseidon2-w12", |seed| permute::batches::<Packed, _, 12, 3>(seed, p2w12())),
-    row("equal/batches/poseidon2-w16", |seed| permute::batches::<Packed, _, 16, 4>(seed, p2w16())),
-    row("equal/batches/poseidon2-w8/scalar", |seed| permute::batches::<Goldilocks, _, 8, 2>(seed, p2w8())),
-    row("equal/batches/poseidon2-w12/scalar", |seed| permute::batches::<Goldilocks, _, 12, 3>(seed, p2w12())),
-    row("equal/batches/poseidon2-w16/scalar", |seed| permute::batches::<Goldilocks, _, 16, 4>(seed, p2w16())),
-    row("equal/batches/poseidon1-w8", |seed| permute::batches::<Packed, _, 8, 2>(seed, p1w8())),
-    row("equal/batches/poseidon1-w12", |seed| permute::batches::<Packed, _, 12, 3>(seed, p1w12())),
-    row("equal/batches/poseidon1-w16", |seed| permute::batches::<PackedWide, _, 16, 4>(seed, p1w16())),
-    row("equal/permute/koala-bear-poseidon2-w16", |seed| permute::each::<PackedKoala, _, 16>(seed, kb16())),
-    row("equal/permute/koala-bear-poseidon2-w24", |seed| permute::each::<PackedKoala, _, 24>(seed, kb24())),
-    row("equal/permute/baby-bear-poseidon2-w16", |seed| permute::each::<PackedBaby, _, 16>(seed, bb16())),
-    row("equal/permute/baby-bear-poseidon2-w24", |seed| permute::each::<PackedBaby, _, 24>(seed, bb24())),
-    row("equal/mds-w8", |seed| permute::each::<Packed, _, 8>(seed, MdsMatrixGoldilocks)),
-    row("equal/mds-w12", |seed| permute::each::<Packed, _, 12>(seed, MdsMatrixGoldilocks)),
-    row("equal/mds-w16", |seed| permute::each::<PackedWide, _, 16>(seed, MdsMatrixGoldilocks)),
-    row("equal/mds-w24", |seed| permute::each::<PackedWide, _, 24>(seed, MdsMatrixGoldilocks)),
-    row("equal/merkle/poseidon2-w8", |seed| merkle::odd_shapes::<_, 8, 4, 2>(seed, p2w8())),
-    row("equal/merkle/poseidon2-w12", |seed| merkle::odd_shapes::<_, 12, 8, 2>(seed, p2w12())),
-    row("equal/merkle/poseidon2-w16", |seed| merkle::odd_shapes::<_, 16, 12, 2>(seed, p2w16())),
-    row("equal/merkle/poseidon2-w16-arity4", |seed| merkle::odd_shapes::<_, 16, 12, 4>(seed, p2w16())),
-    row("equal/merkle/poseidon1-w8", |seed| merkle::odd_shapes::<_, 8, 4, 2>(seed, p1w8())),
-    row("equal/merkle-2t/poseidon2-w8", |seed| merkle::odd_shapes::<_, 8, 4, 2>(seed, p2w8())).threads(2),
-    row("equal/fri-commit/poseidon2-w8", |seed| fri::goldilocks(seed, 9)),
-    row("equal/fri-commit/quintic", |seed| fri::quintic(seed, 9)),
-    row("equal/stark-prove/keccak-air", |seed| stark::keccak(seed, 1 << 5)),
-    row("equal/stark-prove/keccak-air-batch", |seed| stark::keccak_batch(seed, 5)),
-    row("equal/quotient/keccak-air", |seed| stark::keccak_quotient(seed, 1 << 5)),
-    row("equal/quintic-packed", quintic::operations::<PackedQuintic>),
-    row("equal/quintic-scalar", quintic::operations::<Quintic>),
-    row("equal/sumcheck-prove/quintic", |seed| sumcheck::prove(seed, 9, Prefix)),
-    row("equal/sumcheck-prove/quintic-suffix", |seed| sumcheck::prove(seed, 9, Suffix)),
-    row("equal/whir-prove/quintic", |seed| whir::prove(seed, 12)),
+        row("phase/poseidon2-w8/external", phases::external::<Packed, 8>),
+        row("phase/poseidon2-w8/scalar/external", phases::external::<Goldilocks, 8>),
+        row("phase/poseidon2-w12/external", phases::external::<Packed, 12>),
+        row("phase/poseidon2-w12/scalar/external", phases::external::<Goldilocks, 12>),
+        row("phase/poseidon2-w16/external", phases::external::<Packed, 16>),
+        row("phase/poseidon2-w16/scalar/external", phases::external::<Goldilocks, 16>),
+    ],
+    #[cfg(feature = "since-0-5")]
+    &[
+        row("equal/permute-chain/poseidon2-w8", |seed| permute::chain::<Packed, _, 8>(seed, p2w8())),
+        row("equal/permute-chain/poseidon2-w12", |seed| permute::chain::<Packed, _, 12>(seed, p2w12())),
+        row("equal/permute-chain/poseidon2-w16", |seed| permute::chain::<Packed, _, 16>(seed, p2w16())),
+        row("equal/permute-chain/poseidon1-w8", |seed| permute::chain::<Packed, _, 8>(seed, p1w8())),
+        row("equal/permute-chain/poseidon1-w12", |seed| permute::chain::<Packed, _, 12>(seed, p1w12())),
+        row("equal/permute-chain/poseidon1-w16", |seed| permute::chain::<PackedWide, _, 16>(seed, p1w16())),
+    ],
+    #[cfg(feature = "since-0-8")]
+    &[
+        row("equal/batches/poseidon2-w8", |seed| permute::batches::<Packed, _, 8, 2>(seed, p2w8())),
+        row("equal/batches/poseidon2-w12", |seed| permute::batches::<Packed, _, 12, 3>(seed, p2w12())),
+        row("equal/batches/poseidon2-w16", |seed| permute::batches::<Packed, _, 16, 4>(seed, p2w16())),
+        row("equal/batches/poseidon2-w8/scalar", |seed| permute::batches::<Goldilocks, _, 8, 2>(seed, p2w8())),
+        row("equal/batches/poseidon2-w12/scalar", |seed| permute::batches::<Goldilocks, _, 12, 3>(seed, p2w12())),
+        row("equal/batches/poseidon2-w16/scalar", |seed| permute::batches::<Goldilocks, _, 16, 4>(seed, p2w16())),
+        row("equal/batches/poseidon1-w8", |seed| permute::batches::<Packed, _, 8, 2>(seed, p1w8())),
+        row("equal/batches/poseidon1-w12", |seed| permute::batches::<Packed, _, 12, 3>(seed, p1w12())),
+        row("equal/batches/poseidon1-w16", |seed| permute::batches::<PackedWide, _, 16, 4>(seed, p1w16())),
+    ],
+    &[
+        row("equal/permute/koala-bear-poseidon2-w16", |seed| permute::each::<PackedKoala, _, 16>(seed, kb16())),
+        row("equal/permute/koala-bear-poseidon2-w24", |seed| permute::each::<PackedKoala, _, 24>(seed, kb24())),
+        row("equal/permute/baby-bear-poseidon2-w16", |seed| permute::each::<PackedBaby, _, 16>(seed, bb16())),
+        row("equal/permute/baby-bear-poseidon2-w24", |seed| permute::each::<PackedBaby, _, 24>(seed, bb24())),
+    ],
+    #[cfg(feature = "since-0-8")]
+    &[
+        row("equal/mds-w8", |seed| permute::each::<Packed, _, 8>(seed, MdsMatrixGoldilocks)),
+        row("equal/mds-w12", |seed| permute::each::<Packed, _, 12>(seed, MdsMatrixGoldilocks)),
+        row("equal/mds-w16", |seed| permute::each::<PackedWide, _, 16>(seed, MdsMatrixGoldilocks)),
+        row("equal/mds-w24", |seed| permute::each::<PackedWide, _, 24>(seed, MdsMatrixGoldilocks)),
+    ],
+    #[cfg(feature = "since-0-5")]
+    &[
+        row("equal/merkle/poseidon2-w8", |seed| merkle::odd_shapes::<_, 8, 4, 2>(seed, p2w8())),
+        row("equal/merkle/poseidon2-w12", |seed| merkle::odd_shapes::<_, 12, 8, 2>(seed, p2w12())),
+        row("equal/merkle/poseidon2-w16", |seed| merkle::odd_shapes::<_, 16, 12, 2>(seed, p2w16())),
+        row("equal/merkle/poseidon2-w16-arity4", |seed| merkle::odd_shapes::<_, 16, 12, 4>(seed, p2w16())),
+        row("equal/merkle/poseidon1-w8", |seed| merkle::odd_shapes::<_, 8, 4, 2>(seed, p1w8())),
+    ],
+    #[cfg(feature = "since-0-8")]
+    &[
+        row("equal/merkle-2t/poseidon2-w8", |seed| merkle::odd_shapes::<_, 8, 4, 2>(seed, p2w8())).threads(2),
+        row("equal/fri-commit/poseidon2-w8", |seed| fri::goldilocks(seed, 9)),
+        row("equal/fri-commit/quintic", |seed| fri::quintic(seed, 9)),
+        row("equal/stark-prove/keccak-air", |seed| stark::keccak(seed, 1 << 5)),
+        row("equal/stark-prove/keccak-air-batch", |seed| stark::keccak_batch(seed, 5)),
+        row("equal/quotient/keccak-air", |seed| stark::keccak_quotient(seed, 1 << 5)),
+    ],
+    &[
+        row("equal/quintic-packed", quintic::operations::<PackedQuintic>),
+        row("equal/quintic-scalar", quintic::operations::<Quintic>),
+    ],
+    #[cfg(feature = "since-0-8")]
+    &[
+        row("equal/sumcheck-prove/quintic", |seed| sumcheck::prove(seed, 9, Prefix)),
+        row("equal/sumcheck-prove/quintic-suffix", |seed| sumcheck::prove(seed, 9, Suffix)),
+        row("equal/whir-prove/quintic", |seed| whir::prove(seed, 12)),
+    ],
+    // No patch for a newer release changes what these run.
+    #[cfg(not(feature = "since-0-8"))]
+    &[
+        row("permute-chain/poseidon1-w8/scalar", |seed| permute::chain::<Goldilocks, _, 8>(seed, p1w8())),
+        row("permute-chain/poseidon1-w12/scalar", |seed| permute::chain::<Goldilocks, _, 12>(seed, p1w12())),
+        row("permute-chain/poseidon1-w16/scalar", |seed| permute::chain::<Goldilocks, _, 16>(seed, p1w16())),
+        row("permute-many/poseidon1-w8/scalar", |seed| permute::many::<Goldilocks, _, 8, 2>(seed, p1w8())).quick(),
+        row("permute-many/poseidon1-w12/scalar", |seed| permute::many::<Goldilocks, _, 12, 3>(seed, p1w12())).quick(),
+        row("permute-many/poseidon1-w16/scalar", |seed| permute::many::<Goldilocks, _, 16, 4>(seed, p1w16())),
+    ],
 ];

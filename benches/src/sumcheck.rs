@@ -12,8 +12,8 @@ use p3_sumcheck::strategy::{
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::koala_bear::{Packed, Quintic, challenger};
-use crate::quintic::{Element, coefficients};
+use crate::koala_bear::challenger;
+use crate::quintic::{Element, Packed, Quintic, coefficients};
 use crate::row::Prepared;
 use crate::timing::time;
 

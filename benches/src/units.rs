@@ -21,8 +21,8 @@ use p3_symmetric::{
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
-use crate::koala_bear::{PackedQuintic, Quintic};
 use crate::protocol::{Timed, UnitInfo};
+use crate::quintic::{PackedQuintic, Quintic};
 use crate::row::{Packed, encode};
 use crate::timing::time;
 use crate::{merkle, permute, quintic};

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::Message;
+use cargo_metadata::semver::Version;
 use toml_edit::{Array, DocumentMut, value};
 
 use crate::emulation;
@@ -17,7 +19,6 @@ use crate::lock::Seed;
 use crate::manifest;
 use crate::pairs::Workers;
 use crate::project::Project;
-use crate::series::Series;
 use crate::source::{cargo, cargo_error, sha256};
 use crate::tree::{self, Folder, Tree};
 
@@ -169,7 +170,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Writes `benches/` as a workspace of its own, without the micro-benches and what only they need, and with the
-    /// worker's Plonky3 pinned to `base`; for an older one without what needs the newest.
+    /// worker's Plonky3 pinned to `base`, and without the rows for later releases.
     fn copy_package(&mut self, base: &str) -> Result<()> {
         let package = self.package();
         let root = &self.project.root;
@@ -191,9 +192,7 @@ impl<'a> Builder<'a> {
         let mut manifest = read_manifest(&root.join("benches/Cargo.toml"))?;
         manifest.remove("dev-dependencies");
         manifest.remove("bench");
-        if base != Series::load(&self.project.patches)?.base(None)? {
-            without_newest(&mut manifest);
-        }
+        without_later(&mut manifest, &Version::parse(base)?)?;
         let dependencies = manifest["dependencies"].as_table_like().into_iter();
         let dependencies = dependencies.flat_map(|table| table.iter().map(|(name, _)| name));
         let plonky3 = dependencies.filter(|name| name.starts_with("p3-"));
@@ -366,12 +365,32 @@ pub fn with_rustflags<'a>(command: &'a mut Command, flags: &str) -> &'a mut Comm
 
 /// Switches the worker's default feature off and drops the packages that come with it: cargo would look up optional ones
 /// too, and an older release need not have them.
-fn without_newest(manifest: &mut DocumentMut) {
-    manifest["features"]["default"] = value(Array::new());
-    manifest["features"]["newest"] = value(Array::new());
-    if let Some(dependencies) = manifest["dependencies"].as_table_mut() {
-        dependencies.retain(|_, dependency| dependency.get("optional").is_none());
+/// Takes the features `since-MAJOR-MINOR` of later releases than `base` out of the worker's manifest, and the packages that
+/// they name.
+fn without_later(manifest: &mut DocumentMut, base: &Version) -> Result<()> {
+    let features = manifest["features"].as_table_mut().context("no features")?;
+    let mut later = Vec::new();
+    for (feature, named) in features.iter_mut() {
+        let Some(since) = feature.strip_prefix("since-") else {
+            continue;
+        };
+        let since = Version::parse(&format!("{}.0", since.replace('-', ".")))?;
+        if (base.major, base.minor) < (since.major, since.minor) {
+            later.push((feature.to_owned(), mem::replace(named, value(Array::new()))));
+        }
     }
+    for (feature, named) in later {
+        let default = manifest["features"]["default"].as_array_mut();
+        let default = default.context("no default features")?;
+        default.retain(|other| other.as_str() != Some(&*feature));
+        let dependencies = manifest["dependencies"].as_table_mut();
+        let dependencies = dependencies.context("no dependencies")?;
+        for named in named.as_array().into_iter().flatten() {
+            let package = named.as_str().and_then(|named| named.strip_prefix("dep:"));
+            dependencies.remove(package.context("a feature names another feature")?);
+        }
+    }
+    Ok(())
 }
 
 fn read_manifest(path: &Path) -> Result<DocumentMut> {
@@ -400,21 +419,41 @@ mod tests {
 
     #[test]
     fn an_older_release_gets_no_package_that_it_may_lack() {
-        let mut manifest = "[features]\ndefault = [\"newest\"]\nnewest = [\"dep:p3-new\"]\n\n\
-             [dependencies]\np3-new = { workspace = true, optional = true }\np3-old.workspace = true\nrand = \"1\"\n"
-            .parse()
-            .unwrap();
-        without_newest(&mut manifest);
-        let manifest: toml::Table = toml::from_str(&manifest.to_string()).unwrap();
-        let expected = toml::toml! {
+        let manifest = "[features]\ndefault = [\"since-0-5\", \"since-0-8\"]\nsince-0-5 = [\"dep:p3-new\"]\n\
+             since-0-8 = [\"dep:p3-newer\"]\n\n[dependencies]\np3-new = { workspace = true, optional = true }\n\
+             p3-newer = { workspace = true, optional = true }\np3-old.workspace = true\nrand = \"1\"\n";
+        let without_later = |base: &str| -> toml::Table {
+            let mut manifest = manifest.parse().unwrap();
+            without_later(&mut manifest, &Version::parse(base).unwrap()).unwrap();
+            toml::from_str(&manifest.to_string()).unwrap()
+        };
+        let all: toml::Table = toml::from_str(manifest).unwrap();
+        for base in ["0.8.0", "0.8.1", "0.9.0-rc.2"] {
+            assert_eq!(without_later(base), all, "{base}");
+        }
+        let middle = toml::toml! {
+            [features]
+            default = ["since-0-5"]
+            since-0-5 = ["dep:p3-new"]
+            since-0-8 = []
+            [dependencies]
+            p3-new = { workspace = true, optional = true }
+            p3-old.workspace = true
+            rand = "1"
+        };
+        for base in ["0.5.4", "0.7.0"] {
+            assert_eq!(without_later(base), middle, "{base}");
+        }
+        let oldest = toml::toml! {
             [features]
             default = []
-            newest = []
+            since-0-5 = []
+            since-0-8 = []
             [dependencies]
             p3-old.workspace = true
             rand = "1"
         };
-        assert_eq!(manifest, expected);
+        assert_eq!(without_later("0.4.3"), oldest);
     }
 
     #[test]
@@ -433,13 +472,15 @@ mod tests {
         assert_eq!(listed_features(listed), BTreeSet::from(expected));
     }
 
-    /// What is dropped for older releases is what the feature names, so that a build with it lacks nothing.
+    /// A package that is dropped for older releases is one that a feature names, so that a build with it lacks nothing.
     #[test]
-    fn the_worker_has_the_feature() {
+    fn the_worker_has_the_features() {
         let benches = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/Cargo.toml");
         let manifest = read_manifest(&benches).unwrap();
-        let named = manifest["features"]["newest"].as_array().unwrap();
-        let named: Vec<_> = named.iter().filter_map(|name| name.as_str()).collect();
+        let features = manifest["features"].as_table().unwrap().iter();
+        let features = features.filter(|(feature, _)| feature.starts_with("since-"));
+        let named = features.flat_map(|(_, named)| named.as_array().unwrap());
+        let named: Vec<_> = named.filter_map(|name| name.as_str()).collect();
         let dependencies = manifest["dependencies"].as_table_like().unwrap();
         let optional = dependencies
             .iter()

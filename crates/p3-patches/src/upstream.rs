@@ -17,9 +17,9 @@ use crate::project::Project;
 use crate::source::{self, Package};
 use crate::tree::{self, Folder, Tree};
 
-/// Packages whose files a suite reads, whether or not a patch touches them: p3-goldilocks's checks its constants with the
-/// generator beside it.
-const READ: [&str; 1] = ["p3-poseidon1"];
+/// A suite that reads the files of another package, whether or not a patch touches that: p3-goldilocks's checks its
+/// constants with the generator of p3-poseidon1.
+const READS: (&str, &str) = ("p3-goldilocks", "p3-poseidon1");
 
 /// The packages that depend on those that patches touch, and are tested for it: they commit, prove and verify.
 const CONE: [&str; 9] = [
@@ -108,8 +108,9 @@ impl Suites {
             });
         }
         let touched = |name: &str| packages.iter().any(|package| package.name == name);
-        for name in READ.into_iter().filter(|name| !touched(name)) {
-            let package = source::package(&project.patches, name, base)?;
+        let (suite, read) = READS;
+        if touched(suite) && !touched(read) {
+            let package = source::package(&project.patches, read, base)?;
             seed.add(&package)?;
             let manifest = &package.files["Cargo.toml"];
             write(&root.join(&package.folder), &package.files, manifest)?;
