@@ -5,7 +5,7 @@
 //! The modules are the stations of a pipeline, in order: `series` names the patches, `patch` reads one, `source`
 //! has the registry's tarballs, `tree` writes patched packages, `manifest` points a workspace at them and `git_source` one
 //! that has Plonky3 from git; `upstream` has
-//! upstream's own suites, `lints` its other checks; to measure, `build` makes two workers, `pairs` runs them, `stats`
+//! upstream's own suites, `lints` its other checks, `dependents` the provers of others; to measure, `build` makes two workers, `pairs` runs them, `stats`
 //! judges the samples and `report` has the rows, `breakdown` a permutation's phases and `saving` what a proof gains;
 //! `program` builds a user's own and runs it, `spans` reads what it prints of its phases, `trial` runs two in pairs; `record` files and finds samples, `figure` draws rows, `page` is the report to look at and `replace` puts files in place; to count, `emulation` or
 //! `stepping` runs them, `tracer` finds the instructions of one unit and `model` has llvm-mca time these; `code` says
@@ -20,6 +20,7 @@ mod build;
 mod choice;
 mod code;
 mod commands;
+mod dependents;
 mod effects;
 mod emulation;
 mod error;
