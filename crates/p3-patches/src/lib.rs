@@ -7,7 +7,8 @@
 //!   one, `source` has the registry's tarballs, `tree` writes patched packages.
 //! - A prover: `manifest` points its workspace at the trees, and `git_source` one that has Plonky3 from git; `choice` finds
 //!   the patches for its graph, and `effects` the recorded effect of each.
-//! - Upstream: `upstream` has its own suites, `lints` its other checks.
+//! - Upstream: `upstream` has its own suites, `lints` its other checks; `dependents` has the
+//!   published provers of others.
 //! - Measuring: `build` makes two workers, `pairs` runs them, `stats` judges the samples, `report` has the rows,
 //!   `breakdown` a permutation's phases, `saving` the share of a proof that a patch saves. For a user's program `program`
 //!   builds it and runs it, `spans` reads its phases, `trial` runs the two in pairs.
@@ -27,6 +28,7 @@ mod build;
 mod choice;
 mod code;
 mod commands;
+mod dependents;
 mod effects;
 mod emulation;
 mod error;

@@ -2,7 +2,7 @@
 //!
 //! First comes the lock file of this repository, which is reviewed with the patches. Upstream's suites, and its other
 //! releases, need packages that it lacks: for these the published packages have lock files of their own, in the tarballs
-//! whose checksums are verified.
+//! whose checksums are verified. A prover that others have published is resolved from its own alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -27,7 +27,7 @@ const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 /// The lock file from which a workspace is resolved.
 pub struct Seed {
     release: String,
-    /// The reviewed one.
+    /// The reviewed one, and what it has.
     text: String,
     reviewed: Vec<Locked>,
     /// One package for each name and each line of versions that cargo takes for compatible: to the first that meets a
@@ -42,11 +42,22 @@ impl Seed {
     /// What the reviewed lock file has, for a workspace on `release`.
     pub fn new(patches: &Patches, release: &str) -> Result<Self> {
         let text = patches.lock().context("there is no Cargo.lock")?;
+        Self::of(text.into_owned(), release)
+    }
+
+    /// What a package was published with, for a workspace of that package alone.
+    pub fn published(package: &Package) -> Result<Self> {
+        let text = package.files.get(FILE).cloned();
+        let text = text.with_context(|| format!("{}: no {FILE}", package.name))?;
+        Self::of(String::from_utf8(text)?, &package.version)
+    }
+
+    fn of(text: String, release: &str) -> Result<Self> {
         let reviewed = source::published(&text)?;
         let keyed = |package: &Locked| Ok((key(package)?, package.clone()));
         Ok(Self {
             release: release.to_owned(),
-            text: text.into_owned(),
+            text,
             packages: reviewed.iter().map(keyed).collect::<Result<_>>()?,
             reviewed,
         })
@@ -131,7 +142,7 @@ impl Seed {
 
     /// The graph of the workspace in `dir`, resolved from here; its packages come from the network only where cargo's cache
     /// lacks them. Writes the workspace's lock file, and fails where that would have a version of no other lock file.
-    pub fn resolve(&self, dir: &Path, configs: &[&str]) -> Result<Metadata> {
+    pub fn resolve(&self, dir: &Path, options: &[&str]) -> Result<Metadata> {
         let lock = dir.join(FILE);
         let seed = self.lock_file()?;
         let known: BTreeSet<_> = self.packages.values().collect();
@@ -139,7 +150,7 @@ impl Seed {
         // Offline, cargo prefers what is cached to what is locked.
         for offline in [&["--offline"][..], &[]] {
             write_changed(&lock, seed.as_bytes())?;
-            let metadata = match metadata(dir, &[configs, offline].concat())? {
+            let metadata = match metadata(dir, &[options, offline].concat())? {
                 Ok(metadata) => metadata,
                 Err(error) => {
                     problem = Some(

@@ -11,6 +11,7 @@ use clap::ValueEnum;
 use super::{glob, spinner};
 use crate::bochs;
 use crate::build::{Toolchain, with_rustflags};
+use crate::dependents::{self, Dependent};
 use crate::emulation;
 use crate::error::Failure;
 use crate::interrupt;
@@ -26,8 +27,10 @@ use crate::upstream::Suites;
 /// Formatting, lock files, lints, what the workspace depends on, the known answers computed again, the workspace's tests, the
 /// tool built from its package, z3's proofs of the kernels' operations; for each instruction set that this CPU has, the
 /// kernels' tests, upstream's own suites on patched packages, and the comparison of outputs with Plonky3 as published. The
-/// example's prover makes the same proofs with the patches and without, and `try` measures both. Permutations, Merkle trees
-/// and the tool's reading of patches are fuzzed, half a minute each, where cargo-fuzz is there.
+/// example's prover makes the same proofs with the patches and without, and `try` measures both. Published provers of others
+/// pass their own tests, and make the same proofs, with the patches and without; all but one of them run only where `--only`
+/// asks for them. Permutations, Merkle trees and the tool's reading of patches are fuzzed, half a minute each, where
+/// cargo-fuzz is there.
 /// On x86-64, NEON runs under emulation where qemu and a cross linker are there, and so do the kernels' tests on AVX-512, where
 /// the CPU has none and Bochs is there. A report's page is looked at in Chromium.
 /// What cannot run here is skipped by name.
@@ -35,7 +38,8 @@ use crate::upstream::Suites;
 #[command(after_help = "Examples:
   cargo p3 test
   cargo p3 test --require x86-64-v3
-  cargo p3 test --only 'kernels/*' --only check")]
+  cargo p3 test --only 'kernels/*' --only check
+  cargo p3 test --only 'dependents/*'")]
 pub struct Args {
     /// Fail, instead of skipping, where this instruction set cannot be tested; may be given several times.
     #[arg(long, value_enum, value_name = "ISA")]
@@ -76,6 +80,11 @@ enum Work {
     Emulator,
     /// The example's prover, without patches and with all of them.
     Prover,
+    /// A prover that others have published, without patches and with all of them.
+    Dependent {
+        isa: Isa,
+        dependent: &'static Dependent,
+    },
     /// A fuzz target, for half a minute.
     Fuzz(&'static str),
     /// Tests that look at a report's page in this program.
@@ -163,8 +172,9 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// Where code that depends on the feature `parallel`, and is the same for all instruction sets, is tested.
-const WITH_PARALLEL: Isa = if cfg!(target_arch = "aarch64") {
+/// The instruction set for what is tested on one: code that depends on the feature `parallel`, and is the same for all, and the
+/// provers of others, which compile for minutes.
+const ONE_ISA: Isa = if cfg!(target_arch = "aarch64") {
     Isa::Neon
 } else {
     Isa::V3
@@ -211,6 +221,19 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
         stage(
             "lock/fuzz",
             Work::Cargo(&["fetch", "--quiet", "--locked", "--manifest-path", FUZZ]),
+        ),
+        stage(
+            "format/dependents",
+            Work::Lint(
+                "rustfmt",
+                &[
+                    "--check",
+                    "--edition",
+                    "2024",
+                    "examples/dependents/miden-lifted-stark-0.28.1.rs",
+                    "examples/dependents/miden-lifted-stark-1.0.0-rc.0.rs",
+                ],
+            ),
         ),
         stage("actionlint", Work::Lint("actionlint", &[])),
         stage(
@@ -319,13 +342,21 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
         });
     }
     stages.push(stage("prover", Work::Prover));
+    stages.extend(dependents::ALL.iter().map(|dependent| Stage {
+        name: format!("dependents/{dependent}"),
+        work: Work::Dependent {
+            isa: ONE_ISA,
+            dependent,
+        },
+        weekly: dependent.weekly,
+    }));
     for target in ["permutation", "merkle", "patch"] {
         stages.push(stage(&format!("fuzz/{target}"), Work::Fuzz(target)));
     }
     for isa in distinct() {
         let name = format!("upstream/{isa}");
         stages.push(stage(&name, upstream(isa, &newest, false)));
-        if isa == WITH_PARALLEL {
+        if isa == ONE_ISA {
             let name = format!("{name}/parallel");
             stages.push(stage(&name, upstream(isa, &newest, true)));
         }
@@ -390,6 +421,7 @@ impl Stage {
             | Work::Upstream { isa, .. }
             | Work::Cone { isa, .. }
             | Work::Outputs { isa, .. }
+            | Work::Dependent { isa, .. }
             | Work::Shape(isa) => Some(isa),
             Work::Cargo(_)
             | Work::Check
@@ -425,7 +457,8 @@ impl Stage {
             });
         }
         let mut command = match self.command(project) {
-            Ok(command) => command,
+            Ok(Some(command)) => command,
+            Ok(None) => return Ok(Outcome::Passed),
             Err(error) => {
                 interrupt::check()?;
                 return Ok(Outcome::Failed(format!("{error:#}")));
@@ -475,6 +508,7 @@ impl Stage {
             | Work::Upstream { isa, .. }
             | Work::Cone { isa, .. }
             | Work::Outputs { isa, .. }
+            | Work::Dependent { isa, .. }
             | Work::Shape(isa)
             | Work::Count(isa) => isa.check().err().map(|refused| refused.message),
             Work::Proofs => lacks("z3"),
@@ -487,7 +521,8 @@ impl Stage {
         }
     }
 
-    fn command(&self, project: &Project) -> Result<Command> {
+    /// The command that decides about the stage, where it is not decided on the way there.
+    fn command(&self, project: &Project) -> Result<Option<Command>> {
         let mut command = match &self.work {
             Work::Cargo(args) => in_folder(cargo(), &project.root, args),
             Work::Lint(program, args) => in_folder(Command::new(program), &project.root, args),
@@ -518,6 +553,10 @@ impl Stage {
             Work::Emulator => ignored(project, "count"),
             Work::Sandbox => ignored(project, "cli"),
             Work::Prover => ignored(project, "prover"),
+            Work::Dependent { isa, dependent } => {
+                dependent.test(*isa, project)?;
+                return Ok(None);
+            }
             Work::Fuzz(target) => {
                 let mut test = ignored(project, "fuzz");
                 test.args(["--exact", target]);
@@ -578,7 +617,7 @@ impl Stage {
                 } else {
                     test.arg("--workspace");
                     // Examples and tests in the documentation are the same for all, and each is compiled by itself.
-                    if (*isa, *parallel) != (WITH_PARALLEL, false) || *base != series.base(None)? {
+                    if (*isa, *parallel) != (ONE_ISA, false) || *base != series.base(None)? {
                         test.args(["--lib", "--tests"]);
                     }
                 }
@@ -608,7 +647,7 @@ impl Stage {
         };
         // Nobody runs a debugger on these, and its data takes time to write and to link.
         command.env("CARGO_PROFILE_DEV_DEBUG", "false");
-        Ok(command)
+        Ok(Some(command))
     }
 }
 
