@@ -7,6 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::Message;
+use cargo_metadata::semver::Version;
 use toml_edit::{Array, DocumentMut, value};
 
 use crate::emulation;
@@ -191,7 +192,8 @@ impl<'a> Builder<'a> {
         let mut manifest = read_manifest(&root.join("benches/Cargo.toml"))?;
         manifest.remove("dev-dependencies");
         manifest.remove("bench");
-        if base != Series::load(&self.project.patches)?.base(None)? {
+        let newest = Series::load(&self.project.patches)?.base(None)?;
+        if Version::parse(base)? < Version::parse(&newest)? {
             without_newest(&mut manifest);
         }
         let dependencies = manifest["dependencies"].as_table_like().into_iter();
