@@ -38,7 +38,8 @@ prover() {
 
 for patches in patches/*/; do
   base=$(basename "$patches")
-  mapfile -t names < <(basename --suffix .patch "$patches"*.patch)
+  mapfile -t names < <(cargo p3 list --json |
+    jq --raw-output --arg base "$base" '.[] | select(.bases | index($base)).name')
   cat >"$dir/Cargo.toml" <<TOML
 [package]
 name = "prover"

@@ -118,7 +118,7 @@ proptest! {
 /// The condition under which each text of the patch takes the generic layers.
 fn conditions() -> [CfgExpr; 2] {
     let texts = [
-        include_str!("../../../patches/0.8.0/neon-dispatch-fix.patch"),
+        include_str!("../../../patches/0.9.0-rc.2/neon-dispatch-fix.patch"),
         include_str!("../../../patches/0.6.3/neon-dispatch-fix.patch"),
     ];
     texts.map(|text| {

@@ -304,7 +304,8 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
             format!(" with {}", needs.join(", "))
         };
         let ported = newest_first().filter(|base| Patch::exists(&project.patches, base, name));
-        for (older, base) in ported.enumerate() {
+        let default = series.default_base_of(&project.patches, name)?;
+        for base in ported {
             let step = step_records(project, &series, &base, name)?;
             if !step.is_empty() {
                 sections.push(Section {
@@ -315,6 +316,7 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
                     patch: None,
                 });
             }
+            let is_default = base == default;
             let section = Section {
                 title: format!("{name}{with}, Plonky3 {base}"),
                 records: records(&project.root, &base, name)?,
@@ -322,7 +324,7 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
                 figure: None,
                 patch: Some((name.clone(), base)),
             };
-            if older == 0 || !section.is_empty() {
+            if is_default || !section.is_empty() {
                 sections.push(section);
             }
         }

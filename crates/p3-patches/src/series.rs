@@ -47,8 +47,7 @@ impl Series {
             .iter()
             .map(Version::to_string)
             .collect::<Vec<_>>();
-        let released = self.bases.iter().rfind(|base| base.pre.is_empty());
-        let Some(newest) = released.or(self.bases.last()) else {
+        let Some(newest) = newest(self.bases.iter()) else {
             return Err(Failure::input("patches/: no folder of a Plonky3 release").into());
         };
         match base {
@@ -83,6 +82,15 @@ impl Series {
         (self.bases.iter().rev().map(Version::to_string))
             .find(|base| Patch::exists(patches, base, name))
             .ok_or_else(|| Failure::input(format!("no patches/*/{name}.patch")).into())
+    }
+
+    /// As [`Self::newest_base_of`], but no preview if the patch has been ported to another release.
+    pub fn default_base_of(&self, patches: &Patches, name: &str) -> Result<String> {
+        let is_ported = |base: &&Version| Patch::exists(patches, &base.to_string(), name);
+        match newest(self.bases.iter().filter(is_ported)) {
+            Some(base) => Ok(base.to_string()),
+            None => self.newest_base_of(patches, name),
+        }
     }
 
     /// The patches to apply for `names`: these and what they need, in series order. No names select nothing.
@@ -273,6 +281,14 @@ impl Series {
             .hint(hint)
             .into())
     }
+}
+
+/// The newest of `bases`, which begin with the oldest, and no preview if there is another.
+fn newest<'b>(
+    mut bases: impl DoubleEndedIterator<Item = &'b Version> + Clone,
+) -> Option<&'b Version> {
+    let last = bases.clone().next_back();
+    bases.rfind(|base| base.pre.is_empty()).or(last)
 }
 
 /// Parses the list; an error carries the line's number.

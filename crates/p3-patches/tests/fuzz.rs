@@ -120,8 +120,8 @@ fn patched() -> PathBuf {
     let manifest = manifest.replace("\"../crates/", &crates);
     fs::write(folder.join("Cargo.toml"), manifest).unwrap();
 
-    let patches = fs::read_dir(repository().join("patches/0.8.0")).unwrap();
-    let names = patches.map(|entry| entry.unwrap().path().file_stem().unwrap().to_owned());
+    let series = fs::read_to_string(repository().join("patches/series")).unwrap();
+    let names = series.lines().map(|line| line.split(' ').next().unwrap());
     run(Command::new(env!("CARGO_BIN_EXE_p3-patches"))
         .arg("--project")
         .arg(repository())

@@ -111,9 +111,18 @@ fn repository() -> &'static Path {
 
 /// The patches that there are for the release that the example is on.
 fn patches() -> Vec<String> {
-    let patches = fs::read_dir(repository().join("patches/0.8.0")).unwrap();
-    let names = patches.map(|entry| entry.unwrap().path().file_stem().unwrap().to_owned());
-    names.map(|name| name.into_string().unwrap()).collect()
+    let mut list = Command::new(env!("CARGO_BIN_EXE_p3-patches"));
+    list.arg("--project").arg(repository());
+    let output = list.args(["list", "--json"]).output().unwrap();
+    let listed: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let ported = |patch: &&serde_json::Value| {
+        let bases = patch["bases"].as_array().unwrap();
+        bases.iter().any(|base| base == "0.8.0")
+    };
+    let names = listed.iter().filter(ported).map(|patch| &patch["name"]);
+    names
+        .map(|name| name.as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]

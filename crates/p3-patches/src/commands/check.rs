@@ -401,8 +401,26 @@ fn newer_text(project: &Project, series: &Series, base: &str, name: &str) -> Opt
     texts.next()
 }
 
-/// Whether the text of `name` for `newer` fails to do to `base` what the text for `base` does.
+/// Refuses a text of `name` for `base` that does what the one for `newer` does.
 fn differs(project: &Project, series: &Series, base: &str, newer: &str, name: &str) -> Result<()> {
+    let shown = |base: &str| project.patches.shown(&Patch::path(base, name));
+    ensure!(
+        !does_the_same(project, series, base, newer, name)?,
+        "{} does the same; delete {}",
+        shown(newer),
+        shown(base)
+    );
+    Ok(())
+}
+
+/// Whether the text of `name` for `newer` does to `base` what the text for `base` does.
+pub(super) fn does_the_same(
+    project: &Project,
+    series: &Series,
+    base: &str,
+    newer: &str,
+    name: &str,
+) -> Result<bool> {
     let (_, names) = series.resolve(&project.patches, Some(base), &[name.to_owned()])?;
     let (_, needs) = names.split_last().expect("a selection of one patch");
     let load = |base: &str, name: &str| Patch::load(&project.patches, base, name);
@@ -418,15 +436,8 @@ fn differs(project: &Project, series: &Series, base: &str, newer: &str, name: &s
             .map(|package| (package.name, package.files));
         Ok(files.collect())
     };
-    let (own, other) = (load(base, name)?, load(newer, name)?);
-    let expected = files(&own)?;
-    ensure!(
-        files(&other).map_or(true, |files| files != expected),
-        "{} does the same; delete {}",
-        other.shown,
-        own.shown
-    );
-    Ok(())
+    let expected = files(&load(base, name)?)?;
+    Ok(files(&load(newer, name)?).is_ok_and(|files| files == expected))
 }
 
 /// A kernel's text stands in the crate, and nowhere else. The crate's sources are the kernels of the patch's texts, and the

@@ -38,7 +38,7 @@ pub struct Args {
 #[derive(clap::Args)]
 pub struct Repository {
     /// The repository's folder [default: .p3-patches/edit/NAME in this checkout].
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", requires = "name")]
     dir: Option<PathBuf>,
 }
 

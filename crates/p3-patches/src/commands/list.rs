@@ -36,7 +36,7 @@ struct Listed {
     risk: String,
     forwarded: String,
     applied_upstream: String,
-    /// The newest record on the newest base for each ISA and CPU.
+    /// The newest record on the newest base, previews apart, for each ISA and CPU.
     effect: Vec<Record>,
 }
 
@@ -58,7 +58,10 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             forwarded: header.forwarded,
             applied_upstream: header.applied_upstream,
             effect: match patches.root() {
-                Some(root) => record::records(root, &base, &entry.name)?,
+                Some(root) => {
+                    let base = series.default_base_of(patches, &entry.name)?;
+                    record::records(root, &base, &entry.name)?
+                }
                 None => Vec::new(),
             },
         });

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
 
 use super::edit::{Opening, Repository};
-use super::spinner;
+use super::{check, spinner};
 use crate::error::Failure;
 use crate::git::{Index, git};
 use crate::manifest::{Restore, TREES};
@@ -26,15 +26,18 @@ use crate::tree::{self, Folder};
 /// are added by its diff.
 ///
 /// With --onto, the patch is merged into another release first, in a repository as `edit` opens one. What cannot be merged
-/// is left there between conflict markers, and no patch is written before they are gone.
+/// is left there between conflict markers, and no patch is written before they are gone. A text for an older release is
+/// deleted where the new one does the same there. Without a NAME, all patches are merged in turn, up to the first conflict;
+/// the same command goes on after it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cargo p3 refresh batched-permute
-  cargo p3 refresh batched-permute --onto 0.9.0-rc.2")]
+  cargo p3 refresh batched-permute --onto 0.9.0-rc.2
+  cargo p3 refresh --onto 0.9.0-rc.2")]
 pub struct Args {
-    /// The patch to write.
-    #[arg(value_name = "NAME")]
-    name: String,
+    /// The patch to write [default: with --onto, all that have not been ported to that release].
+    #[arg(value_name = "NAME", required_unless_present = "onto")]
+    name: Option<String>,
     /// The Plonky3 release to merge the patch into.
     #[arg(long, value_name = "VERSION")]
     onto: Option<Version>,
@@ -44,12 +47,33 @@ pub struct Args {
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
     let series = Series::load(&project.patches)?;
-    series.entry(&args.name)?;
-    let dir = args.repository.path(project, &args.name);
-    if let Some(onto) = &args.onto {
-        merge(&args.name, onto, &dir, project, &series)?;
+    let names = match (&args.name, &args.onto) {
+        (Some(name), _) => vec![series.entry(name)?.name.clone()],
+        (None, Some(onto)) => unported(onto, project, &series)?,
+        (None, None) => unreachable!("clap requires one"),
+    };
+    for name in names {
+        // The first patch that is ported makes the release one of the series'.
+        let series = Series::load(&project.patches)?;
+        let dir = args.repository.path(project, &name);
+        if let Some(onto) = &args.onto {
+            merge(&name, onto, &dir, project, &series)?;
+        }
+        write(&name, &dir, project, &series)?;
     }
-    write(&args.name, &dir, project, &series)
+    Ok(())
+}
+
+/// The patches that are neither ported to the release `onto` nor contained in it, in series order.
+fn unported(onto: &Version, project: &Project, series: &Series) -> Result<Vec<String>> {
+    let mut unported = Vec::new();
+    for name in series.names() {
+        let ported = Patch::exists(&project.patches, &onto.to_string(), name);
+        if !ported && series.merged(&project.patches, onto, name)?.is_none() {
+            unported.push(name.to_owned());
+        }
+    }
+    Ok(unported)
 }
 
 /// Opens a repository with the patch merged into the release `onto`: the patch for its newest release, and what it needs
@@ -246,6 +270,16 @@ fn write(name: &str, dir: &Path, project: &Project, series: &Series) -> Result<(
     let restore = Restore::new(&folder, files.iter().map(|(path, _)| &**path))?;
     folder.replace_all(&files)?;
     restore.keep();
+    let has_text = |base: &String| project.patches.has(&Patch::path(base, name));
+    let older = series.bases.iter().rev().filter(|base| **base < release);
+    if !ported
+        && let Some(older) = older.map(ToString::to_string).find(has_text)
+        && check::does_the_same(project, series, &older, base, name)?
+    {
+        let path = project.patches_dir.join(Patch::path(&older, name));
+        fs::remove_file(&path).map_err(|error| cannot_write(&path, &error))?;
+        files.retain(|(written, _)| *written != path);
+    }
     for (path, _) in &files {
         println!("{}", project.relative(path));
     }
