@@ -189,7 +189,7 @@ pub const ROWS: &[&[Row]] = &[
         row("equal/whir-prove/quintic", |seed| whir::prove(seed, 12)),
     ],
     // No patch for a newer release changes what these run.
-    #[cfg(not(feature = "since-0-8"))]
+    #[cfg(all(feature = "since-0-5", not(feature = "since-0-8")))]
     &[
         row("permute-chain/poseidon1-w8/scalar", |seed| permute::chain::<Goldilocks, _, 8>(seed, p1w8())),
         row("permute-chain/poseidon1-w12/scalar", |seed| permute::chain::<Goldilocks, _, 12>(seed, p1w12())),

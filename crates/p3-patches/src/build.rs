@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::Message;
 use cargo_metadata::semver::Version;
-use toml_edit::{Array, DocumentMut, value};
+use toml_edit::{Array, DocumentMut, Item, Table, value};
 
 use crate::emulation;
 use crate::error::Failure;
@@ -368,9 +368,9 @@ pub fn with_rustflags<'a>(command: &'a mut Command, flags: &str) -> &'a mut Comm
 /// Takes the features `since-MAJOR-MINOR` of later releases than `base` out of the worker's manifest, and the packages that
 /// they name.
 fn without_later(manifest: &mut DocumentMut, base: &Version) -> Result<()> {
-    let features = manifest["features"].as_table_mut().context("no features")?;
     let mut later = Vec::new();
-    for (feature, named) in features.iter_mut() {
+    let features = manifest.get_mut("features").and_then(Item::as_table_mut);
+    for (feature, named) in features.into_iter().flat_map(Table::iter_mut) {
         let Some(since) = feature.strip_prefix("since-") else {
             continue;
         };

@@ -32,7 +32,7 @@ pub struct Args {
     /// The commit's author, as `Name <address>` [default: git's].
     #[arg(long)]
     author: Option<String>,
-    /// The Plonky3 release [default: the newest that each patch has been ported to].
+    /// The Plonky3 release [default: the newest that each patch has been ported to, previews apart].
     #[arg(long, value_name = "VERSION")]
     base: Option<String>,
 }
@@ -61,7 +61,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     {
         let base = match &args.base {
             Some(base) => base.clone(),
-            None => series.newest_base_of(&project.patches, name)?,
+            None => series.default_base_of(&project.patches, name)?,
         };
         let asked = std::slice::from_ref(name);
         let (base, stack) = series.resolve(&project.patches, Some(&base), asked)?;

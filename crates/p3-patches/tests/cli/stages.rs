@@ -54,7 +54,7 @@ fn stages_follow_bases_and_patches() {
     let one_base = stages(&fixture);
     assert!(one_base.contains("upstream/x86-64-v4,"), "{one_base}");
     assert!(!one_base.contains("upstream/x86-64-v4+ifma"), "{one_base}");
-    assert!(!one_base.contains("/0."), "{one_base}");
+    assert!(!one_base.contains("x86-64-v3/0."), "{one_base}");
 
     let wiring = DEMO.replace("+mod demo;", "+mod demo; // With avx512ifma.");
     write(&fixture.patch("demo"), &wiring);
