@@ -55,7 +55,7 @@ const SHORT_TRACES: &[&str] = &[
     "preprocessed_multiple_heights_below_max",
 ];
 
-pub const ALL: [Dependent; 3] = [
+pub const ALL: [Dependent; 4] = [
     Dependent {
         name: "miden-lifted-stark",
         version: "1.0.0-rc.0",
@@ -84,6 +84,16 @@ pub const ALL: [Dependent; 3] = [
         features: "testing",
         failing: SHORT_TRACES,
         program: "miden-lifted-stark-0.28.1.rs",
+        weekly: true,
+    },
+    Dependent {
+        name: "openvm-stark-sdk",
+        version: "2.0.1",
+        checksum: "12c9f696aca69b23e5e6077c9948d1289103c3b1e0742362bb8a3ef149480320",
+        release: "0.4.3",
+        features: "openvm-stark-backend/test-utils",
+        failing: &[],
+        program: "openvm-stark-sdk-2.0.1.rs",
         weekly: true,
     },
 ];
@@ -201,7 +211,9 @@ impl Dependent {
             .args(passed)
             // Nobody runs a debugger on these, and nothing is compiled twice.
             .env("CARGO_PROFILE_DEV_DEBUG", "false")
-            .env("CARGO_INCREMENTAL", "0");
+            .env("CARGO_INCREMENTAL", "0")
+            // Of several threads that look for a proof of work, the first one to find any wins.
+            .env("RAYON_NUM_THREADS", "1");
         with_rustflags(&mut command, isa.rustflags());
         let output = interrupt::output(&mut command)?;
         if output.status.success() {
