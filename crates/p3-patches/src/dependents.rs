@@ -37,6 +37,8 @@ pub struct Dependent {
     features: &'static str,
     /// Its tests that fail without the patches too.
     failing: &'static [&'static str],
+    /// How far it is optimized: compiling takes less time without, and tests that compute take minutes.
+    opt_level: &'static str,
     /// A file in [`PROGRAMS`], which prints a proof that is the same in every run.
     program: &'static str,
     /// Whether it waits for the week, since it takes minutes.
@@ -55,7 +57,7 @@ const SHORT_TRACES: &[&str] = &[
     "preprocessed_multiple_heights_below_max",
 ];
 
-pub const ALL: [Dependent; 4] = [
+pub const ALL: [Dependent; 5] = [
     Dependent {
         name: "miden-lifted-stark",
         version: "1.0.0-rc.0",
@@ -63,6 +65,7 @@ pub const ALL: [Dependent; 4] = [
         release: "0.8.0",
         features: "testing",
         failing: &[],
+        opt_level: "0",
         program: "miden-lifted-stark-1.0.0-rc.0.rs",
         weekly: false,
     },
@@ -73,6 +76,7 @@ pub const ALL: [Dependent; 4] = [
         release: "0.7.0",
         features: "testing",
         failing: SHORT_TRACES,
+        opt_level: "0",
         program: "miden-lifted-stark-0.28.1.rs",
         weekly: true,
     },
@@ -83,7 +87,19 @@ pub const ALL: [Dependent; 4] = [
         release: "0.6.3",
         features: "testing",
         failing: SHORT_TRACES,
+        opt_level: "0",
         program: "miden-lifted-stark-0.28.1.rs",
+        weekly: true,
+    },
+    Dependent {
+        name: "miden-crypto",
+        version: "0.28.1",
+        checksum: "10eaaf3e927c3c6a720a3ed782123be25e38d34c5a7be2ca1bfbbef10a940396",
+        release: "0.6.3",
+        features: "testing",
+        failing: &[],
+        opt_level: "1",
+        program: "miden-crypto-0.28.1.rs",
         weekly: true,
     },
     Dependent {
@@ -93,6 +109,7 @@ pub const ALL: [Dependent; 4] = [
         release: "0.4.3",
         features: "openvm-stark-backend/test-utils",
         failing: &[],
+        opt_level: "0",
         program: "openvm-stark-sdk-2.0.1.rs",
         weekly: true,
     },
@@ -211,6 +228,7 @@ impl Dependent {
             .args(passed)
             // Nobody runs a debugger on these, and nothing is compiled twice.
             .env("CARGO_PROFILE_DEV_DEBUG", "false")
+            .env("CARGO_PROFILE_DEV_OPT_LEVEL", self.opt_level)
             .env("CARGO_INCREMENTAL", "0")
             // Of several threads that look for a proof of work, the first one to find any wins.
             .env("RAYON_NUM_THREADS", "1");

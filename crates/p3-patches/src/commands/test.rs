@@ -230,6 +230,7 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
                     "--check",
                     "--edition",
                     "2024",
+                    "examples/dependents/miden-crypto-0.28.1.rs",
                     "examples/dependents/miden-lifted-stark-0.28.1.rs",
                     "examples/dependents/miden-lifted-stark-1.0.0-rc.0.rs",
                     "examples/dependents/openvm-stark-sdk-2.0.1.rs",
