@@ -480,12 +480,15 @@ mod tests {
         let features = manifest["features"].as_table().unwrap().iter();
         let features = features.filter(|(feature, _)| feature.starts_with("since-"));
         let named = features.flat_map(|(_, named)| named.as_array().unwrap());
-        let named: Vec<_> = named.filter_map(|name| name.as_str()).collect();
+        let named = named.filter_map(|name| Some(name.as_str()?.to_owned()));
         let dependencies = manifest["dependencies"].as_table_like().unwrap();
         let optional = dependencies
             .iter()
             .filter(|(_, dependency)| dependency.get("optional").is_some())
             .map(|(name, _)| format!("dep:{name}"));
-        assert_eq!(named, optional.collect::<Vec<_>>());
+        assert_eq!(
+            named.collect::<BTreeSet<_>>(),
+            optional.collect::<BTreeSet<_>>()
+        );
     }
 }
