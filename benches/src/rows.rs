@@ -89,7 +89,13 @@ pub const ROWS: &[&[Row]] = &[
         row("merkle-commit/poseidon2-w8/2^16x64", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 16, 64)).quick(),
         row("merkle-commit/poseidon2-w8/2^14x1024", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 14, 1024)),
         row("merkle-commit/poseidon2-w12/2^16x64", |seed| merkle::commit::<_, 12, 8, 2>(seed, p2w12(), 1 << 16, 64)),
+    ],
+    #[cfg(feature = "since-0-6")]
+    &[
         row("merkle-commit/poseidon2-w16-arity4/2^16x64", |seed| merkle::commit::<_, 16, 12, 4>(seed, p2w16(), 1 << 16, 64)),
+    ],
+    #[cfg(feature = "since-0-5")]
+    &[
         row("merkle-commit/poseidon1-w8/2^16x64", |seed| merkle::commit::<_, 8, 4, 2>(seed, p1w8(), 1 << 16, 64)),
         row("merkle-commit/koala-bear-poseidon2-w16/2^16x64", |seed| koala_bear::commit(seed, 1 << 16, 64)),
         row("merkle-commit-2t/poseidon2-w8/2^16x64", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 16, 64)).threads(2),
@@ -166,7 +172,13 @@ pub const ROWS: &[&[Row]] = &[
         row("equal/merkle/poseidon2-w8", |seed| merkle::odd_shapes::<_, 8, 4, 2>(seed, p2w8())),
         row("equal/merkle/poseidon2-w12", |seed| merkle::odd_shapes::<_, 12, 8, 2>(seed, p2w12())),
         row("equal/merkle/poseidon2-w16", |seed| merkle::odd_shapes::<_, 16, 12, 2>(seed, p2w16())),
+    ],
+    #[cfg(feature = "since-0-6")]
+    &[
         row("equal/merkle/poseidon2-w16-arity4", |seed| merkle::odd_shapes::<_, 16, 12, 4>(seed, p2w16())),
+    ],
+    #[cfg(feature = "since-0-5")]
+    &[
         row("equal/merkle/poseidon1-w8", |seed| merkle::odd_shapes::<_, 8, 4, 2>(seed, p1w8())),
     ],
     #[cfg(feature = "since-0-8")]
