@@ -40,8 +40,8 @@ fn p2w16() -> Poseidon2Goldilocks<16> {
     Poseidon2Goldilocks::new_from_rng_128(&mut SmallRng::seed_from_u64(16))
 }
 
-/// Every row. A slice has the rows that need the APIs of one release. Rows under `equal/` are small and odd: they compare outputs and are measured only
-/// on request. Rows under `phase/` are for `cargo p3 phases`.
+/// Every row. A slice has the rows that need the APIs of one release. Rows under `equal/` are small and odd: they compare
+/// outputs and are measured only on request. Rows under `phase/` are for `cargo p3 phases`.
 #[rustfmt::skip]
 pub const ROWS: &[&[Row]] = &[
     #[cfg(feature = "since-0-5")]

@@ -363,10 +363,8 @@ pub fn with_rustflags<'a>(command: &'a mut Command, flags: &str) -> &'a mut Comm
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
 }
 
-/// Switches the worker's default feature off and drops the packages that come with it: cargo would look up optional ones
-/// too, and an older release need not have them.
 /// Takes the features `since-MAJOR-MINOR` of later releases than `base` out of the worker's manifest, and the packages that
-/// they name.
+/// they name: cargo would look up optional ones too, and an older release need not have them.
 fn without_later(manifest: &mut DocumentMut, base: &Version) -> Result<()> {
     let mut later = Vec::new();
     let features = manifest.get_mut("features").and_then(Item::as_table_mut);

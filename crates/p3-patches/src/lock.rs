@@ -45,7 +45,7 @@ impl Seed {
         Self::of(text.into_owned(), release)
     }
 
-    /// What a package was published with, for a workspace of that package alone.
+    /// The versions that a package was published with, for a workspace of that package alone.
     pub fn published(package: &Package) -> Result<Self> {
         let text = package.files.get(FILE).cloned();
         let text = text.with_context(|| format!("{}: no {FILE}", package.name))?;
