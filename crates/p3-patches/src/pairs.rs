@@ -27,11 +27,10 @@ pub struct Workers {
 
 /// How much to measure.
 pub struct Plan {
+    /// Inputs, each with processes of its own.
     pub seeds: u64,
     /// Rounds per seed; a round is one pair.
     pub reps: usize,
-    /// After this long no new round of a seed begins.
-    pub budget: Option<Duration>,
     /// How long a worker may take to answer.
     pub timeout: Duration,
 }
@@ -74,21 +73,20 @@ impl Run {
     }
 }
 
-/// One round, and the next: each process runs as often after itself as after the other executable, and in each round
-/// the candidate's two runs lie symmetrically between the baseline's.
-pub const ORDERS: [[Side; 4]; 2] = [
-    [
-        Side::Baseline,
-        Side::Candidate,
-        Side::Candidate,
-        Side::Control,
-    ],
-    [
-        Side::Control,
-        Side::Candidate,
-        Side::Candidate,
-        Side::Baseline,
-    ],
+/// One round. The candidate's runs lie symmetrically between the baseline's, so that a steady drift cancels.
+///
+/// A process is faster right after itself than after another one, whose data is in the caches. So each process follows
+/// itself as often as it follows the other executable: half of the candidate's runs do, and one of two of the baseline's and of
+/// the control's each. For the first run that holds if the run before the round was the baseline's.
+pub const ROUND: [Side; 8] = [
+    Side::Baseline,
+    Side::Candidate,
+    Side::Candidate,
+    Side::Control,
+    Side::Control,
+    Side::Candidate,
+    Side::Candidate,
+    Side::Baseline,
 ];
 
 /// The rows there are, which come from the one source of both executables.
@@ -138,12 +136,8 @@ impl Workers {
             let mut trio = Trio::prepare(self, row, seed, plan.timeout)?;
             // The first run of a process pays for page faults and cold caches, and settles whether outputs agree.
             trio.compare()?;
-            let start = Instant::now();
-            for rep in 0..plan.reps {
-                if rep > 0 && plan.budget.is_some_and(|budget| start.elapsed() > budget) {
-                    break;
-                }
-                for side in ORDERS[round % ORDERS.len()] {
+            for _ in 0..plan.reps {
+                for side in ROUND {
                     let Sample {
                         wall_ns,
                         cpu_ns,
@@ -247,9 +241,10 @@ impl<'a> Trio<'a> {
         Ok(sample)
     }
 
-    /// One run of each; where the outputs are proofs, each side's verifier has to accept the other's.
+    /// One run of each, the baseline's last, as [`ROUND`] asks for. Where the outputs are proofs, each side's verifier has to
+    /// accept the other's.
     fn compare(&mut self) -> Result<()> {
-        for side in [Side::Baseline, Side::Control, Side::Candidate] {
+        for side in [Side::Control, Side::Candidate, Side::Baseline] {
             self.run(side)?;
         }
         if self.proof {
@@ -451,5 +446,39 @@ impl Drop for Worker {
         // Fails only for a process that has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many runs of `side` come right after one of itself, and how many do not, once rounds follow each other.
+    fn warm(side: Side) -> (usize, usize) {
+        let before = ROUND.iter().cycle().skip(ROUND.len() - 1);
+        let of_side = ROUND.iter().zip(before).filter(|(run, _)| **run == side);
+        let (warm, other): (Vec<_>, Vec<_>) = of_side.partition(|(run, before)| run == before);
+        (warm.len(), other.len())
+    }
+
+    #[test]
+    fn a_round_favours_no_process() {
+        assert_eq!(warm(Side::Baseline), (1, 1));
+        assert_eq!(warm(Side::Control), (1, 1));
+        assert_eq!(warm(Side::Candidate), (2, 2));
+        // Nor by when it runs: the places of each side have one mean, in a half as well.
+        for runs in [&ROUND[..], &ROUND[..4], &ROUND[4..]] {
+            let mean = |candidate: bool| {
+                let places = (0..runs.len()).filter(|&i| (runs[i] == Side::Candidate) == candidate);
+                2 * places.sum::<usize>() / (runs.len() / 2)
+            };
+            assert_eq!(mean(true), mean(false));
+        }
+        let sum = |side| {
+            (0..ROUND.len())
+                .filter(|&i| ROUND[i] == side)
+                .sum::<usize>()
+        };
+        assert_eq!(sum(Side::Baseline), sum(Side::Control));
     }
 }

@@ -220,15 +220,18 @@ fn logs(runs: &[Run], time: fn(&Run) -> u64, log: fn(&Pair) -> f64) -> Result<Ve
     Ok(blocks.into_values().collect())
 }
 
-/// The rounds, by seed and number, less those in which a run was disturbed, unless more than half were. The gate goes by
-/// the scheduler's evidence, never by how a time compares with others, and drops both sides alike.
+/// The rounds, by seed and number, less those in which a run was disturbed, unless more than half were or those of one seed
+/// would be left. The gate goes by the scheduler's evidence, never by how a time compares with others, and drops both sides
+/// alike.
 pub fn calm_rounds(runs: &[Run]) -> BTreeMap<(u64, usize), Vec<&Run>> {
     let mut rounds: BTreeMap<_, Vec<&Run>> = BTreeMap::new();
     for run in runs {
         rounds.entry((run.seed, run.round)).or_default().push(run);
     }
     let calm = |round: &Vec<&Run>| !round.iter().any(|run| run.disturbed());
-    if 2 * rounds.values().filter(|round| calm(round)).count() >= rounds.len() {
+    let kept = rounds.iter().filter(|(_, round)| calm(round));
+    let kept: Vec<u64> = kept.map(|((seed, _), _)| *seed).collect();
+    if 2 * kept.len() >= rounds.len() && kept.first() != kept.last() {
         rounds.retain(|_, round| calm(round));
     }
     rounds

@@ -1,11 +1,7 @@
-//! What the samples of one row say: a ratio, how sure it is, and whether that is a change.
+//! Statistics of one row: the ratio of paired times, its confidence interval, and the verdict on it.
 
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
-
-/// Bootstrap resamples. The interval's bounds move by less than a tenth of its width between seeds.
-const RESAMPLES: usize = 4000;
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// An estimated ratio of times with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,7 +11,7 @@ pub struct Ratio {
     pub high: f64,
 }
 
-/// What a ratio means in the light of the control.
+/// The verdict on a ratio, given the spread of the A/A control.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -26,22 +22,29 @@ pub enum Verdict {
 }
 
 impl Ratio {
-    /// The median of paired log-ratios, which come in blocks: one block per restart of the processes.
+    /// The ratio of paired log-ratios, which come in blocks: one block per restart of the processes.
     ///
-    /// The interval is a percentile bootstrap in two levels, blocks and then pairs within each. Pairs of one block share
-    /// their processes' luck in memory layout, so resampling pairs alone would call a lucky block certain.
-    /// The resampling is seeded: the same samples always give the same interval.
+    /// Pairs of one block share their processes' luck in memory layout, so a block counts once, by the median of its pairs.
+    /// The ratio is the exponential of the blocks' mean, and the interval is Student's t over the blocks: it knows how few they
+    /// are. One block alone has no spread, and its interval excludes nothing.
     pub fn from_logs(blocks: &[Vec<f64>]) -> Self {
-        let mut rng = StdRng::seed_from_u64(0);
-        let mut estimates: Vec<f64> = (0..RESAMPLES)
-            .map(|_| median(&mut resample(blocks, &mut rng)).exp())
+        let blocks: Vec<f64> = (blocks.iter())
+            .map(|block| median(&mut block.clone()))
             .collect();
-        estimates.sort_by(f64::total_cmp);
-        let tail = RESAMPLES / 40;
+        let count = blocks.len() as f64;
+        let mean = blocks.iter().sum::<f64>() / count;
+        let half = if blocks.len() > 1 {
+            let squares = blocks.iter().map(|block| (block - mean).powi(2));
+            let variance = squares.sum::<f64>() / (count - 1.0);
+            students_t(count - 1.0) * (variance / count).sqrt()
+        } else {
+            // Finite, since JSON has no infinity.
+            f64::MAX.ln() / 2.0
+        };
         Self {
-            value: median(&mut blocks.concat()).exp(),
-            low: estimates[tail],
-            high: estimates[RESAMPLES - 1 - tail],
+            value: mean.exp(),
+            low: (mean - half).exp(),
+            high: (mean + half).exp(),
         }
     }
 
@@ -71,14 +74,11 @@ impl Ratio {
     }
 }
 
-/// As many blocks as there are, drawn with repetition, and in each as many values, drawn likewise.
-fn resample(blocks: &[Vec<f64>], rng: &mut StdRng) -> Vec<f64> {
-    let mut values = Vec::new();
-    for _ in blocks {
-        let block = &blocks[rng.random_range(0..blocks.len())];
-        values.extend((0..block.len()).map(|_| block[rng.random_range(0..block.len())]));
-    }
-    values
+/// The 97.5 % quantile of Student's t distribution, so that 95 % lie within it on both sides of 0.
+fn students_t(degrees: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, degrees)
+        .expect("a positive number of degrees of freedom")
+        .inverse_cdf(0.975)
 }
 
 /// The median; the mean of the middle two for an even count.
@@ -95,6 +95,8 @@ pub fn median(values: &mut [f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
 
     use super::*;
 
@@ -178,30 +180,75 @@ mod tests {
     }
 
     #[test]
-    fn intervals_cover_the_truth_about_as_often_as_they_say() {
+    fn students_t_has_the_values_of_its_tables() {
+        for (degrees, quantile) in [(1.0, 12.706), (2.0, 4.303), (4.0, 2.776), (9.0, 2.262)] {
+            let computed = students_t(degrees);
+            assert!((computed - quantile).abs() < 5e-4, "{degrees}: {computed}");
+        }
+    }
+
+    #[test]
+    fn one_process_shows_no_change() {
+        let alone = Ratio::from_logs(&[vec![-1.0, -1.0]]);
+        assert_eq!(
+            alone.verdict(&Ratio::from_logs(&[vec![0.0, 0.0]])),
+            Verdict::NoChange
+        );
+        assert!(alone.high.is_finite() && alone.low > 0.0);
+    }
+
+    /// How often the interval excludes the true ratio, in per cent, with so many seeds and pairs in each. A process has its
+    /// luck, which all its pairs share, a pair has noise, and one pair in `bursts` is disturbed.
+    fn error(seeds: usize, pairs: usize, luck: f64, noise: f64, bursts: f64) -> f64 {
+        const TRIALS: usize = 1500;
         let mut rng = StdRng::seed_from_u64(1);
-        // Uniform noise, and a share that all pairs of a block have in common.
-        let mut noise = |scale: f64| scale * (rng.random::<f64>() - 0.5);
-        let covered = (0..200)
+        // The sum of 12 uniform variables is close to normal, with variance 1.
+        let mut normal = || (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
+        let mut chance = StdRng::seed_from_u64(2);
+        let mut block = || {
+            let luck = luck * normal();
+            let pair = |_| {
+                let burst = f64::from(chance.random::<f64>() * bursts < 1.0);
+                -0.1 + luck + (noise + 0.1 * burst) * normal()
+            };
+            (0..pairs).map(pair).collect::<Vec<_>>()
+        };
+        let missed = (0..TRIALS)
             .filter(|_| {
-                let blocks: Vec<Vec<f64>> = (0..5)
-                    .map(|_| {
-                        let layout = noise(0.01);
-                        (0..5).map(|_| -0.1 + layout + noise(0.02)).collect()
-                    })
-                    .collect();
+                let blocks: Vec<_> = (0..seeds).map(|_| block()).collect();
                 let ratio = Ratio::from_logs(&blocks);
-                (ratio.low..=ratio.high).contains(&(-0.1f64).exp())
+                !(ratio.low..=ratio.high).contains(&(-0.1f64).exp())
             })
             .count();
-        assert!(covered >= 180, "{covered} of 200");
+        100.0 * missed as f64 / TRIALS as f64
+    }
+
+    #[test]
+    fn intervals_miss_the_truth_as_often_as_they_say() {
+        for seeds in [2, 3, 5, 10] {
+            for pairs in [1, 2, 5] {
+                // Luck of processes alone, noise of pairs alone, both, and both with a disturbed pair in 20.
+                for (luck, noise, bursts) in [
+                    (0.01, 0.0, f64::INFINITY),
+                    (0.0, 0.01, f64::INFINITY),
+                    (0.01, 0.01, f64::INFINITY),
+                    (0.01, 0.01, 20.0),
+                ] {
+                    let error = error(seeds, pairs, luck, noise, bursts);
+                    assert!(
+                        (2.0..8.0).contains(&error),
+                        "{seeds} x {pairs}, luck {luck}, noise {noise}, bursts {bursts}: {error} %"
+                    );
+                }
+            }
+        }
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
 
         #[test]
-        fn interval_holds_the_median_and_mirrors(
+        fn the_interval_holds_the_ratio_and_mirrors(
             blocks in prop::collection::vec(prop::collection::vec(-0.5f64..0.5, 1..6), 1..6)
         ) {
             let ratio = Ratio::from_logs(&blocks);

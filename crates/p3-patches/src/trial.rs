@@ -13,7 +13,7 @@ use anyhow::Result;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::isa::Isa;
-use crate::pairs::{ORDERS, Run, Side};
+use crate::pairs::{ROUND, Run, Side};
 use crate::program::{Done, Program};
 use crate::source::sha256;
 use crate::spans::Spans;
@@ -75,7 +75,7 @@ pub struct Samples {
 impl Trial<'_> {
     /// The runs that are made for so many pairs.
     pub fn len(pairs: usize) -> u64 {
-        (WARM.len() + pairs * ORDERS[0].len()) as u64
+        (WARM.len() + pairs * QUARTET) as u64
     }
 
     /// Runs both, first each once: that pays for cold caches, and settles whether the two can be compared.
@@ -97,7 +97,8 @@ impl Trial<'_> {
         let mut runs = Vec::new();
         let mut spans: Vec<Vec<Run>> = Vec::new();
         for round in 0..pairs {
-            for side in ORDERS[round % ORDERS.len()] {
+            let mut quartets = ROUND.chunks_exact(QUARTET).cycle();
+            for &side in quartets.nth(round % 2).expect("a cycle") {
                 let (done, found) = self.run(side, &mut expected)?;
                 let run = Run {
                     workload: format!("{RUN}wall"),
@@ -211,6 +212,10 @@ impl Trial<'_> {
         Err(Failure::input(format!("--setup '{setup}' ends with {}", output.status)).into())
     }
 }
+
+/// The runs of a pair: half a round, the two halves in turn. Each run is a process of its own, so that none has caches that are
+/// warm from its last run.
+const QUARTET: usize = ROUND.len() / 2;
 
 /// The baseline twice, so that one that does not repeat itself is not taken for a difference.
 const WARM: [Side; 3] = [Side::Baseline, Side::Control, Side::Candidate];

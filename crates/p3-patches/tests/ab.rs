@@ -177,7 +177,7 @@ fn a_gain_is_reported_with_its_control() {
         .stdout(contains("base 0.8.0"))
         .stdout(
             predicate::str::is_match(
-                r"merkle-commit/small/2\^4 +native +0\.010 +0\.008 +0\.800 +0\.800 0\.800 +1\.000 +1\.000 1\.000 +25 +0\.800 +faster\n",
+                r"merkle-commit/small/2\^4 +native +0\.010 +0\.008 +0\.800 +0\.800 0\.800 +1\.000 +1\.000 1\.000 +10 +0\.800 +faster\n",
             )
             .unwrap(),
         )
@@ -195,7 +195,7 @@ fn json_has_the_documented_schema_and_raw_samples_beside_it() {
             &fixture.honest("baseline", 10),
             &fixture.honest("candidate", 12),
         )
-        .args(["--workload", "*/small/*", "--seeds", "2", "--reps", "3"])
+        .args(["--workload", "*/small/*", "--seeds", "3", "--reps", "1"])
         .arg("--json")
         .arg(&json)
         .assert()
@@ -208,7 +208,7 @@ fn json_has_the_documented_schema_and_raw_samples_beside_it() {
     let command = report["command"].as_str().unwrap();
     assert!(command.starts_with("cargo p3 "), "{command}");
     assert!(
-        command.contains(" --workload '*/small/*' --seeds 2 "),
+        command.contains(" --workload '*/small/*' --seeds 3 "),
         "{command}"
     );
     report["command"] = "[command]".into();
@@ -221,10 +221,17 @@ fn json_has_the_documented_schema_and_raw_samples_beside_it() {
         "workload,isa,threads,seed,round,side,wall_ns,cpu_ns,peak_kib,hashing_ns"
     );
     let sides: Vec<&str> = lines.map(|line| line.split(',').nth(5).unwrap()).collect();
-    let rounds: Vec<String> = sides.chunks(4).map(|round| round.join(" ")).collect();
-    assert_eq!(rounds.len(), 6);
-    assert_eq!(rounds[0], "baseline candidate candidate control");
-    assert_eq!(rounds[1], "control candidate candidate baseline");
+    assert_eq!(sides.len(), 3 * 8);
+    for round in sides.chunks(8) {
+        assert_eq!(
+            round[..4],
+            ["baseline", "candidate", "candidate", "control"]
+        );
+        assert_eq!(
+            round[4..],
+            ["control", "candidate", "candidate", "baseline"]
+        );
+    }
 }
 
 /// The patches of a step are told apart from those that both sides have.
@@ -250,12 +257,12 @@ fn a_step_is_reported_as_such() {
     let json = fixture.path("ab.json");
     fixture
         .ab(&baseline, &candidate)
-        .args(["--workload", "*/small/*", "--seeds", "1"])
+        .args(["--workload", "*/small/*", "--seeds", "2"])
         .args(["--step", "stacked", "--json"])
         .arg(&json)
         .assert()
         .success()
-        .stdout(contains("base 0.8.0 with demo, patches stacked, 1 seeds"));
+        .stdout(contains("base 0.8.0 with demo, patches stacked, 2 seeds"));
     let report: serde_json::Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
     assert_eq!(report["baseline_patches"], serde_json::json!(["demo"]));
     assert_eq!(report["patches"], serde_json::json!(["demo", "stacked"]));
@@ -279,7 +286,7 @@ fn a_page_has_the_row_and_every_sample() {
             &fixture.honest("baseline", 10),
             &fixture.honest("candidate", 8),
         )
-        .args(["--workload", "*/small/*", "--seeds", "2", "--reps", "3"])
+        .args(["--workload", "*/small/*", "--seeds", "3", "--reps", "1"])
         .arg("--html")
         .arg(&page)
         .assert()
@@ -287,8 +294,8 @@ fn a_page_has_the_row_and_every_sample() {
     let page = fs::read_to_string(page).unwrap();
     assert!(page.contains("<code>merkle-commit/small/2^4</code>"));
     assert!(page.contains("<b>0.800</b> 0.800 to 0.800"));
-    assert!(page.contains("--workload '*/small/*' --seeds 2"));
-    // Six rounds of four runs.
+    assert!(page.contains("--workload '*/small/*' --seeds 3"));
+    // Three rounds of eight runs.
     assert_eq!(page.matches(r#"r="1.8""#).count(), 24);
 }
 
@@ -335,7 +342,7 @@ fn no_time_is_reported_for_outputs_that_differ() {
 fn outputs_are_compared_in_every_run() {
     let fixture = Fixture::new();
     let turn = format!(
-        "runs=$((runs + 1)); if [ $runs -lt 4 ]; then {}; else {}; fi",
+        "runs=$((runs + 1)); if [ $runs -lt 3 ]; then {}; else {}; fi",
         sample(8, "aa"),
         sample(8, "bb")
     );
@@ -364,11 +371,10 @@ fn the_other_sides_proof_must_be_accepted() {
         .stderr(contains("baseline worker: proof: wrong root"));
 }
 
-/// Shell commands of a worker that does as `run` says from its fourth run on: after its two rounds with the others, in the
-/// middle of what is measured.
+/// Shell commands of a worker that does as `run` says from its third run on, in the middle of what is measured.
 fn midway(run: &str) -> String {
     let honest = sample(10, "aa");
-    format!("runs=$((runs + 1)); if [ $runs -lt 4 ]; then {honest}; else {run}; fi")
+    format!("runs=$((runs + 1)); if [ $runs -lt 3 ]; then {honest}; else {run}; fi")
 }
 
 #[test]

@@ -28,6 +28,12 @@ use crate::stats::Verdict;
 /// Rows that compare outputs on small and odd inputs. They are not measured unless asked for by name.
 const EQUAL: &str = "equal/";
 
+/// Inputs of a row, unless the command line says how many.
+pub const SEEDS: u64 = 10;
+
+/// As [`SEEDS`], for `--quick`.
+pub const QUICK: u64 = 5;
+
 /// Measure Plonky3 with patches against Plonky3 as published, or against Plonky3 with what they stack on.
 ///
 /// Builds one worker twice, runs both in pairs, checks that their outputs are equal and prints one table.
@@ -74,12 +80,12 @@ pub struct Args {
     /// File the raw samples under benches/record.
     #[arg(long, conflicts_with = "quick")]
     record: bool,
-    /// Inputs, each with processes of its own [default: 5, or 2 with --quick].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Inputs, each with processes of its own, at least 2 [default: 10, or 5 with --quick].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
     seeds: Option<u64>,
-    /// Pairs per input [default: 5].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    reps: Option<u64>,
+    /// Pairs per input. More seeds tell more: a process has its own luck with the layout of memory.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    reps: u64,
     /// Seconds after which a worker that gives no answer is given up.
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     timeout: u64,
@@ -123,9 +129,8 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     }
 
     let plan = Plan {
-        seeds: args.seeds.unwrap_or(if args.quick { 2 } else { 5 }),
-        reps: args.reps.unwrap_or(5) as usize,
-        budget: args.quick.then_some(Duration::from_secs(4)),
+        seeds: (args.seeds).unwrap_or(if args.quick { QUICK } else { SEEDS }),
+        reps: args.reps as usize,
         timeout,
     };
     let mut stdout = std::io::stdout().lock();
@@ -135,7 +140,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     };
     writeln!(
         stdout,
-        "{}\nbase {base}{with}, {} {}, {} seeds x {} pairs, quartets of runs in ABBA order",
+        "{}\nbase {base}{with}, {} {}, {} seeds x {} pairs of 8 runs, in the order ABBAABBA",
         header(&machine),
         if args.revert { "reverted" } else { "patches" },
         report::own(&names, &below).join(" "),
@@ -361,14 +366,10 @@ pub fn measure(workers: &[(Isa, Workers)], rows: &[RowInfo], plan: &Plan) -> Res
     let per_row = plan.seeds * plan.reps as u64;
     let bar = measuring(per_row * (rows.len() * workers.len()) as u64, "pairs");
     let mut runs = Vec::new();
-    let mut done = 0;
     for (isa, workers) in workers {
         for row in rows {
             bar.set_message(format!("{isa} {}", row.name));
             runs.extend(workers.measure(row, *isa, plan, || bar.inc(1))?);
-            done += per_row;
-            // A budget may have cut the row short.
-            bar.set_position(done);
         }
     }
     bar.finish_and_clear();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::ab::{self, Executables};
+use super::ab::{self, Executables, SEEDS};
 use crate::breakdown::{Breakdown, Rows};
 use crate::build::{Builder, Candidate, Toolchain};
 use crate::isa::Isa;
@@ -35,11 +35,11 @@ pub struct Args {
     /// Write the figures to FILE, and the raw samples beside it as CSV.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Inputs, each with processes of its own.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
+    /// Inputs, each with processes of its own, at least 2.
+    #[arg(long, value_name = "N", default_value_t = SEEDS, value_parser = clap::value_parser!(u64).range(2..))]
     seeds: u64,
     /// Pairs per input.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     reps: u64,
     /// Run these two executables as they are.
     #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], hide = true)]
@@ -75,7 +75,6 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let plan = Plan {
         seeds: args.seeds,
         reps: args.reps as usize,
-        budget: None,
         timeout: Duration::from_secs(300),
     };
     let permutations = Rows::all(&pairs::rows(&workers[0].1.baseline, plan.timeout)?)?;
@@ -83,7 +82,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
     writeln!(
         stdout,
-        "{}\nbase {base}, patches {}, {} seeds x {} pairs, quartets of runs in ABBA order",
+        "{}\nbase {base}, patches {}, {} seeds x {} pairs of 8 runs, in the order ABBAABBA",
         ab::header(&machine),
         patches.join(" "),
         plan.seeds,

@@ -43,8 +43,8 @@ pub struct Args {
     names: Vec<String>,
     #[command(flatten)]
     downstream: Downstream,
-    /// Pairs of runs.
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    /// Pairs of runs, at least 2.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..))]
     reps: u64,
     /// Output that must be equal on both sides: `stdout`, or a file that the program writes; may be given several times.
     #[arg(long, value_name = "OUTPUT")]
@@ -122,7 +122,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
     writeln!(
         stdout,
-        "{}, {} cores, {}\nbase {base}, patches {}, built for {}\n{}: {} pairs, quartets of runs in ABBA order",
+        "{}, {} cores, {}\nbase {base}, patches {}, built for {}\n{}: {} pairs of 4 runs, in the order ABBA",
         machine.cpu,
         machine.cores,
         machine.rustc,

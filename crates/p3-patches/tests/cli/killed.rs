@@ -440,7 +440,7 @@ artifact /worker "\"$side\""
 #[test]
 fn ab_killed_at_100_moments() {
     const AB: [&str; 9] = [
-        "ab", "demo", "--record", "--json", "ab.json", "--seeds", "1", "--reps", "2",
+        "ab", "demo", "--record", "--json", "ab.json", "--seeds", "2", "--reps", "1",
     ];
     let mut killer = Killer::new(with_workers(Fixture::new().with_crates()));
     let records = killer.fixture.project().join("benches/record");

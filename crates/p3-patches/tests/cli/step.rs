@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use crate::fixture::{Fixture, STACKED, write};
 use crate::killed::{Killer, with_workers};
 
-const STEP: [&str; 7] = ["ab", "stacked", "--step", "--seeds", "1", "--reps", "2"];
+const STEP: [&str; 7] = ["ab", "stacked", "--step", "--seeds", "2", "--reps", "1"];
 
 /// The project, in which the candidate takes eight tenths of the baseline's time.
 fn project() -> Killer {
@@ -48,7 +48,7 @@ fn the_baseline_has_what_the_patch_needs() {
     let killer = project();
     let transcript = succeed(&killer, &STEP);
     assert!(
-        transcript.contains("\nbase 0.8.0 with demo, patches stacked, 1 seeds x 2 pairs"),
+        transcript.contains("\nbase 0.8.0 with demo, patches stacked, 2 seeds x 1 pairs"),
         "{transcript}"
     );
     let builds = fs::read_to_string(killer.fixture.path().join("builds")).unwrap();
