@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::isa::Isa;
 use crate::project::Patches;
-use crate::record::{Counts, Line, RECORDS, Record, Section};
+use crate::record::{Counts, RECORDS, Record};
 use crate::report::{round4, verdict_name};
+use crate::results::{Line, Section};
 use crate::stats::Verdict;
 
 /// The file, beside the series.
@@ -31,6 +32,8 @@ struct Effect {
     ratio: f64,
     /// Of times; absent where an emulated CPU counted instructions.
     verdict: Option<Verdict>,
+    /// Whether the patch has other code by now.
+    outdated: bool,
 }
 
 impl fmt::Display for Effect {
@@ -42,6 +45,7 @@ impl fmt::Display for Effect {
             cpu,
             workload,
             ratio,
+            outdated,
             ..
         } = self;
         write!(f, "{workload} {ratio:.2}")?;
@@ -50,35 +54,40 @@ impl fmt::Display for Effect {
             Some(verdict) => write!(f, ", {}", verdict_name(verdict))?,
             None => f.write_str(" of the instructions")?,
         }
-        write!(f, " (Plonky3 {release}, {isa}, {cpu}, {date})")
+        let outdated = if *outdated {
+            ", an earlier text of the patch"
+        } else {
+            ""
+        };
+        write!(f, " (Plonky3 {release}, {isa}, {cpu}, {date}{outdated})")
     }
 }
 
 impl Effect {
-    /// The effect in the file or the folder `path` of a record, below the project's root.
+    /// The effect in a record's file, below the project's root.
     fn new(
         (patch, release): &(String, String),
-        path: &str,
+        file: &str,
         cpu: String,
         workload: &str,
         ratio: f64,
         verdict: Option<Verdict>,
+        outdated: bool,
     ) -> Option<Self> {
-        let (_, place) = path
-            .strip_prefix(RECORDS)?
-            .strip_prefix('/')?
-            .split_once('/')?;
-        let (machine, run) = place.split_once('/')?;
+        // RELEASE/TRIPLE-ISA/NAME/TIME-CPU
+        let mut parts = file.strip_prefix(RECORDS)?.split('/').skip(2);
+        let (machine, _, name) = (parts.next()?, parts.next()?, parts.next()?);
         let isa = |isa: &&Isa| machine.ends_with(&format!("-{isa}"));
         Some(Self {
             patch: patch.clone(),
             release: release.clone(),
             isa: Isa::value_variants().iter().find(isa)?.to_string(),
-            date: run.get(..10)?.to_owned(),
+            date: name.get(..10)?.to_owned(),
             cpu,
             workload: workload.to_owned(),
             ratio,
             verdict,
+            outdated,
         })
     }
 
@@ -95,19 +104,28 @@ impl Effect {
         let verdict = Some(row.verdict);
         Self::new(
             patch,
-            record.dir.as_ref()?,
+            record.file.as_ref()?,
             cpu,
             &row.workload,
             row.ratio,
             verdict,
+            record.outdated,
         )
     }
 
     /// The unit that gains most.
-    fn counted(patch: &(String, String), file: &str, counts: &Counts) -> Option<Self> {
+    fn counted(patch: &(String, String), counts: &Counts) -> Option<Self> {
         let (unit, ratio) = counts.best()?;
         let cpu = format!("emulated {}", counts.emulated_cpu);
-        Self::new(patch, file, cpu, unit, round4(ratio), None)
+        Self::new(
+            patch,
+            &counts.file,
+            cpu,
+            unit,
+            round4(ratio),
+            None,
+            counts.outdated,
+        )
     }
 }
 
@@ -121,9 +139,15 @@ pub fn text(sections: &[Section]) -> Result<String> {
         let timed = section.records.iter();
         let timed = timed.filter_map(|record| Effect::timed(patch, record));
         let counted = section.counts.iter();
-        let counted = counted.filter_map(|(file, counts)| Effect::counted(patch, file, counts));
+        let counted = counted.filter_map(|counts| Effect::counted(patch, counts));
         let mut effects = counted.chain(timed).collect::<Vec<_>>();
-        effects.sort_by_key(|effect| (effect.verdict.is_some(), effect.date.clone()));
+        effects.sort_by_key(|effect| {
+            (
+                effect.verdict.is_some(),
+                !effect.outdated,
+                effect.date.clone(),
+            )
+        });
         // The last one stays.
         let by_isa = effects
             .into_iter()

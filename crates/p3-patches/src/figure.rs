@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use maud::{Markup, PreEscaped, html};
 
 use crate::pairs::{Run, Side};
-use crate::record::Line;
 use crate::report::{Row, calm_rounds};
+use crate::results::Line;
 use crate::stats::{Verdict, median};
 
 /// Blue and orange are told apart by those who cannot tell red from green, and on paper of either colour.
@@ -267,8 +267,11 @@ pub fn svg(title: &str, lines: &[Line<'_>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Record, lines};
+    use crate::record::Record;
+    use std::collections::BTreeMap;
+
     use crate::report::{Machine, tests::runs};
+    use crate::results::lines;
 
     fn row(ratio: f64, ci95: [f64; 2]) -> Row {
         Row {
@@ -377,7 +380,9 @@ mod tests {
     #[test]
     fn names_in_a_figure_of_its_own_are_text() {
         let record = Record {
-            dir: None,
+            file: None,
+            outdated: false,
+            loaded: BTreeMap::new(),
             machine: Machine {
                 cpu: "A & <b>".into(),
                 cores: 1,

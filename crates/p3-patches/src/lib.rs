@@ -12,7 +12,7 @@
 //! - Measuring: `build` makes two workers, `pairs` runs them, `stats` judges the samples, `report` has the rows,
 //!   `breakdown` a permutation's phases, `saving` the share of a proof that a patch saves. For a user's program `program`
 //!   builds it and runs it, `spans` reads its phases, `trial` runs the two in pairs.
-//! - Publishing: `record` files and finds samples, `figure` draws rows, `page` writes the report, `replace` puts files in
+//! - Publishing: `record` files and finds samples, `results` makes tables of them, `figure` draws rows, `page` writes the report, `replace` puts files in
 //!   place.
 //! - Counting: `emulation` or `stepping` runs a worker, `tracer` finds the instructions of one unit, `model` times them by
 //!   llvm-mca, `code` reads functions; `bochs` runs tests of AVX-512 where the CPU has none.
@@ -51,6 +51,7 @@ mod project;
 mod record;
 mod replace;
 mod report;
+mod results;
 mod saving;
 mod series;
 mod source;

@@ -6,9 +6,10 @@ use anyhow::{Context, Result};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::figure::{self, COLOURS, Scale};
-use crate::record::{Line, Record, Section, lines};
+use crate::record::Record;
 use crate::replace;
 use crate::report::{Machine, Row, verdict_name};
+use crate::results::{Line, Section, lines};
 use crate::saving::{CAPTION, HEADS, savings};
 
 /// No script, no picture, no font; the styles are the page's own. A browser holds the page to it.
@@ -250,7 +251,7 @@ fn table(lines: &[Line<'_>], title: &str) -> Markup {
 }
 
 fn table_row(line: &Line<'_>, cpu: Option<&str>, scale: &Scale) -> Markup {
-    let Line { record: _, row } = line;
+    let Line { record, row } = line;
     let Row { unit, pairs, .. } = row;
     let interval = |[low, high]: [f64; 2]| format!("{low:.3} to {high:.3}");
     let disturbed = line.runs().iter().filter(|run| run.disturbed()).count();
@@ -272,6 +273,8 @@ fn table_row(line: &Line<'_>, cpu: Option<&str>, scale: &Scale) -> Markup {
             td.verdict {
                 b class=(figure::class(row.verdict)) { (verdict_name(row.verdict)) }
                 @if disturbed > 0 { small { (disturbed) " of " (line.runs().len()) " disturbed" } }
+                @if record.outdated { small { "earlier text" } }
+                @if line.loaded() { small { "loaded machine" } }
             }
             td.time {
                 @match line.runs() {
@@ -307,7 +310,11 @@ fn provenance(section: &Section, up: Option<&str>) -> Markup {
 
 fn machine(
     Record {
-        dir, machine, rows, ..
+        file,
+        machine,
+        rows,
+        outdated,
+        ..
     }: &Record,
     up: Option<&str>,
 ) -> Markup {
@@ -321,13 +328,14 @@ fn machine(
         @if let Some(row) = rows.first() { b { (row.isa) } ": " }
         (cpu) ", " (cores) @if *cores == 1 { " core, " } @else { " cores, " } (rustc)
         @if !rustflags.is_empty() { ", " code { (rustflags) } }
-        @if let Some(dir) = dir {
+        @if let Some(file) = file {
             ", samples in "
             @match up {
-                Some(up) => a href=(format!("{up}{dir}")) { (dir) },
-                None => code { (dir) },
+                Some(up) => a href=(format!("{up}{file}")) { (file) },
+                None => code { (file) },
             }
         }
+        @if *outdated { ", of an earlier text of the patches" }
     }
 }
 

@@ -350,6 +350,24 @@ impl Patch {
         self.files.iter().map(|file| file.text.as_str()).collect()
     }
 
+    /// The SHA-256 of the code that the patch adds and removes in each file. Blank lines, lines of comments, indentation and
+    /// context are left out: patches that differ in these alone make the same program.
+    pub fn code(&self) -> String {
+        let mut code = String::new();
+        for file in &self.files {
+            code += &format!("{}\n", file.path);
+            let hunks = file.text.lines().skip_while(|line| !line.starts_with("@@"));
+            for line in hunks {
+                let changed = line.strip_prefix(['+', '-']).map(str::trim);
+                let is_code = |text: &&str| !text.is_empty() && !text.starts_with("//");
+                if let Some(text) = changed.filter(is_code) {
+                    code += &format!("{}{text}\n", &line[..1]);
+                }
+            }
+        }
+        sha256(code.as_bytes())
+    }
+
     /// The patch as a file that names `base` among its releases and leaves these files' text to the crate.
     pub fn text(&self, base: &str, kernels: &[String]) -> String {
         let own = (self.files.iter()).filter(|file| !kernels.contains(&file.path));
@@ -529,6 +547,23 @@ pub fn inert(patches: &Patches, base: &str, names: &[String]) -> Result<BTreeMap
         }
     }
     Ok(inert)
+}
+
+/// The SHA-256 that stands for the patches `names` for `base`, in this order: of a line with the release, and one for each with its
+/// name and the SHA-256 of its text, kernels included.
+pub fn sha256_of_all(patches: &Patches, base: &str, names: &[String]) -> Result<String> {
+    let mut lines = format!("{base}\n");
+    for name in names {
+        let patch = Patch::load(patches, base, name)?;
+        lines += &format!("{name} {}\n", patch.sha256);
+    }
+    Ok(sha256(lines.as_bytes()))
+}
+
+/// The hash of the code of each of the patches `names` for `base`, as [`Patch::code`] has it.
+pub fn codes(patches: &Patches, base: &str, names: &[String]) -> Result<BTreeMap<String, String>> {
+    let code = |name: &String| Ok((name.clone(), Patch::load(patches, base, name)?.code()));
+    names.iter().map(code).collect()
 }
 
 /// Where the crate of an optimization has the file that upstream has at `path`: the path below its `src/`.

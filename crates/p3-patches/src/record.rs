@@ -1,9 +1,10 @@
-//! Records: samples filed in `benches/record`, what they say by now, and the README's part that shows it.
+//! Records: measurements filed in `benches/record`, each in one file that describes itself, and how they are found again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::mem;
+use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
@@ -11,57 +12,142 @@ use cargo_metadata::semver::Version;
 use comfy_table::{Table, presets};
 use serde::{Deserialize, Serialize};
 
-use crate::effects;
 use crate::error::Failure;
-use crate::figure;
-use crate::pairs::Run;
-use crate::patch::Patch;
-use crate::project::Project;
-use crate::replace::{self, cannot_write};
-use crate::report::{self, Machine, Report, Row, csv, read_csv};
-use crate::saving;
-use crate::series::{Entry, Series};
-use crate::stats::Verdict;
+use crate::isa::Isa;
+use crate::pairs::{Run, Workers};
+use crate::patch::{codes, sha256_of_all};
+use crate::project::{Patches, Project};
+use crate::replace::cannot_write;
+use crate::report::{Machine, Report, Row, csv, parse_csv, round4};
+use crate::series::Series;
+use crate::source::sha256;
 use crate::tree::Folder;
-use crate::trial;
 
-/// Where measurements are filed, under the day on which they began.
+/// Below the project's root.
+pub const RECORDS: &str = "benches/record";
+
+/// The name under which all patches together are filed.
+pub const SERIES: &str = "series";
+
+/// Stands between a step and what its baseline has. The name of a patch has no dot.
+const ON: &str = ".on.";
+
+/// A baseline that takes more than this many times what it took in the fastest record is a loaded machine's.
+const LOADED: f64 = 1.15;
+
+/// The lines at the top of a record, as TOML in comments of the CSV: all that the samples do not say themselves.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Head {
+    /// As it was typed.
+    pub command: String,
+    /// When the measurement began, in UTC: `2026-11-24T08:09:10.123Z`; of older records, the day.
+    pub time: String,
+    pub release: String,
+    pub seeds: usize,
+    /// The most that a seed has.
+    pub pairs: usize,
+    /// Of the patches with their kernels, as `apply` prints it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub patches_sha256: String,
+    pub machine: Machine,
+    /// The rows whose baseline took more than 1.15 times what it had taken before, with this ratio.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub loaded: BTreeMap<String, f64>,
+    /// The SHA-256 of the two executables.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub workers: BTreeMap<String, String>,
+    /// The candidate's patches, with the hash of each one's code. Records before 2026-11-23 have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub patches: BTreeMap<String, String>,
+    /// The baseline's.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub baseline_patches: BTreeMap<String, String>,
+}
+
+impl Head {
+    /// The head as comments of a CSV.
+    fn text(&self) -> Result<String> {
+        let mut text = String::new();
+        for line in toml::to_string(self)?.lines() {
+            text += format!("# {line}").trim_end();
+            text.push('\n');
+        }
+        Ok(text)
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        let comments = text.lines().map_while(|line| line.strip_prefix('#'));
+        let toml = comments.collect::<Vec<_>>().join("\n");
+        Ok(toml::from_str(&toml)?)
+    }
+}
+
+/// Reads a record: its head and its samples.
+fn read(path: &Path) -> Result<(Head, Vec<Run>)> {
+    let unreadable = || format!("cannot read {}", path.display());
+    let text = fs::read_to_string(path).with_context(unreadable)?;
+    let head = Head::parse(&text).with_context(unreadable)?;
+    Ok((head, parse_csv(&text).with_context(unreadable)?))
+}
+
+/// A comparison on one machine with one ISA.
+#[derive(Serialize)]
+pub struct Record {
+    /// The file with the samples, if they are filed: below the project's root, with `/` between the parts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    #[serde(flatten)]
+    pub machine: Machine,
+    /// Whether the patches' code is another one by now.
+    pub outdated: bool,
+    /// As in [`Head::loaded`].
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub loaded: BTreeMap<String, f64>,
+    pub rows: Vec<Row>,
+    #[serde(skip)]
+    pub runs: Vec<Run>,
+    /// The command that measured this.
+    #[serde(skip)]
+    pub command: String,
+}
+
+/// Where measurements are filed, under the time at which they began.
 pub struct Filing<'a> {
     project: &'a Project,
-    /// Dates sort as text.
-    date: String,
+    /// Times sort as text.
+    time: String,
+    /// Whether a loaded machine's rows are filed, too.
+    loaded: bool,
 }
 
 impl<'a> Filing<'a> {
-    /// Refuses a day before that of a record: the newest one is shown, which this would not be.
-    pub fn new(project: &'a Project) -> Result<Self> {
-        let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-        let date = now[..10].to_owned();
-        let mut latest: Option<(String, String)> = None;
-        for base in folders(&project.root.join(RECORDS))? {
-            for machine in folders(&project.root.join(RECORDS).join(&base))? {
-                let machine = format!("{RECORDS}/{base}/{machine}");
-                if let Some(run) = folders(&project.root.join(&machine))?.pop() {
-                    latest = latest.max(Some((run.clone(), format!("{machine}/{run}"))));
-                }
-            }
+    /// Refuses a time before that of a record: the newest one is shown, which this would not be.
+    pub fn new(project: &'a Project, loaded: bool) -> Result<Self> {
+        let time = now();
+        let mut latest = None;
+        for file in files(&project.root)? {
+            let (head, _) = read(&project.root.join(&file))?;
+            latest = latest.max(Some((head.time, file)));
         }
         match latest {
-            Some((run, dir)) if run.get(..10).is_some_and(|day| *day > *date) => {
-                Err(Failure::environment(format!(
-                    "{dir}: recorded after today, which is {date} by this machine's clock"
-                ))
-                .hint("set the clock, or rename that folder if the clock was wrong when it was recorded")
-                .into())
-            }
-            _ => Ok(Self { project, date }),
+            Some((last, file)) if last > time => Err(Failure::environment(format!(
+                "{file}: recorded after now, which is {time} by this machine's clock"
+            ))
+            .hint("set the clock, or remove that file if the clock was wrong when it was recorded")
+            .into()),
+            _ => Ok(Self {
+                project,
+                time,
+                loaded,
+            }),
         }
     }
 
-    /// Files the samples of each ISA as `benches/record/BASE/TRIPLE-ISA/DATE-CPU/NAME.csv` with `machine.txt` beside, NAME
-    /// as [`file_stem`] has it. Returns the folders by ISA, below the project's root.
+    /// Files the samples of each ISA as `benches/record/RELEASE/TRIPLE-ISA/NAME/TIME-CPU.csv`, NAME as [`file_stem`] has it.
+    /// Until all are written they are in `beside`.
     ///
-    /// Samples without a machine cannot be shown, so these come last. Until then they are in `beside`.
+    /// Rows of a loaded machine are left out, unless they were asked for: a record stays, and tables show it.
     pub fn file(
         &self,
         beside: &Folder,
@@ -69,39 +155,140 @@ impl<'a> Filing<'a> {
         asked: &[String],
         report: &Report,
         runs: &[Run],
-    ) -> Result<BTreeMap<String, String>> {
-        let name = file_stem(asked, &report.baseline_patches);
-        let mut dirs = BTreeMap::new();
-        let mut files = Vec::new();
+        workers: &[(Isa, Workers)],
+    ) -> Result<Filed> {
+        let stem = file_stem(asked, &report.baseline_patches);
+        let patches = &self.project.patches;
+        let [candidate, baseline] = [&report.patches, &report.baseline_patches]
+            .map(|names| codes(patches, &report.base, names));
+        let (candidate, baseline) = (candidate?, baseline?);
+        let mut filed = Filed::default();
+        let mut contents = Vec::new();
         for runs in runs.chunk_by(|a, b| a.isa == b.isa) {
             let isa = &runs[0].isa;
-            let machine = report.machine.with_isa(isa);
-            let run = format!("{}-{}", self.date, file_name(&machine.cpu));
-            let dir = format!("{RECORDS}/{}/{triple}-{isa}/{run}", report.base);
-            let folder = self.project.root.join(&dir);
-            fs::create_dir_all(&folder).map_err(|error| cannot_write(&folder, &error))?;
-            files.push((folder.join(MACHINE), machine.facts().into()));
-            files.push((folder.join(format!("{name}.csv")), csv(runs)?));
-            dirs.insert(isa.clone(), dir);
+            let executables = workers.iter().find(|(of, _)| of.to_string() == *isa);
+            let (_, executables) = executables.context("an instruction set without workers")?;
+            let mut head = Head {
+                command: report.command.clone(),
+                time: self.time.clone(),
+                release: report.base.clone(),
+                seeds: 0,
+                pairs: 0,
+                patches_sha256: sha256_of_all(patches, &report.base, &report.patches)?,
+                machine: report.machine.with_isa(isa),
+                loaded: BTreeMap::new(),
+                workers: BTreeMap::new(),
+                patches: candidate.clone(),
+                baseline_patches: baseline.clone(),
+            };
+            (head.seeds, head.pairs) = plan(runs);
+            for (side, path) in [
+                ("baseline", &executables.baseline),
+                ("candidate", &executables.candidate),
+            ] {
+                let unreadable = || format!("cannot read {}", path.display());
+                let executable = fs::read(path).with_context(unreadable)?;
+                head.workers.insert(side.to_owned(), sha256(&executable));
+            }
+            let machine = machine(&report.base, triple, isa);
+            head.loaded = self.loaded_rows(&machine, &head, runs)?;
+            let mut runs = runs.to_vec();
+            if !self.loaded {
+                for (row, ratio) in mem::take(&mut head.loaded) {
+                    runs.retain(|run| run.workload != row);
+                    filed.refused.push((format!("{row} for {isa}"), ratio));
+                }
+                if runs.is_empty() {
+                    continue;
+                }
+            }
+            let name = file_name(&self.time, &head.machine.cpu);
+            let file = format!("{machine}/{stem}/{name}.csv");
+            let path = self.project.root.join(&file);
+            let folder = path.parent().expect("a file in a folder");
+            fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error))?;
+            contents.push((path, [head.text()?.into_bytes(), csv(&runs)?].concat()));
+            filed.files.insert(isa.clone(), file);
         }
-        beside.replace_all(&files)?;
-        Ok(dirs)
+        beside.replace_all(&contents)?;
+        Ok(filed)
+    }
+
+    /// The rows whose baseline took more than [`LOADED`] times the least median of a record in the folder `machine` with the
+    /// same CPU, compiler and baseline, with this ratio.
+    fn loaded_rows(
+        &self,
+        machine: &str,
+        head: &Head,
+        runs: &[Run],
+    ) -> Result<BTreeMap<String, f64>> {
+        let mut least = BTreeMap::<String, f64>::new();
+        let of_machine = files(&self.project.root)?;
+        for file in of_machine.iter().filter(|file| file.starts_with(machine)) {
+            let (other, runs) = read(&self.project.root.join(file))?;
+            let names = |head: &Head| head.baseline_patches.keys().cloned().collect::<Vec<_>>();
+            if other.machine == head.machine && names(&other) == names(head) {
+                for row in Row::all(&runs)? {
+                    let time = least.entry(row.workload).or_insert(row.baseline);
+                    *time = time.min(row.baseline);
+                }
+            }
+        }
+        let mut loaded = BTreeMap::new();
+        for row in Row::all(runs)? {
+            let ratio = least.get(&row.workload).map(|least| row.baseline / least);
+            if let Some(ratio) = ratio.filter(|ratio| *ratio > LOADED) {
+                loaded.insert(row.workload, round4(ratio));
+            }
+        }
+        Ok(loaded)
     }
 }
 
-/// Below the project's root.
-pub const RECORDS: &str = "benches/record";
+/// What [`Filing::file`] has done.
+#[derive(Default)]
+pub struct Filed {
+    /// By ISA, below the project's root.
+    pub files: BTreeMap<String, String>,
+    /// Rows of a loaded machine, with what their baseline took to what it had taken before.
+    refused: Vec<(String, f64)>,
+}
 
-/// Under which all patches together are filed.
-const SERIES: &str = "series";
+impl Filed {
+    /// Names the rows that were left out, if there are any.
+    pub fn refused(&self) -> Result<(), Failure> {
+        let rows = self.refused.iter();
+        let rows = rows.map(|(row, ratio)| format!("{row} ({ratio:.2} times)"));
+        let rows = rows.collect::<Vec<_>>();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::environment(format!(
+            "not recorded, since the baseline took more than {LOADED} times what it took in its fastest record: {}",
+            rows.join(", ")
+        ))
+        .hint("measure these when the machine is idle; --loaded records them all the same, and tables say so"))
+    }
+}
 
-/// Between a step and what its baseline has. The name of a patch has no dot.
-const ON: &str = ".on.";
+/// The seeds of the samples, and the most pairs that a row has of one.
+fn plan(runs: &[Run]) -> (usize, usize) {
+    let mut pairs = BTreeMap::<(&str, u64), Vec<usize>>::new();
+    for run in runs {
+        let rounds = pairs.entry((&run.workload, run.seed)).or_default();
+        if !rounds.contains(&run.round) {
+            rounds.push(run.round);
+        }
+    }
+    let mut seeds = pairs.keys().map(|(_, seed)| seed).collect::<Vec<_>>();
+    seeds.sort();
+    seeds.dedup();
+    (seeds.len(), pairs.values().map(Vec::len).max().unwrap_or(0))
+}
 
-const MACHINE: &str = "machine.txt";
-
-/// What samples are filed under. A patch that stacks on others is measured with them and filed under its own name; several
-/// are joined by `+`; none are the whole [`SERIES`]. The name of a step has all that its baseline has: `NAME.on.OTHER+OTHER`.
+/// The name that samples are filed under. A patch that stacks on others is measured with them and filed under its own name;
+/// several are joined by `+`; none are the whole [`SERIES`]. The name of a step has all that its baseline has:
+/// `NAME.on.OTHER+OTHER`.
 pub fn file_stem(asked: &[String], below: &[String]) -> String {
     match (asked, below) {
         ([], _) => SERIES.to_owned(),
@@ -112,7 +299,7 @@ pub fn file_stem(asked: &[String], below: &[String]) -> String {
 
 impl Machine {
     /// The machine with the flags of one ISA, where it has those of several.
-    fn with_isa(&self, isa: &str) -> Self {
+    pub fn with_isa(&self, isa: &str) -> Self {
         let mut each = self.rustflags.split("; ");
         let own = each.find_map(|flags| flags.strip_prefix(isa)?.strip_prefix(": "));
         let rustflags = own.unwrap_or(&self.rustflags);
@@ -121,224 +308,38 @@ impl Machine {
             ..self.clone()
         }
     }
-
-    /// The text of `machine.txt`.
-    fn facts(&self) -> String {
-        let Self {
-            cpu,
-            cores,
-            rustc,
-            rustflags,
-        } = self;
-        format!("cpu: {cpu}\ncores: {cores}\nrustc: {rustc}\nrustflags: {rustflags}\n")
-    }
-
-    /// What [`Machine::facts`] wrote.
-    fn from_facts(text: &str) -> Result<Self> {
-        let fact = |name: &str| {
-            let mut lines = text.lines().filter_map(|line| line.split_once(": "));
-            let fact = lines.find(|(field, _)| *field == name);
-            fact.map(|(_, value)| value.to_owned())
-                .with_context(|| format!("no `{name}: `"))
-        };
-        Ok(Self {
-            cpu: fact("cpu")?,
-            cores: fact("cores")?.parse().context("cores")?,
-            rustc: fact("rustc")?,
-            // Empty for a target's own.
-            rustflags: fact("rustflags").unwrap_or_default(),
-        })
-    }
 }
 
-/// A CPU's name as part of a file's: `AMD EPYC (family 25)` is `amd-epyc-family-25`.
-fn file_name(cpu: &str) -> String {
+/// The present time, in UTC, as a [`Head`] has it.
+pub fn now() -> String {
+    humantime::format_rfc3339_millis(SystemTime::now()).to_string()
+}
+
+/// The folder of the records for one target, below the project's root.
+pub fn machine(base: &str, triple: &str, isa: &str) -> String {
+    format!("{RECORDS}/{base}/{triple}-{isa}")
+}
+
+/// The name of a record's file, without its extension. `AMD EPYC (family 25)` is `amd-epyc-family-25` in it.
+pub fn file_name(time: &str, cpu: &str) -> String {
     let plain = cpu.replace("(R)", "").replace("(TM)", "").to_lowercase();
     let words = plain.split(|c: char| !c.is_ascii_alphanumeric());
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    words.join("-")
+    format!("{}-{}", time.replace(':', "-"), words.join("-"))
 }
 
-/// A comparison on one machine with one ISA.
-#[derive(Serialize)]
-pub struct Record {
-    /// Where the samples are filed, if they are: below the project's root, with `/` between the parts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dir: Option<String>,
-    #[serde(flatten)]
-    pub machine: Machine,
-    pub rows: Vec<Row>,
-    #[serde(skip)]
-    pub runs: Vec<Run>,
-    /// What measures this.
-    #[serde(skip)]
-    pub command: String,
+/// The records of `name` on `base` with all that it needs, one for each TRIPLE-ISA and CPU: the newest of the patches' present
+/// code, else the newest.
+pub fn records(root: &Path, patches: &Patches, base: &str, name: &str) -> Result<Vec<Record>> {
+    let asked = match name {
+        SERIES => Vec::new(),
+        name => vec![name.to_owned()],
+    };
+    let (_, names) = Series::load(patches)?.chosen(patches, Some(base), &asked)?;
+    newest(root, patches, base, name, &names, &[])
 }
 
-/// A report's heading: certain patches on one release, wherever they were measured.
-pub struct Section {
-    pub title: String,
-    pub records: Vec<Record>,
-    /// Each with the path of its file below the project's root.
-    pub counts: Vec<(String, Counts)>,
-    /// Where the README's figure of this is, below the project's root.
-    figure: Option<String>,
-    /// The patch and the release that this is the record of; none where it is of several patches, or of a step.
-    pub patch: Option<(String, String)>,
-}
-
-/// A row, and the record that it is from.
-#[derive(Clone, Copy)]
-pub struct Line<'a> {
-    pub record: &'a Record,
-    pub row: &'a Row,
-}
-
-/// All rows; those of one workload are neighbours, and workloads are in the order of their first samples.
-pub fn lines(records: &[Record]) -> Vec<Line<'_>> {
-    let lines = records
-        .iter()
-        .flat_map(|record| record.rows.iter().map(move |row| Line { record, row }));
-    let mut lines: Vec<Line<'_>> = lines.collect();
-    let workloads: Vec<&str> = lines.iter().map(|line| &*line.row.workload).collect();
-    lines.sort_by_key(|line| {
-        workloads
-            .iter()
-            .position(|known| *known == line.row.workload)
-    });
-    lines
-}
-
-/// The workloads that a prover consists of. Bare permutations and products are in the records and on the page.
-const PROVER: [&str; 8] = [
-    "merkle-commit/",
-    "merkle-commit-2t/",
-    "fri-commit/",
-    "sumcheck-prove/",
-    "whir-prove/",
-    "stark-prove/",
-    trial::RUN,
-    trial::SPAN,
-];
-
-impl Line<'_> {
-    /// Whether this is what a prover does.
-    pub fn of_prover(&self) -> bool {
-        let workload = &self.row.workload;
-        PROVER.iter().any(|start| workload.starts_with(start))
-    }
-
-    /// The samples of this row, in the order in which they were taken.
-    pub fn runs(&self) -> &[Run] {
-        let row = |run: &Run| (run.workload.clone(), run.isa.clone());
-        let mut rows = self.record.runs.chunk_by(|a, b| row(a) == row(b));
-        rows.find(|runs| row(&runs[0]) == (self.row.workload.clone(), self.row.isa.clone()))
-            .unwrap_or_default()
-    }
-}
-
-impl Report {
-    /// This report as a section, with its samples and, where these were filed, the folder of each ISA.
-    pub fn into_section(self, runs: &[Run], dirs: &BTreeMap<String, String>) -> Section {
-        let title = self.title();
-        let mut isas: Vec<&str> = Vec::new();
-        for row in &self.rows {
-            if !isas.contains(&&*row.isa) {
-                isas.push(&row.isa);
-            }
-        }
-        let record = |isa: &str| Record {
-            dir: dirs.get(isa).cloned(),
-            machine: self.machine.with_isa(isa),
-            rows: (self.rows.iter().filter(|row| row.isa == isa).cloned()).collect(),
-            runs: (runs.iter().filter(|run| run.isa == isa).cloned()).collect(),
-            command: self.command.clone(),
-        };
-        Section {
-            title,
-            records: isas.into_iter().map(record).collect(),
-            counts: Vec::new(),
-            figure: None,
-            patch: None,
-        }
-    }
-
-    pub fn title(&self) -> String {
-        let below = &self.baseline_patches;
-        let patches = match &*report::own(&self.patches, below) {
-            [] => "no patches".to_owned(),
-            [name] => (*name).to_owned(),
-            names => format!("{} together", names.join(", ")),
-        };
-        let on = match &**below {
-            [] => String::new(),
-            below => format!(" on {}", below.join(", ")),
-        };
-        let reversed = if self.reverted { ", reversed" } else { "" };
-        format!("{patches}{on}{reversed}, Plonky3 {}", self.base)
-    }
-}
-
-/// What there is in `benches/record`: all patches together first, then each in the order of the series, as a step before
-/// the stack that it is the top of.
-pub fn recorded(project: &Project) -> Result<Vec<Section>> {
-    let series = Series::load(&project.patches)?;
-    let newest_first = || series.bases.iter().rev().map(ToString::to_string);
-    let mut sections = Vec::new();
-    for base in newest_first() {
-        let records = records(&project.root, &base, SERIES)?;
-        if !records.is_empty() {
-            sections.push(Section {
-                title: format!("All patches, Plonky3 {base}"),
-                records,
-                counts: Vec::new(),
-                figure: Some(format!("{RECORDS}/{base}/{SERIES}.svg")),
-                patch: None,
-            });
-        }
-    }
-    for Entry { name, needs } in &series.entries {
-        let with = if needs.is_empty() {
-            String::new()
-        } else {
-            format!(" with {}", needs.join(", "))
-        };
-        let ported = newest_first().filter(|base| Patch::exists(&project.patches, base, name));
-        let default = series.default_base_of(&project.patches, name)?;
-        for base in ported {
-            let step = step_records(project, &series, &base, name)?;
-            if !step.is_empty() {
-                sections.push(Section {
-                    title: format!("{name} on {}, Plonky3 {base}", needs.join(", ")),
-                    records: step,
-                    counts: Vec::new(),
-                    figure: None,
-                    patch: None,
-                });
-            }
-            let is_default = base == default;
-            let section = Section {
-                title: format!("{name}{with}, Plonky3 {base}"),
-                records: records(&project.root, &base, name)?,
-                counts: counts(&project.root, &base, name)?,
-                figure: None,
-                patch: Some((name.clone(), base)),
-            };
-            if is_default || !section.is_empty() {
-                sections.push(section);
-            }
-        }
-    }
-    Ok(sections)
-}
-
-impl Section {
-    fn is_empty(&self) -> bool {
-        self.records.is_empty() && self.counts.is_empty()
-    }
-}
-
-/// The newest records of `name` on top of what it stacks on in `base`; none where that is nothing.
+/// As [`records`], of `name` on top of what it stacks on in `base`; none where that is nothing.
 pub fn step_records(
     project: &Project,
     series: &Series,
@@ -350,101 +351,97 @@ pub fn step_records(
     if below.is_empty() {
         return Ok(Vec::new());
     }
-    records(&project.root, base, &file_stem(&asked, &below))
+    let (_, names) = series.chosen(&project.patches, Some(base), &asked)?;
+    newest(
+        &project.root,
+        &project.patches,
+        base,
+        &file_stem(&asked, &below),
+        &names,
+        &below,
+    )
 }
 
-/// The newest record under `name` on `base` for each TRIPLE-ISA and CPU, evaluated anew from its raw samples.
-pub fn records(root: &Path, base: &str, name: &str) -> Result<Vec<Record>> {
-    let root = root.join(RECORDS).join(base);
+fn newest(
+    root: &Path,
+    patches: &Patches,
+    base: &str,
+    stem: &str,
+    names: &[String],
+    below: &[String],
+) -> Result<Vec<Record>> {
     let mut records: Vec<Record> = Vec::new();
-    for machine in folders(&root)? {
-        let mut cpus = BTreeSet::new();
-        for run in folders(&root.join(&machine))?.into_iter().rev() {
-            let folder = root.join(&machine).join(&run);
-            let csv = folder.join(format!("{name}.csv"));
-            if !csv.is_file() {
+    let release = format!("{RECORDS}/{base}");
+    let mut present = None;
+    for machine in entries(&root.join(&release), true)? {
+        let folder = format!("{release}/{machine}/{stem}");
+        let of_machine = records.len();
+        for name in entries(&root.join(&folder), false)?.iter().rev() {
+            if !name.ends_with(".csv") {
                 continue;
             }
-            let facts = folder.join(MACHINE);
-            let unreadable = || format!("cannot read {}", facts.display());
-            let text = fs::read_to_string(&facts).with_context(unreadable)?;
-            let facts = Machine::from_facts(&text).with_context(unreadable)?;
-            if cpus.insert(facts.cpu.clone()) {
-                let runs = read_csv(&csv)?;
-                records.push(Record {
-                    dir: Some(format!("{RECORDS}/{base}/{machine}/{run}")),
-                    machine: facts,
-                    rows: Row::all(&runs).with_context(|| csv.display().to_string())?,
-                    command: repeat(name, base, &runs),
-                    runs,
-                });
+            let file = format!("{folder}/{name}");
+            let (head, runs) = read(&root.join(&file))?;
+            let (candidate, baseline) = match &present {
+                Some(present) => present,
+                None => {
+                    present.insert((codes(patches, base, names)?, codes(patches, base, below)?))
+                }
+            };
+            let outdated = head.patches != *candidate || head.baseline_patches != *baseline;
+            let of_cpu = (records[of_machine..].iter())
+                .position(|record| record.machine.cpu == head.machine.cpu);
+            let known = of_cpu.map(|index| of_machine + index);
+            if known.is_some_and(|known| outdated || !records[known].outdated) {
+                continue;
+            }
+            let unreadable = || format!("cannot read {file}");
+            let record = Record {
+                rows: Row::all(&runs).with_context(unreadable)?,
+                file: Some(file.clone()),
+                machine: head.machine,
+                outdated,
+                loaded: head.loaded,
+                runs,
+                command: head.command,
+            };
+            match known {
+                Some(known) => records[known] = record,
+                None => records.push(record),
             }
         }
     }
     Ok(records)
 }
 
-/// The command that takes such samples again.
-fn repeat(name: &str, base: &str, runs: &[Run]) -> String {
-    let mut command = "cargo p3 ab".to_owned();
-    let mut add = |words: &[&str]| {
-        for word in words {
-            command.push(' ');
-            command += &shell_word(word);
+/// Every record with samples, below `root`.
+fn files(root: &Path) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    for base in entries(&root.join(RECORDS), true)? {
+        for machine in entries(&root.join(RECORDS).join(&base), true)? {
+            let machine = format!("{RECORDS}/{base}/{machine}");
+            for stem in entries(&root.join(&machine), true)? {
+                let names = entries(&root.join(&machine).join(&stem), false)?;
+                let records = names.iter().filter(|name| name.ends_with(".csv"));
+                files.extend(records.map(|name| format!("{machine}/{stem}/{name}")));
+            }
         }
-    };
-    let step = name.split_once(ON).map(|(asked, _)| asked);
-    if name != SERIES {
-        add(&step.unwrap_or(name).split('+').collect::<Vec<_>>());
     }
-    if step.is_some() {
-        add(&["--step"]);
-    }
-    add(&["--base", base]);
-    let (mut isas, mut workloads) = (Vec::new(), Vec::new());
-    let (mut seeds, mut rounds) = (BTreeSet::new(), BTreeSet::new());
-    for run in runs {
-        if !isas.contains(&&*run.isa) {
-            isas.push(&run.isa);
-        }
-        if !workloads.contains(&&*run.workload) {
-            workloads.push(&run.workload);
-        }
-        seeds.insert(run.seed);
-        rounds.insert(run.round);
-    }
-    for isa in isas {
-        add(&["--isa", isa]);
-    }
-    let reps = rounds.len() / seeds.len().max(1);
-    add(&["--seeds", &seeds.len().to_string()]);
-    add(&["--reps", &reps.to_string()]);
-    for workload in workloads {
-        add(&["--workload", workload]);
-    }
-    command
+    Ok(files)
 }
 
-/// `word` as one of a shell's.
-pub fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-/// Names of the folders in `dir`, sorted; none where there is no such folder.
-fn folders(dir: &Path) -> Result<Vec<String>> {
+/// The names of the folders in `dir`, or of its files, sorted; none where there is no such folder.
+fn entries(dir: &Path, folders: bool) -> Result<Vec<String>> {
+    let unreadable = || format!("cannot read {}", dir.display());
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", dir.display())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(unreadable),
     };
     let mut names = Vec::new();
     for entry in entries {
-        let entry = entry.with_context(|| format!("cannot read {}", dir.display()))?;
-        if entry.file_type()?.is_dir() {
+        let entry = entry.with_context(unreadable)?;
+        if entry.file_type()?.is_dir() == folders {
             names.push(entry.file_name().to_string_lossy().into_owned());
         }
     }
@@ -455,8 +452,17 @@ fn folders(dir: &Path) -> Result<Vec<String>> {
 /// A recorded `count`, as far as it is shown.
 #[derive(Deserialize)]
 pub struct Counts {
+    /// Below the project's root.
+    #[serde(skip)]
+    pub file: String,
     pub emulated_cpu: String,
     rustflags: String,
+    /// The hash of each patch's code. Records before 2026-11-23 have none.
+    #[serde(default)]
+    code: BTreeMap<String, String>,
+    /// Whether the patches' code is another one by now.
+    #[serde(skip)]
+    pub outdated: bool,
     units: Vec<CountedUnit>,
 }
 
@@ -474,21 +480,24 @@ struct Counted {
     model_cycles: BTreeMap<String, u64>,
 }
 
-/// The newest counts of `name` on `base` for each TRIPLE-ISA, and the path of their file below the project's root.
-pub fn counts(root: &Path, base: &str, name: &str) -> Result<Vec<(String, Counts)>> {
-    let root = root.join(RECORDS).join(base);
+/// The newest counts of `name` on `base` for each TRIPLE-ISA.
+pub fn counts(root: &Path, patches: &Patches, base: &str, name: &str) -> Result<Vec<Counts>> {
     let mut counts = Vec::new();
-    for machine in folders(&root)? {
-        for run in folders(&root.join(&machine))?.into_iter().rev() {
-            let path = root.join(&machine).join(&run).join(format!("{name}.json"));
-            let Ok(json) = fs::read(&path) else { continue };
-            let read = serde_json::from_slice(&json);
-            let shown = format!("{RECORDS}/{base}/{machine}/{run}/{name}.json");
-            counts.push((
-                shown,
-                read.with_context(|| format!("cannot read {}", path.display()))?,
-            ));
-            break;
+    for machine in entries(&root.join(RECORDS).join(base), true)? {
+        let folder = format!("{RECORDS}/{base}/{machine}/{name}");
+        let newest = entries(&root.join(&folder), false)?.into_iter().rev();
+        for file in newest.filter(|file| file.ends_with(".json")).take(1) {
+            let file = format!("{folder}/{file}");
+            let unreadable = || format!("cannot read {file}");
+            let json = fs::read(root.join(&file)).with_context(unreadable)?;
+            let read: Counts = serde_json::from_slice(&json).with_context(unreadable)?;
+            let asked = [name.to_owned()];
+            let (_, names) = Series::load(patches)?.chosen(patches, Some(base), &asked)?;
+            counts.push(Counts {
+                outdated: read.code != codes(patches, base, &names)?,
+                file,
+                ..read
+            });
         }
     }
     Ok(counts)
@@ -530,341 +539,239 @@ impl Counts {
             let head = [format!("`{}`", unit.unit), format!("{:.3}", unit.ratio())];
             table.add_row(head.into_iter().chain(cycles));
         }
+        let earlier = if self.outdated {
+            " The patches had an earlier text."
+        } else {
+            ""
+        };
         format!(
-            "Executed by an emulated {}, `{}`; cycles are llvm-mca's models, nothing was timed.\n\n{table}\n",
+            "Executed by an emulated {}, `{}`; cycles are llvm-mca's models, nothing was timed.{earlier}\n\n{table}\n",
             self.emulated_cpu, self.rustflags
         )
     }
 }
 
-/// The folders that ratios in a text of this repository lead to. A table has their numbers, the text's end their paths.
-#[derive(Default)]
-pub struct Links(Vec<String>);
-
-impl Links {
-    fn number(&mut self, dir: &str) -> usize {
-        let index = self.0.iter().position(|known| known == dir);
-        let index = index.unwrap_or_else(|| {
-            self.0.push(dir.to_owned());
-            self.0.len() - 1
-        });
-        index + 1
-    }
-
-    fn markdown(&self) -> String {
-        let mut text = String::new();
-        for (index, dir) in self.0.iter().enumerate() {
-            text += &format!("[{}]: {dir}\n", index + 1);
-        }
-        text
-    }
-}
-
-/// Effects as Markdown: a line per workload and CPU, a column per ISA. Without `links`, for who reads it elsewhere, ratios
-/// lead nowhere.
-pub fn markdown(lines: &[Line<'_>], mut links: Option<&mut Links>) -> String {
-    let mut heads: Vec<(&str, &str)> = Vec::new();
-    let mut isas: Vec<&str> = Vec::new();
-    for Line { record, row } in lines {
-        if !isas.contains(&&*row.isa) {
-            isas.push(&row.isa);
-        }
-        let head = (&*row.workload, &*record.machine.cpu);
-        if !heads.contains(&head) {
-            heads.push(head);
-        }
-    }
-    let mut table = Table::new();
-    table.load_style(presets::ASCII_MARKDOWN);
-    table.set_header(["time with / without", "CPU"].iter().chain(&isas));
-    for (workload, cpu) in heads {
-        let mut cell = |isa: &&str| {
-            let mut lines = lines.iter().filter(|Line { record, row }| {
-                (&*row.workload, &*record.machine.cpu, &*row.isa) == (workload, cpu, *isa)
-            });
-            lines.next().map_or_else(String::new, |line| {
-                markdown_cell(line, links.as_deref_mut())
-            })
-        };
-        let head = [format!("`{workload}`"), plain(cpu)];
-        table.add_row(head.into_iter().chain(isas.iter().map(&mut cell)));
-    }
-    table.to_string() + "\n"
-}
-
-/// `text` as Markdown that is only text, in a table as well.
-pub fn plain(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;");
-    text.replace('|', "\\|").replace(['\n', '\r'], " ")
-}
-
-fn markdown_cell(Line { record, row }: &Line<'_>, links: Option<&mut Links>) -> String {
-    let [low, high] = row.ci95;
-    let ratio = match links.zip(record.dir.as_ref()) {
-        Some((links, dir)) => format!("[{:.3}][{}]", row.ratio, links.number(dir)),
-        None => format!("{:.3}", row.ratio),
-    };
-    let interval = format!("{low:.3} to {high:.3}");
-    match row.verdict {
-        Verdict::Faster => format!("**{ratio}** ({interval})"),
-        Verdict::Slower => format!("{ratio} ({interval}), slower"),
-        Verdict::NoChange => format!("{ratio} ({interval}), no change"),
-    }
-}
-
-const BEGIN: &str = "<!-- p3:effects:begin, written by `cargo p3 report` -->\n";
-const END: &str = "<!-- p3:effects:end -->";
-
-/// The README, its figures and the patches' effects: each file's path, and its text as it should be by the records.
-pub struct Readme(Vec<(PathBuf, String)>);
-
-impl Readme {
-    pub fn new(project: &Project, sections: &[Section]) -> Result<Self> {
-        let path = project.root.join("README.md");
-        let text =
-            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let (before, rest) = text.split_once(BEGIN).ok_or_else(|| {
-            Failure::input(format!("{}: no line {}", path.display(), BEGIN.trim()))
-        })?;
-        let (_, after) = rest
-            .split_once(END)
-            .ok_or_else(|| Failure::input(format!("{}: no line {END}", path.display())))?;
-        let mut expected = format!("{before}{BEGIN}");
-        let mut files = Vec::new();
-        let mut links = Links::default();
-        for section in sections {
-            let title = &section.title;
-            write!(expected, "\n### {title}\n")?;
-            if section.is_empty() {
-                expected.push_str("\nNot measured yet.\n");
-            }
-            let mut lines = lines(&section.records);
-            lines.retain(Line::of_prover);
-            if let Some(figure) = &section.figure {
-                write!(
-                    expected,
-                    "\n![{title}: the table below as a figure]({figure})\n"
-                )?;
-                files.push((project.root.join(figure), figure::svg(title, &lines)));
-            }
-            if !section.records.is_empty() {
-                write!(expected, "\n{}", markdown(&lines, Some(&mut links)))?;
-            }
-            if let Some(savings) = saving::markdown(&section.records) {
-                write!(expected, "\n{savings}")?;
-            }
-            for (file, counts) in &section.counts {
-                write!(expected, "\n[Counts]({file}). {}", counts.markdown())?;
-            }
-        }
-        write!(expected, "\n{}\n{END}{after}", links.markdown())?;
-        files.push((path, expected));
-        files.push((
-            project.patches_dir.join(effects::FILE),
-            effects::text(sections)?,
-        ));
-        Ok(Self(files))
-    }
-
-    /// Fails where a file is not what the records say.
-    pub fn check(&self) -> Result<()> {
-        for (path, expected) in &self.0 {
-            if fs::read_to_string(path).ok().as_ref() != Some(expected) {
-                let path = path.display();
-                return Err(
-                    Failure::check(format!("{path}: not what benches/record says"))
-                        .hint("`cargo p3 report` writes it")
-                        .into(),
-                );
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes the files, and names them.
-    pub fn write(&self) -> Result<Vec<&Path>> {
-        let bytes =
-            |(path, expected): &(PathBuf, String)| (path.clone(), expected.as_bytes().to_vec());
-        replace::files(&self.0.iter().map(bytes).collect::<Vec<_>>())?;
-        Ok(self.0.iter().map(|(path, _)| &**path).collect())
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use crate::report::tests::runs;
 
-    #[test]
-    fn a_cpu_names_a_folder() {
-        assert_eq!(
-            file_name("AMD EPYC (family 25, model 17)"),
-            "amd-epyc-family-25-model-17"
-        );
-        assert_eq!(
-            file_name("Intel(R) Xeon(R) Processor @ 2.50GHz"),
-            "intel-xeon-processor-2-50ghz"
-        );
-    }
+    pub const COUNTS: &str = r#"{"schema": 1, "emulated_cpu": "cortex-a76", "rustflags": "-C opt", "units": [
+        {"unit": "permute/x", "leaves": 1,
+         "baseline": {"instructions": 1000, "model_cycles": {"neoverse-n1": 500}},
+         "candidate": {"instructions": 900, "model_cycles": {"neoverse-n1": 400}}}]}"#;
 
-    #[test]
-    fn facts_of_a_machine_are_read_back() {
-        let mut machine = Machine {
-            cpu: "AMD EPYC (family 25, model 17): fast".into(),
-            cores: 2,
-            rustc: "rustc 1.95.0".into(),
-            rustflags: "-C target-cpu=x86-64-v3".into(),
-        };
-        assert_eq!(Machine::from_facts(&machine.facts()).unwrap(), machine);
-        machine.rustflags.clear();
-        assert_eq!(Machine::from_facts(&machine.facts()).unwrap(), machine);
-        assert!(Machine::from_facts("cpu: x\n").is_err());
-    }
+    /// A checkout with the patches `base-layer` and `quick-sponge`, which needs it, and with records.
+    pub struct Filed(tempfile::TempDir);
 
-    #[test]
-    fn a_record_has_the_flags_and_the_rows_of_its_own_isa() {
-        let mut runs = [runs(0.8), runs(0.9)].concat();
-        for run in &mut runs[40..] {
-            run.isa = "x86-64-v4".into();
+    impl Filed {
+        pub fn new() -> Self {
+            let filed = Self(tempfile::tempdir().unwrap());
+            filed.put(
+                "patches/series",
+                "base-layer\nquick-sponge needs: base-layer\n",
+            );
+            filed.patch("base-layer", "", "let x = 1;");
+            filed.patch("quick-sponge", "Needs: base-layer\n", "let x = 2;");
+            filed
         }
-        let report = Report {
-            schema: Report::SCHEMA,
-            command: "cargo p3 ab a".into(),
-            base: "0.8.0".into(),
-            baseline_patches: Vec::new(),
-            patches: vec!["a".into(), "b".into()],
-            reverted: false,
+
+        pub fn root(&self) -> &Path {
+            self.0.path()
+        }
+
+        pub fn put(&self, path: &str, text: &str) {
+            let path = self.root().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+
+        /// Writes the patch `name`, which adds these lines.
+        pub fn patch(&self, name: &str, needs: &str, lines: &str) {
+            let after = 1 + lines.lines().count();
+            let added = (lines.lines())
+                .map(|line| format!("+{line}\n"))
+                .collect::<String>();
+            let text = format!(
+                "Title: perf(x): y\nPackages: p3-x\nBases: 0.8.0\n{needs}Risk: low: x\nForwarded: not yet\n\
+                 Applied-Upstream: no\n\nWhy.\n---\ndiff --git a/x/src/{name}.rs b/x/src/{name}.rs\n\
+                 --- a/x/src/{name}.rs\n+++ b/x/src/{name}.rs\n@@ -1,1 +1,{after} @@\n a\n{added}-- \np3-patches\n"
+            );
+            self.put(&format!("patches/0.8.0/{name}.patch"), &text);
+        }
+
+        /// Files a record of `stem`, whose candidate had `ratio` of the baseline's time, with the present code of `patches`.
+        pub fn write(&self, stem: &str, run: &str, cpu: &str, ratio: f64, patches: &[&str]) {
+            let project = Project::at(self.root());
+            let names: Vec<_> = patches.iter().map(ToString::to_string).collect();
+            let head = Head {
+                patches: codes(&project.patches, "0.8.0", &names).unwrap(),
+                ..head(cpu)
+            };
+            let samples = String::from_utf8(csv(&runs(ratio)).unwrap()).unwrap();
+            let path = format!("{RECORDS}/0.8.0/triple-x86-64-v3/{stem}/{run}.csv");
+            self.put(&path, &(head.text().unwrap() + &samples));
+        }
+    }
+
+    fn head(cpu: &str) -> Head {
+        Head {
+            command: "cargo p3 ab \"x\"".into(),
+            time: "2026-11-01T10:00:00Z".into(),
+            release: "0.8.0".into(),
+            seeds: 5,
+            pairs: 2,
+            patches_sha256: String::new(),
             machine: Machine {
-                cpu: "Narrow".into(),
+                cpu: cpu.into(),
                 cores: 2,
                 rustc: "rustc 1.95.0".into(),
-                rustflags: "x86-64-v4: -C four; x86-64-v3: -C three".into(),
+                rustflags: String::new(),
             },
-            rows: Row::all(&runs).unwrap(),
-        };
-        let dirs = BTreeMap::from([("x86-64-v4".to_owned(), "benches/record/x".to_owned())]);
-        let section = report.into_section(&runs, &dirs);
-        assert_eq!(section.title, "a, b together, Plonky3 0.8.0");
-        let seen: Vec<_> = (section.records.iter())
-            .map(|record| (&*record.machine.rustflags, record.dir.as_deref()))
-            .collect();
+            loaded: BTreeMap::new(),
+            workers: BTreeMap::new(),
+            patches: BTreeMap::new(),
+            baseline_patches: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_cpu_names_a_file() {
         assert_eq!(
-            seen,
-            [("-C three", None), ("-C four", Some("benches/record/x"))]
+            file_name("2026-11-24T08:09:10.123Z", "AMD EPYC (family 25, model 17)"),
+            "2026-11-24T08-09-10.123Z-amd-epyc-family-25-model-17"
         );
-        let lines = lines(&section.records);
-        let ratios: Vec<f64> = lines.iter().map(|line| line.row.ratio).collect();
-        assert_eq!(ratios, [0.8, 0.9]);
         assert_eq!(
-            [lines[0].runs(), lines[1].runs()],
-            [&runs[..40], &runs[40..]]
+            file_name("2026-11-21", "Intel(R) Xeon(R) Processor @ 2.50GHz"),
+            "2026-11-21-intel-xeon-processor-2-50ghz"
         );
     }
 
     #[test]
-    fn a_record_tells_how_to_repeat_it() {
-        assert_eq!(
-            repeat("a+b", "0.8.0", &runs(0.8)),
-            "cargo p3 ab a b --base 0.8.0 --isa x86-64-v3 --seeds 5 --reps 2 --workload 'merkle-commit/x/2^4'"
-        );
-        assert_eq!(
-            ["", "it's", "*"].map(shell_word),
-            ["''", r"'it'\''s'", "'*'"]
-        );
-        assert!(repeat(SERIES, "0.8.0", &runs(0.8)).starts_with("cargo p3 ab --base"));
+    fn a_record_describes_itself() {
+        let mut head = head("AMD EPYC (family 25, model 17): \"fast\"");
+        head.loaded.insert("merkle-commit/x/2^4".into(), 1.31);
+        head.workers.insert("baseline".into(), "aa".into());
+        head.patches.insert("quick-sponge".into(), "bb".into());
+        let samples = String::from_utf8(csv(&runs(0.8)).unwrap()).unwrap();
+        let text = head.text().unwrap() + &samples;
+        insta::assert_snapshot!(head.text().unwrap());
+        assert_eq!(Head::parse(&text).unwrap(), head);
+        assert_eq!(parse_csv(&text).unwrap(), runs(0.8));
+        assert_eq!(plan(&runs(0.8)), (5, 2));
+        assert!(Head::parse(&samples).is_err());
+    }
+
+    #[test]
+    fn a_step_is_named_by_all_that_its_baseline_has() {
         let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let step = file_stem(&names(&["c"]), &names(&["a", "b"]));
-        assert_eq!(step, "c.on.a+b");
-        assert!(repeat(&step, "0.8.0", &runs(0.8)).starts_with("cargo p3 ab c --step --base"));
+        assert_eq!(file_stem(&names(&["c"]), &names(&["a", "b"])), "c.on.a+b");
+        assert_eq!(file_stem(&names(&["a", "b"]), &[]), "a+b");
+        assert_eq!(file_stem(&[], &[]), "series");
     }
 
     #[test]
-    fn records_are_found_by_the_newest_date_and_shown() {
-        let dir = tempfile::tempdir().unwrap();
-        let project = Project::at(dir.path());
-        let file = |run: &str, name: &str, cpu: &str, ratio| {
-            let folder = project.root.join(RECORDS).join("0.8.0/triple-x86-64-v3");
-            let folder = folder.join(run);
-            fs::create_dir_all(&folder).unwrap();
-            fs::write(
-                folder.join(MACHINE),
-                format!("cpu: {cpu}\ncores: 2\nrustc: rustc 1.95.0\nrustflags: -C opt\n"),
-            )
-            .unwrap();
-            fs::write(folder.join(name), csv(&runs(ratio)).unwrap()).unwrap();
+    fn the_newest_record_of_the_present_code_is_found() {
+        let filed = Filed::new();
+        let project = Project::at(filed.root());
+        let found = || {
+            let records = records(&project.root, &project.patches, "0.8.0", "quick-sponge");
+            let found = records.unwrap().into_iter();
+            found
+                .map(|record| (record.machine.cpu, record.rows[0].ratio, record.outdated))
+                .collect::<Vec<_>>()
         };
-        file("2026-01-02-narrow", "quick-sponge.csv", "Narrow", 0.5);
-        file("2026-11-01-narrow", "quick-sponge.csv", "Narrow", 0.75);
-        file("2026-10-01-wide", "quick-sponge.csv", "Wide", 1.25);
-        file("2026-11-02-narrow", "series.csv", "Narrow", 0.25);
-        // Of today's need, and of an earlier one.
-        let step = "quick-sponge.on.base-layer.csv";
-        file("2026-11-01-narrow", step, "Narrow", 0.875);
-        file(
-            "2026-11-02-narrow",
-            "quick-sponge.on.other.csv",
+        assert!(found().is_empty());
+        let both = ["base-layer", "quick-sponge"];
+        // Before records had the patches' hashes, and with one patch for two.
+        filed.write("quick-sponge", "2026-01-02-narrow", "Narrow", 0.5, &[]);
+        filed.write(
+            "quick-sponge",
+            "2026-01-01-narrow",
             "Narrow",
-            0.5,
+            0.75,
+            &both[..1],
         );
-        let found = records(&project.root, "0.8.0", "quick-sponge").unwrap();
-        let found: Vec<_> = found
-            .iter()
-            .map(|record| {
-                (
-                    record.machine.cpu.as_str(),
-                    record.rows.len(),
-                    record.rows[0].ratio,
-                )
-            })
-            .collect();
-        assert_eq!(found, [("Narrow", 1, 0.75), ("Wide", 1, 1.25)]);
-        assert!(records(&project.root, "0.8.0", "other").unwrap().is_empty());
-        assert!(
-            records(&project.root, "0.7.0", "quick-sponge")
-                .unwrap()
-                .is_empty()
-        );
+        assert_eq!(found(), [("Narrow".into(), 0.5, true)]);
+        filed.write("quick-sponge", "2025-12-01-narrow", "Narrow", 0.25, &both);
+        filed.write("quick-sponge", "2025-11-01-narrow", "Narrow", 1.25, &both);
+        filed.write("quick-sponge", "2026-01-01-wide", "Wide", 1.5, &both);
+        let present = [("Narrow".into(), 0.25, false), ("Wide".into(), 1.5, false)];
+        let mut sorted = found();
+        sorted.sort_by(|a, b| a.0.cmp(&b.0));
+        assert_eq!(sorted, present);
+        // Words and context are no code.
+        filed.patch("base-layer", "", "// Why.\n\n    let x = 1;");
+        assert!(found().iter().all(|(_, _, outdated)| !outdated));
+        filed.patch("base-layer", "", "let x = 3;");
+        assert!(found().iter().all(|(_, _, outdated)| *outdated));
+        // The newest of those that are out of date.
+        assert!(found().contains(&("Narrow".into(), 0.5, true)));
+    }
 
-        let counts = r#"{"schema": 1, "emulated_cpu": "cortex-a76", "rustflags": "-C opt", "units": [
-            {"unit": "permute/x", "leaves": 1,
-             "baseline": {"instructions": 1000, "model_cycles": {"neoverse-n1": 500}},
-             "candidate": {"instructions": 900, "model_cycles": {"neoverse-n1": 400}}}]}"#;
-        let folder = project
-            .root
-            .join(RECORDS)
-            .join("0.8.0/triple-neon/2026-11-01-qemu");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("quick-sponge.json"), counts).unwrap();
+    #[test]
+    fn a_loaded_machine_is_noticed() {
+        let filed = Filed::new();
+        filed.write("series", "2026-01-01-narrow", "Narrow", 0.5, &[]);
+        let project = Project::at(filed.root());
+        let filing = Filing::new(&project, false).unwrap();
+        let machine = format!("{RECORDS}/0.8.0/triple-x86-64-v3");
+        let loaded = |percent: u64, head: &Head| {
+            let mut runs = runs(0.5);
+            for run in &mut runs {
+                run.wall_ns = run.wall_ns * percent / 100;
+            }
+            filing.loaded_rows(&machine, head, &runs).unwrap()
+        };
+        let head = head("Narrow");
+        assert!(loaded(114, &head).is_empty());
+        assert_eq!(loaded(116, &head)["merkle-commit/x/2^4"], 1.16);
+        let rows = loaded(130, &head).into_iter();
+        let filed = super::Filed {
+            refused: rows.collect(),
+            ..super::Filed::default()
+        };
+        let error = filed.refused().unwrap_err();
+        insta::assert_snapshot!(error.message, @"not recorded, since the baseline took more than 1.15 times what it took in its fastest record: merkle-commit/x/2^4 (1.30 times)");
+        // Neither another CPU's nor another baseline's times say anything.
+        let other = Head {
+            machine: Machine {
+                cpu: "Wide".into(),
+                ..head.machine.clone()
+            },
+            ..head.clone()
+        };
+        assert!(loaded(130, &other).is_empty());
+        let mut step = head.clone();
+        step.baseline_patches
+            .insert("base-layer".into(), "aa".into());
+        assert!(loaded(130, &step).is_empty());
+    }
 
-        fs::create_dir_all(dir.path().join("patches/0.8.0")).unwrap();
-        fs::write(dir.path().join("patches/0.8.0/quick-sponge.patch"), "").unwrap();
-        let base_layer = "Title: perf(x): y\nPackages: p3-x\nBases: 0.8.0\nRisk: low: x\nForwarded: not yet\n\
-                          Applied-Upstream: no\n\nWhy.\n---\n-- \np3-patches\n";
-        fs::write(
-            dir.path().join("patches/0.8.0/base-layer.patch"),
-            base_layer,
-        )
-        .unwrap();
-        let series = "base-layer\nquick-sponge needs: base-layer\n";
-        fs::write(dir.path().join("patches/series"), series).unwrap();
-        let path = dir.path().join("README.md");
-        fs::write(&path, format!("# Title\n\n{BEGIN}stale\n{END}\n\nRest.\n")).unwrap();
-        let readme = || Readme::new(&project, &recorded(&project).unwrap()).unwrap();
-        assert!(readme().check().is_err());
-        readme().write().unwrap();
-        readme().check().unwrap();
-        let figure = project.root.join(RECORDS).join("0.8.0/series.svg");
-        let drawn = fs::read_to_string(&figure).unwrap();
-        fs::write(&figure, drawn.replace("0.250", "0.251")).unwrap();
-        let stale = format!("{:#}", readme().check().unwrap_err());
-        assert!(stale.contains("series.svg"), "{stale}");
-        let effects = dir.path().join("patches/effects.csv");
-        insta::assert_snapshot!("effects", fs::read_to_string(&effects).unwrap());
-        fs::write(&figure, drawn).unwrap();
-        fs::write(&effects, "").unwrap();
-        let stale = format!("{:#}", readme().check().unwrap_err());
-        assert!(stale.contains("effects.csv"), "{stale}");
-        readme().write().unwrap();
-        insta::assert_snapshot!(fs::read_to_string(&path).unwrap());
+    /// The A/A control of every row that was recorded in the present order of runs, with 5 seeds at a time.
+    #[test]
+    fn intervals_of_a_baseline_against_itself_exclude_1_as_often_as_they_say() {
+        const SEEDS: u64 = 5;
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let (mut rows, mut missed) = (0, 0);
+        for file in files(&root).unwrap() {
+            let (head, runs) = read(&root.join(file)).unwrap();
+            if head.workers.is_empty() {
+                continue;
+            }
+            for row in runs.chunk_by(|a, b| (&a.workload, &a.isa) == (&b.workload, &b.isa)) {
+                for part in 0..head.seeds as u64 / SEEDS {
+                    let of_part = row.iter().filter(|run| (run.seed - 1) / SEEDS == part);
+                    let runs = of_part.cloned().collect::<Vec<_>>();
+                    let [low, high] = Row::new(&runs).unwrap().aa_ci95;
+                    rows += 1;
+                    missed += usize::from(low > 1.0 || high < 1.0);
+                }
+            }
+        }
+        let share = 100.0 * missed as f64 / rows as f64;
+        println!("{missed} of {rows} rows");
+        assert!(rows >= 100, "{rows} rows");
+        assert!((2.0..8.0).contains(&share), "{missed} of {rows} rows");
     }
 }

@@ -401,14 +401,17 @@ pub fn csv(runs: &[Run]) -> Result<Vec<u8>> {
     Ok(writer.into_inner()?)
 }
 
-/// Reads what [`csv`] has written.
+/// Reads what [`csv`] has written, below comments or without.
+pub fn parse_csv(text: &str) -> Result<Vec<Run>> {
+    let mut reader = csv::ReaderBuilder::new();
+    let mut reader = reader.comment(Some(b'#')).from_reader(text.as_bytes());
+    Ok(reader.deserialize().collect::<Result<_, _>>()?)
+}
+
+/// Reads a file of samples.
 pub fn read_csv(path: &Path) -> Result<Vec<Run>> {
     let unreadable = || format!("cannot read {}", path.display());
-    let mut reader = csv::Reader::from_path(path).with_context(unreadable)?;
-    reader
-        .deserialize()
-        .collect::<Result<_, _>>()
-        .with_context(unreadable)
+    parse_csv(&fs::read_to_string(path).with_context(unreadable)?).with_context(unreadable)
 }
 
 #[cfg(test)]

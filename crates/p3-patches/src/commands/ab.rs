@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{IsTerminal, Write as _};
 use std::path::PathBuf;
@@ -19,8 +18,9 @@ use crate::page;
 use crate::pairs::{self, Plan, RowInfo, Run, Workers};
 use crate::patch;
 use crate::project::{Patches, Project};
-use crate::record::{self, Filing};
+use crate::record::{Filed, Filing};
 use crate::report::{self, Machine, Report, Row};
+use crate::results;
 use crate::saving;
 use crate::series::Series;
 use crate::stats::Verdict;
@@ -77,9 +77,12 @@ pub struct Args {
     /// Write the rows and the samples to FILE as a page to look at, which loads nothing.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// File the raw samples under benches/record.
+    /// File the raw samples under benches/record, without rows whose baseline took more than 1.15 times its fastest record's.
     #[arg(long, conflicts_with = "quick")]
     record: bool,
+    /// File the rows of a loaded machine, too; tables say so.
+    #[arg(long, requires = "record")]
+    loaded: bool,
     /// Inputs, each with processes of its own, at least 2 [default: 10, or 5 with --quick].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
     seeds: Option<u64>,
@@ -112,7 +115,9 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     } else {
         Vec::new()
     };
-    let filing = args.record.then(|| Filing::new(project)).transpose()?;
+    let filing = (args.record)
+        .then(|| Filing::new(project, args.loaded))
+        .transpose()?;
     let toolchain = Toolchain::query()?;
     let machine = machine(&toolchain, &isas);
 
@@ -173,12 +178,13 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     if let Some(path) = &args.json {
         report::write(path, &report, Some(&runs))?;
     }
-    let mut dirs = BTreeMap::new();
+    let mut filed = Filed::default();
     if let (Some(filing), Some(builder)) = (filing, &builder) {
         let folder = builder.folder();
-        dirs = filing.file(folder, &toolchain.host, &args.names, &report, &runs)?;
+        let host = &toolchain.host;
+        filed = filing.file(folder, host, &args.names, &report, &runs, &workers)?;
     }
-    let section = report.clone().into_section(&runs, &dirs);
+    let section = report.clone().into_section(&runs, &filed.files);
     if let Some(savings) = saving::markdown(&section.records) {
         writeln!(stdout, "\n{savings}")?;
     }
@@ -193,13 +199,13 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     if args.revert {
         confirm_reverted(&report.rows)?;
     }
-    Ok(())
+    Ok(filed.refused()?)
 }
 
-/// What the user typed.
+/// What the user typed. Cargo's alias stands for the option that it adds.
 pub fn command() -> String {
-    let words = std::env::args().skip(1);
-    let words = words.map(|word| record::shell_word(&word));
+    let words = std::env::args().skip(1).filter(|word| word != "--checkout");
+    let words = words.map(|word| results::shell_word(&word));
     format!("cargo p3 {}", words.collect::<Vec<_>>().join(" "))
 }
 

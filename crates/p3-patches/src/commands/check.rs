@@ -14,7 +14,7 @@ use crate::interrupt;
 use crate::lints::{self, Outcome};
 use crate::patch::{CRATES_OWN, Direction, Header, Patch};
 use crate::project::Project;
-use crate::record::{self, Readme};
+use crate::results::{self, Readme};
 use crate::series::{Entry, Series};
 use crate::tree;
 
@@ -106,6 +106,11 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             format!("{name}: has a crate and a bench"),
             belongings(project, name),
         )?;
+        let readme = project.crates_dir().join(name).join("README.md");
+        record(
+            format!("{name}: its README's figures have a record or a date"),
+            results::check_figures(&readme, project.relative(&readme)),
+        )?;
         let ported = bases
             .iter()
             .filter(|base| Patch::exists(&project.patches, base, name))
@@ -154,8 +159,8 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         )?;
     }
     let readme =
-        record::recorded(project).and_then(|sections| Readme::new(project, &sections)?.check());
-    record("README.md shows the recorded effects".to_owned(), readme)?;
+        results::recorded(project).and_then(|sections| Readme::new(project, &sections)?.check());
+    record("the READMEs show the recorded effects".to_owned(), readme)?;
     progress.finish_and_clear();
 
     if args.json {

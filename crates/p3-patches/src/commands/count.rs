@@ -1,5 +1,7 @@
 //! `count`: the instructions that Plonky3 with patches and Plonky3 as published execute, under emulation.
 
+use std::collections::BTreeMap;
+use std::fs;
 use std::io::{IsTerminal, Write as _};
 use std::path::PathBuf;
 
@@ -7,7 +9,7 @@ use anyhow::Result;
 use comfy_table::CellAlignment;
 use serde::Serialize;
 
-use super::{glob, spinner};
+use super::{ab, glob, spinner};
 use crate::build::{Builder, Candidate, Target, Toolchain};
 use crate::emulation::{self, CORTEX_A76, Emulator};
 use crate::error::Failure;
@@ -15,7 +17,10 @@ use crate::isa::Isa;
 use crate::model::{Models, OLDEST};
 use crate::pairs::Workers;
 use crate::pairs::protocol::UnitInfo;
+use crate::patch;
 use crate::project::Project;
+use crate::record;
+use crate::replace::cannot_write;
 use crate::report;
 use crate::series::Series;
 use crate::tracer::{Count, Machine, Traced, Tracer};
@@ -55,6 +60,9 @@ pub struct Args {
     /// Write the counts to FILE.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// File the counts under benches/record.
+    #[arg(long, conflicts_with_all = ["unit", "workers"])]
+    record: bool,
     /// Run these two executables as they are.
     #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], hide = true)]
     workers: Option<Vec<PathBuf>>,
@@ -64,8 +72,16 @@ pub struct Args {
 #[derive(Serialize)]
 struct Report {
     schema: u32,
+    /// As it was typed.
+    command: String,
+    /// When the counting began, in UTC.
+    time: String,
     base: String,
     patches: Vec<String>,
+    /// Of the patches with their kernels, as `apply` prints it.
+    patches_sha256: String,
+    /// The hash of each patch's code, by which a record is found to be out of date.
+    code: BTreeMap<String, String>,
     isa: String,
     rustc: String,
     rustflags: String,
@@ -105,6 +121,10 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     let models = Models::find();
     let mut report = Report {
         schema: 1,
+        command: ab::command(),
+        time: record::now(),
+        patches_sha256: patch::sha256_of_all(&project.patches, &base, &patches)?,
+        code: patch::codes(&project.patches, &base, &patches)?,
         base,
         patches,
         isa: args.isa.to_string(),
@@ -145,10 +165,35 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     if let Some(path) = &args.json {
         report::write(path, &report, None)?;
     }
+    if args.record {
+        file(&args, project, &report)?;
+    }
     if args.fewer {
         refuse_more(&report.units)?;
     }
     Ok(())
+}
+
+/// Files the counts where [`record::counts`] finds them.
+fn file(args: &Args, project: &Project, report: &Report) -> Result<()> {
+    let Report {
+        base,
+        isa,
+        time,
+        emulated_cpu,
+        ..
+    } = report;
+    let triple = match args.isa {
+        Isa::Neon => emulation::TRIPLE.to_owned(),
+        _ => Toolchain::query()?.host,
+    };
+    let folder = project
+        .root
+        .join(record::machine(base, &triple, isa))
+        .join(record::file_stem(&args.names, &[]));
+    fs::create_dir_all(&folder).map_err(|error| cannot_write(&folder, &error))?;
+    let name = record::file_name(time, emulated_cpu);
+    report::write(&folder.join(format!("{name}.json")), report, None)
 }
 
 /// Names the units that do not execute fewer instructions.

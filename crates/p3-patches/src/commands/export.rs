@@ -12,7 +12,8 @@ use crate::interrupt;
 use crate::isa::Isa;
 use crate::patch::{END, Patch};
 use crate::project::Project;
-use crate::record::{self, Counts, Line, Record};
+use crate::record::{self, Counts, Record};
+use crate::results::{self, Line};
 use crate::series::Series;
 
 /// Write a patch for upstream: a mail for `git am`, and the text of the pull request.
@@ -93,8 +94,8 @@ pub fn texts(project: &Project, base: &str, name: &str, author: &str) -> Result<
     let series = Series::load(&project.patches)?;
     let measured = Measured {
         step: record::step_records(project, &series, base, name)?,
-        stack: record::records(&project.root, base, name)?,
-        counts: record::counts(&project.root, base, name)?,
+        stack: record::records(&project.root, &project.patches, base, name)?,
+        counts: record::counts(&project.root, &project.patches, base, name)?,
     };
     let sections = sections(&patch, base, &measured);
     Ok(Texts {
@@ -109,7 +110,7 @@ struct Measured {
     step: Vec<Record>,
     /// With what it stacks on, against the release.
     stack: Vec<Record>,
-    counts: Vec<(String, Counts)>,
+    counts: Vec<Counts>,
 }
 
 /// A heading, and what stands below it.
@@ -201,7 +202,7 @@ fn sections(patch: &Patch, base: &str, measured: &Measured) -> Vec<Section> {
             sections.push((heading, format!("{ratio}\n\n{effects}")));
         }
     }
-    for (_, counts) in &measured.counts {
+    for counts in &measured.counts {
         sections.push(("Counted", counts.markdown().trim_end().to_owned()));
     }
     sections.push(("Not measured", not_measured(patch, &step, &stack)));
@@ -210,19 +211,19 @@ fn sections(patch: &Patch, base: &str, measured: &Measured) -> Vec<Section> {
 
 /// Of all rows, those of what a prover does.
 fn prover_lines(records: &[Record]) -> Vec<Line<'_>> {
-    let mut lines = record::lines(records);
+    let mut lines = results::lines(records);
     lines.retain(Line::of_prover);
     lines
 }
 
 /// A table of the lines; below it each machine, and the command that was run there.
 fn effects(records: &[Record], lines: &[Line<'_>]) -> String {
-    let mut text = record::markdown(lines, None);
+    let mut text = results::markdown(lines, None);
     for Record {
         machine, command, ..
     } in records
     {
-        let cpu = record::plain(&machine.cpu);
+        let cpu = results::plain(&machine.cpu);
         text += &format!(
             "\n{cpu}, {} cores, {}, `{}`:\n\n```\n{command}\n```\n",
             machine.cores, machine.rustc, machine.rustflags
@@ -273,7 +274,7 @@ fn not_measured_on(patch: &Patch, lines: &[Line<'_>]) -> String {
         .filter(|isa| lines.iter().all(|line| line.row.isa != *isa))
         .collect::<Vec<_>>();
     let cpus = (lines.iter())
-        .map(|line| record::plain(&line.record.machine.cpu))
+        .map(|line| results::plain(&line.record.machine.cpu))
         .collect::<BTreeSet<_>>();
     let cpus = cpus.into_iter().collect::<Vec<_>>().join(", ");
     match (&missing[..], &*cpus) {

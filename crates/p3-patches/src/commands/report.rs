@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use crate::error::Failure;
 use crate::page;
 use crate::project::Project;
-use crate::record::{self, Readme, Section};
 use crate::report::{Report, read_csv};
+use crate::results::{self, Readme, Section};
 use crate::saving;
 
 /// Show what was measured: as a page, as the README's tables and figures, as Markdown for a pull request.
@@ -35,8 +35,8 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     if !args.files.is_empty() {
         let sections = merged(&args.files)?;
         for section in &sections {
-            let table = record::markdown(&record::lines(&section.records), None);
-            println!("### {}\n\n{table}", record::plain(&section.title));
+            let table = results::markdown(&results::lines(&section.records), None);
+            println!("### {}\n\n{table}", results::plain(&section.title));
             if let Some(savings) = saving::markdown(&section.records) {
                 println!("{savings}");
             }
@@ -46,7 +46,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             None => Ok(()),
         };
     }
-    let sections = record::recorded(project)?;
+    let sections = results::recorded(project)?;
     let readme = Readme::new(project, &sections)?;
     for path in readme.write()? {
         println!("{}", project.relative(path));

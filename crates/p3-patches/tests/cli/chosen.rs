@@ -69,7 +69,7 @@ fn patches_are_chosen_with_their_effects_and_the_others_are_named() {
     fixture.succeed(&["remove"]);
 
     // The release of the prover before another one, then the newest.
-    let mut effects = "patch,release,isa,date,cpu,workload,ratio,verdict\n".to_owned();
+    let mut effects = "patch,release,isa,date,cpu,workload,ratio,verdict,outdated\n".to_owned();
     for isa in [
         "generic",
         "x86-64-v3",
@@ -78,10 +78,12 @@ fn patches_are_chosen_with_their_effects_and_the_others_are_named() {
         "neon",
     ] {
         for row in [
-            format!("demo,0.4.0,{isa},2026-11-04,Other,other,0.5,faster\n"),
-            format!("demo,0.8.0,{isa},2026-11-02,Older,older,0.6,faster\n"),
-            format!("demo,0.8.0,{isa},2026-11-03,\"CPU (family 1, model 2)\",hash,0.714,faster\n"),
-            format!("stacked,0.8.0,{isa},2026-11-05,Stacked,stacked,0.7,faster\n"),
+            format!("demo,0.4.0,{isa},2026-11-04,Other,other,0.5,faster,false\n"),
+            format!("demo,0.8.0,{isa},2026-11-02,Older,older,0.6,faster,false\n"),
+            format!(
+                "demo,0.8.0,{isa},2026-11-03,\"CPU (family 1, model 2)\",hash,0.714,faster,false\n"
+            ),
+            format!("stacked,0.8.0,{isa},2026-11-05,Stacked,stacked,0.7,faster,true\n"),
         ] {
             effects += &row;
         }

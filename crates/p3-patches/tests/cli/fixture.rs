@@ -62,8 +62,11 @@ impl Fixture {
 
     /// Adds the crates and benches that `check` asks for.
     pub fn with_crates(self) -> Self {
+        let readme =
+            "<!-- p3:effects:begin, written by `cargo p3 report` -->\n<!-- p3:effects:end -->\n";
         for name in ["demo", "stacked"] {
             let dir = self.project().join("crates").join(name);
+            write(&dir.join("README.md"), readme);
             write(
                 &dir.join("Cargo.toml"),
                 &format!("[package]\nname = \"{name}\"\n"),
@@ -74,8 +77,6 @@ impl Fixture {
                 "",
             );
         }
-        let readme =
-            "<!-- p3:effects:begin, written by `cargo p3 report` -->\n<!-- p3:effects:end -->\n";
         write(&self.project().join("README.md"), readme);
         self.succeed(&["report"]);
         self

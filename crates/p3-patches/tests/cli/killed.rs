@@ -436,7 +436,7 @@ artifact /worker "\"$side\""
     fixture
 }
 
-/// Files that a user names, and a record. The record counts once its samples are there, with the machine's facts beside.
+/// Files that a user names, and a record, which is one file.
 #[test]
 fn ab_killed_at_100_moments() {
     const AB: [&str; 9] = [
@@ -446,30 +446,38 @@ fn ab_killed_at_100_moments() {
     let records = killer.fixture.project().join("benches/record");
     let named = ["ab.json", "ab.csv"].map(|name| killer.fixture.prover().join(name));
     let pace = killer.fixture.path().join("pace");
+    // What is recorded, but for the time, and what is named.
     let state = || {
-        let mut record = files(&records);
-        record.retain(|_, contents| !contents.is_empty());
+        let untimed = |contents: Vec<u8>| {
+            let text = String::from_utf8(contents).unwrap();
+            let lines = text.lines().filter(|line| !line.starts_with("# time"));
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        let mut recorded: Vec<_> = files(&records).into_values().map(untimed).collect();
+        recorded.sort();
         let named = (named.iter())
             .filter_map(|path| Some((path.to_str()?.to_owned(), fs::read(path).ok()?)));
-        (record, named.collect::<Files>())
+        (recorded, named.collect::<Files>())
     };
-    let none = state();
-    let [one, two] = ["8", "6"].map(|microseconds| {
+    // Each run adds a record and replaces the named files.
+    let none = (state(), Files::new());
+    let [one, two, three] = ["8", "6", "8"].map(|microseconds| {
         write(&pace, microseconds);
         killer.succeed(&AB, "at first");
-        state()
+        (state(), files(&records))
     });
-    assert_eq!((one.0.len(), one.1.len()), (2, 2), "{one:?}");
-    assert!(one.0 != two.0 && one.1 != two.1);
+    assert_eq!((one.1.len(), two.1.len(), three.1.len()), (1, 2, 3));
+    assert_eq!(one.0.1, three.0.1);
+    assert!(one.0.1 != two.0.1);
 
     let mut found = BTreeMap::<_, usize>::new();
     for number in 0..KILLS {
-        let (from, microseconds, to) = match number % 3 {
+        let ((from, recorded), microseconds, (to, _)) = match number % 3 {
             0 => (&none, "8", &one),
             1 => (&one, "6", &two),
-            _ => (&two, "8", &one),
+            _ => (&two, "8", &three),
         };
-        put(&records, &from.0);
+        put(&records, recorded);
         for path in &named {
             let _ = fs::remove_file(path);
         }
@@ -479,11 +487,7 @@ fn ab_killed_at_100_moments() {
         write(&pace, microseconds);
         let (kill, what) = killer.kill(&AB);
         if !matches!(kill, Kill::AndGoOn) {
-            let (mut record, named) = state();
-            // Facts without samples are no record; these come last.
-            if !record.keys().any(|name| name.ends_with(".csv")) {
-                record.clear();
-            }
+            let (record, named) = state();
             assert!(record == from.0 || record == to.0, "{what}: a third record");
             for (path, contents) in &named {
                 let known = [from, to].map(|state| state.1.get(path));
@@ -495,9 +499,13 @@ fn ab_killed_at_100_moments() {
                 _ => "between",
             };
             *found.entry(which).or_default() += 1;
+            put(&records, recorded);
         }
         killer.succeed(&AB, &what);
-        assert!(state() == *to, "{what}");
+        let (record, named) = state();
+        // A run that went on when the tool was killed alone may have filed its own.
+        assert!(to.0.iter().all(|file| record.contains(file)), "{what}");
+        assert!(named == to.1, "{what}");
         let hidden = files(&killer.fixture.prover()).into_keys();
         let hidden = hidden.filter(|name| name.contains(".part"));
         assert_eq!(hidden.count(), 0, "{what}");
@@ -507,22 +515,27 @@ fn ab_killed_at_100_moments() {
     killer.assert_hit();
 }
 
-/// The newest record is shown. One of a day that has not come would hide all that follow.
+/// The newest record is shown. One of a time that has not come would hide all that follow.
 #[test]
 fn a_record_of_a_later_day_is_refused() {
     let killer = Killer::new(with_workers(Fixture::new().with_crates()));
     let later = killer.fixture.project();
-    let later = later.join("benches/record/0.8.0/machine-native/2999-01-01-cpu");
-    write(&later.join("machine.txt"), "");
+    let later = later.join("benches/record/0.8.0/machine-native/series/2999-01-01-cpu.csv");
+    write(
+        &later,
+        "# command = \"\"\n# time = \"2999-01-01\"\n# release = \"0.8.0\"\n# seeds = 1\n# pairs = 1\n# [machine]\n\
+         # cpu = \"a\"\n# cores = 1\n# rustc = \"a\"\n# rustflags = \"\"\n\
+         workload,isa,threads,seed,round,side,wall_ns,cpu_ns\n",
+    );
     let output = killer
         .command(&["ab", "demo", "--record"])
         .output()
         .unwrap();
     let transcript = killer.fixture.transcript(&output);
-    let expected = "exit 4\n--- stdout\n--- stderr\nerror: benches/record/0.8.0/machine-native/2999-01-01-cpu: recorded \
-                    after today, which is ";
+    let expected = "exit 4\n--- stdout\n--- stderr\nerror: benches/record/0.8.0/machine-native/series/2999-01-01-cpu.csv: \
+                    recorded after now, which is ";
     assert!(transcript.starts_with(expected), "{transcript}");
-    fs::remove_dir_all(later).unwrap();
+    fs::remove_file(later).unwrap();
     write(&killer.fixture.path().join("pace"), "8");
     let output = killer
         .command(&["ab", "demo", "--record"])

@@ -1,12 +1,12 @@
 //! A patch measured on top of what it stacks on: what is built, filed, shown and sent upstream.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use insta::assert_snapshot;
 
 use crate::fixture::{Fixture, STACKED, write};
-use crate::killed::{Killer, with_workers};
+use crate::killed::{Killer, files, with_workers};
 
 const STEP: [&str; 7] = ["ab", "stacked", "--step", "--seeds", "2", "--reps", "1"];
 
@@ -24,23 +24,6 @@ fn succeed(killer: &Killer, args: &[&str]) -> String {
     let transcript = killer.fixture.transcript(&output);
     assert!(output.status.success(), "{transcript}");
     transcript
-}
-
-/// The files in the only folder of records.
-fn filed(killer: &Killer) -> (PathBuf, Vec<String>) {
-    let only = |folder: &Path| {
-        let mut entries = fs::read_dir(folder).unwrap();
-        let entry = entries.next().unwrap().unwrap().path();
-        assert!(entries.next().is_none());
-        entry
-    };
-    let records = killer.fixture.project().join("benches/record/0.8.0");
-    let folder = only(&only(&records));
-    let names = fs::read_dir(&folder).unwrap();
-    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<_> = names.collect();
-    names.sort();
-    (folder, names)
 }
 
 #[test]
@@ -134,8 +117,10 @@ fn a_step_is_filed_and_shown_as_such() {
 
     write(&killer.fixture.path().join("pace"), "8");
     record(&STEP);
-    let (folder, names) = filed(&killer);
-    assert_eq!(names, ["machine.txt", "stacked.csv", "stacked.on.demo.csv"]);
+    let records = killer.fixture.project().join("benches/record");
+    let filed = files(&records);
+    let folders = filed.keys().map(|name| name.split('/').nth(2).unwrap());
+    assert_eq!(folders.collect::<Vec<_>>(), ["stacked.on.demo", "stacked"]);
 
     succeed(&killer, &["report"]);
     let readme = fs::read_to_string(killer.fixture.project().join("README.md")).unwrap();
@@ -153,8 +138,16 @@ fn a_step_is_filed_and_shown_as_such() {
     assert_eq!((step.1, stack.1), ("0.800", "0.600"));
     assert!(step.0 < stack.0);
 
-    let facts = "cpu: A CPU\ncores: 2\nrustc: rustc 1.95.0\nrustflags: -C target-cpu=native\n";
-    write(&folder.join("machine.txt"), facts);
+    for (name, contents) in filed {
+        let text = String::from_utf8(contents).unwrap();
+        let machine = "# cpu = \"A CPU\"\n# cores = 2\n# rustc = \"rustc 1.95.0\"\n";
+        let (before, rest) = text.split_once("# cpu = ").unwrap();
+        let (_, after) = rest.split_once("# rustflags").unwrap();
+        write(
+            &records.join(name),
+            &format!("{before}{machine}# rustflags{after}"),
+        );
+    }
     assert_snapshot!(export("with"));
 
     // What the patch needs has changed, so that the samples are those of another step.

@@ -548,7 +548,6 @@ fn git_am_takes_every_patch() {
     let dependencies = packages.map(|package| format!("{package} = \"0.8\"\n"));
     fixture.set_manifest(&(MANIFEST.to_owned() + &dependencies.concat()));
     fixture.relock();
-    // Without the records, whose intervals take most of an export's time.
     let patches = fixture.project().join("patches");
     fs::remove_dir_all(&patches).unwrap();
     symlink(repository().join("patches"), patches).unwrap();
@@ -599,16 +598,20 @@ fn an_export_has_the_record() {
         &fixture.kernel(),
         &format!("{KERNEL}\n#[test]\nfn twice_x() {{}}\n"),
     );
-    let folder = "benches/record/0.8.0/x86_64-unknown-linux-gnu-x86-64-v3/2026-01-01-a-cpu";
-    let folder = fixture.project().join(folder);
-    write(
-        &folder.join("machine.txt"),
-        "cpu: A CPU\ncores: 2\nrustc: rustc 1.95.0\nrustflags: -C target-cpu=x86-64-v3\n",
-    );
-    let recorded = repository().join("benches/record/0.8.0/x86_64-unknown-linux-gnu-x86-64-v3");
-    let recorded = recorded
-        .join("2026-11-22-intel-xeon-processor-family-6-model-167/packed-mds-karatsuba.csv");
-    fs::copy(recorded, folder.join("demo.csv")).unwrap();
+    let file = "benches/record/0.8.0/x86_64-unknown-linux-gnu-x86-64-v3/demo/2026-01-01-a-cpu.csv";
+    let mut record = "# command = \"cargo p3 ab demo\"\n# time = \"2026-01-01\"\n# release = \"0.8.0\"\n# seeds = 2\n\
+                      # pairs = 1\n# [machine]\n# cpu = \"A CPU\"\n# cores = 2\n# rustc = \"rustc 1.95.0\"\n\
+                      # rustflags = \"-C target-cpu=x86-64-v3\"\n\
+                      workload,isa,threads,seed,round,side,wall_ns,cpu_ns\n"
+        .to_owned();
+    for seed in [1, 2] {
+        for (side, ns) in [("baseline", 10), ("candidate", 8), ("control", 10)] {
+            record += &format!(
+                "merkle-commit/poseidon1-w8/2^16x64,x86-64-v3,1,{seed},{seed},{side},{ns},{ns}\n"
+            );
+        }
+    }
+    write(&fixture.project().join(file), &record);
     fixture.succeed(&[
         "export",
         "demo",
@@ -621,7 +624,7 @@ fn an_export_has_the_record() {
     for expected in [
         "\n\nTested:\n\nOne test comes with the change.\n",
         "| `merkle-commit/poseidon1-w8/2^16x64` ",
-        "\nA CPU, 2 cores, rustc 1.95.0, `-C target-cpu=x86-64-v3`:\n\n```\ncargo p3 ab demo --base 0.8.0 --isa x86-64-v3 ",
+        "\nA CPU, 2 cores, rustc 1.95.0, `-C target-cpu=x86-64-v3`:\n\n```\ncargo p3 ab demo\n```\n",
         "\n\nNot measured:\n\nBuilds for x86-64-v4, x86-64-v4+ifma. Any CPU other than A CPU.\n---\n",
     ] {
         assert!(mail.contains(expected), "{expected}: {mail}");
