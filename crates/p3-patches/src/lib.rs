@@ -88,8 +88,11 @@ const ALIAS: &str = "cargo p3";
 #[derive(Parser)]
 #[command(name = "p3-patches", version)]
 struct Cli {
-    /// The root of the checkout to work in.
-    #[arg(long, global = true, hide = true, value_name = "DIR")]
+    /// Work in the checkout that the current folder is in, with its patches. Cargo's alias in a checkout says this.
+    #[arg(long, global = true, hide = true, conflicts_with = "project")]
+    checkout: bool,
+    /// A checkout of this tool's repository to work in, with its patches [default: the patches in the executable].
+    #[arg(long, global = true, value_name = "DIR")]
     project: Option<PathBuf>,
     /// Another folder with a series and its patches: variants of an optimization that are measured but not shipped.
     #[arg(long, global = true, value_name = "DIR")]
@@ -152,7 +155,11 @@ fn nobody_reads(payload: &dyn Any) -> bool {
 
 fn run(cli: Cli, embedded: Embedded) -> Result<()> {
     interrupt::install()?;
-    let patches = Patches::locate(embedded, cli.project, cli.patches)?;
+    let root = match cli.project {
+        None if cli.checkout => Some(project::checkout()?),
+        named => named,
+    };
+    let patches = Patches::locate(embedded, root, cli.patches)?;
     match cli.command {
         Command::List(args) => list::run(&args, &patches),
         Command::Apply(args) => apply::run(&args, &patches),

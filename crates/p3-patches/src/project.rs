@@ -41,22 +41,19 @@ pub struct Project {
 }
 
 impl Patches {
-    /// Finds the checkout: the folder asked for, else the nearest one above the current folder that holds
-    /// `patches/series`. Its patches are those in `folder`, where that is given. Outside a checkout they are `embedded`.
+    /// The patches of the checkout at `root`, else those that are `embedded`; those in `folder`, where that is given. A folder
+    /// that merely looks like a checkout is not asked: its patches would go into a prover unseen.
     pub fn locate(
         embedded: Embedded,
         root: Option<PathBuf>,
         folder: Option<PathBuf>,
     ) -> Result<Self> {
-        let here = env::current_dir().context("cannot tell the current folder")?;
         if let Some(root) = root.as_ref().filter(|root| !is_project(root)) {
             let what = format!("{}: no patches/series in this folder", root.display());
             return Err(Failure::input(what)
                 .hint("--project names a checkout of this tool's repository")
                 .into());
         }
-        let nearest = || here.ancestors().find(|dir| is_project(dir));
-        let root = root.or_else(|| nearest().map(Path::to_path_buf));
         let resolve = |path: PathBuf| {
             path.canonicalize()
                 .with_context(|| format!("cannot resolve {}", path.display()))
@@ -83,9 +80,9 @@ impl Patches {
                 patches: self,
             }),
             _ => Err(Failure::environment(
-                "this subcommand needs a checkout of the tool's repository, and none is at or above the current folder",
+                "this subcommand needs a checkout of the tool's repository",
             )
-            .hint("list, apply, status, remove, overlay and try work anywhere")
+            .hint("--project DIR names one, and cargo's alias p3 in a checkout; list, apply, status, remove, overlay and try work anywhere")
             .into()),
         }
     }
@@ -215,6 +212,16 @@ impl Project {
             patches_dir,
         }
     }
+}
+
+/// The root of the checkout that the current folder is in.
+pub fn checkout() -> Result<PathBuf> {
+    let here = env::current_dir().context("cannot tell the current folder")?;
+    let root = here.ancestors().find(|dir| is_project(dir));
+    let root = root.ok_or_else(|| {
+        Failure::environment("--checkout: no patches/series at or above the current folder")
+    })?;
+    Ok(root.to_owned())
 }
 
 fn relative<'a>(root: &Path, path: &'a Path) -> &'a Path {

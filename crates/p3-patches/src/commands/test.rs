@@ -697,7 +697,8 @@ fn ignored(project: &Project, test: &str) -> Command {
 /// This tool, as a process of its own.
 fn own(project: &Project, args: &[&str]) -> Result<Command> {
     let tool = env::current_exe().context("cannot tell where this tool is")?;
-    Ok(in_folder(Command::new(tool), &project.root, args))
+    let args = [&["--checkout"], args].concat();
+    Ok(in_folder(Command::new(tool), &project.root, &args))
 }
 
 /// Names the optimizations' crates, and what their tests share.

@@ -75,6 +75,39 @@ fn a_prover_needs_no_checkout() {
     assert!(!fixture.prover().join(".p3-patches").exists());
 }
 
+/// A folder above the prover with patches of its own: the executable's are taken, and the others are none of its business.
+#[test]
+fn patches_in_a_folder_above_are_not_taken() {
+    let fixture = Fixture::new();
+    let apply = ["apply", "packed-poseidon2", "--base", "0.8.0"];
+    succeed(&fixture, &apply);
+    let (applied, lock) = (fixture.manifest(), fixture.lock());
+    succeed(&fixture, &["remove"]);
+    let above = fixture.prover().parent().unwrap().to_owned();
+    let hostile = fs::read_to_string(repository().join("patches/series")).unwrap();
+    for series in [hostile.as_str(), "quilt.patch -p1\n"] {
+        fs::create_dir_all(above.join("patches/0.8.0")).unwrap();
+        fs::write(above.join("patches/series"), series).unwrap();
+        fs::write(above.join("patches/0.8.0/packed-poseidon2.patch"), DEMO).unwrap();
+        fs::write(above.join("Cargo.lock"), "version = 4\n").unwrap();
+        succeed(&fixture, &apply);
+        assert_eq!(
+            (fixture.manifest(), fixture.lock()),
+            (applied.clone(), lock.clone())
+        );
+        let status = succeed(&fixture, &["status", "--verify"]);
+        assert!(status.contains("intact"), "{status}");
+        succeed(&fixture, &["remove"]);
+    }
+    // With the option that cargo's alias adds, they are.
+    let taken = installed(&fixture, &["--checkout", "list"]);
+    let transcript = fixture.transcript(&taken);
+    assert!(transcript.contains("patches/series"), "{transcript}");
+    fs::remove_dir_all(above.join("patches")).unwrap();
+    let none = installed(&fixture, &["--checkout", "list"]);
+    assert_snapshot!("no_checkout", fixture.transcript(&none));
+}
+
 #[test]
 fn another_folder_of_patches_needs_no_checkout() {
     let fixture = Fixture::new();
