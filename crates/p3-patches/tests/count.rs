@@ -159,7 +159,12 @@ fn counts_with_models() {
         .args(["--cfg", r#"path="fused""#, "--json"])
         .arg(&json);
     insta::assert_snapshot!(transcript(&mut command));
-    insta::assert_snapshot!("json", fs::read_to_string(json).unwrap());
+    let report = fs::read_to_string(json).unwrap();
+    // These differ from run to run.
+    let (typed, same): (Vec<_>, Vec<_>) = (report.lines())
+        .partition(|line| line.starts_with("  \"command\"") || line.starts_with("  \"time\""));
+    assert!(typed[0].contains(" count --isa neon ") && typed[1].contains("\"20"));
+    insta::assert_snapshot!("json", same.join("\n"));
 }
 
 #[test]
