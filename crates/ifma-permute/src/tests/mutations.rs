@@ -96,7 +96,7 @@ fn operations_on_limbs() {
         files: FILES,
         bounds: Some(&|| are_within(Limbs::widen(any_element()), [[0, L], [0, (1 << 12) - 1]])),
         inputs: &representatives,
-        value: &|&x| assert_eq!(value(limbs(Limbs::widen(element(x)))), x % P),
+        value: &|&x| value(limbs(Limbs::widen(element(x)))) == x % P,
         equivalent: &[],
     }
     .run();
@@ -112,7 +112,7 @@ fn operations_on_limbs() {
         value: &|&[l, h]| {
             let h = h.clamp(-(1 << 62) + (1 << 13) + 1, (1 << 62) - (1 << 13) - 1);
             let Struck(Integer(reduced)) = Limbs::reduce(exact([l, h]));
-            assert_eq!(reduced % P, value([l, h]));
+            reduced % P == value([l, h])
         },
         equivalent: &[],
     }
@@ -136,9 +136,10 @@ fn operations_on_limbs() {
             let l = l.rem_euclid(1 << 61) - (7 << 52);
             let constant = Limbs::<Exact>::constant(Goldilocks::new(c));
             let [low, high] = limbs(poseidon2_limbs::operand(exact([l, h]), constant));
-            assert!((0..=H).contains(&high.into()));
             let carried = value([low & L as i64, high]);
-            assert_eq!(carried, plain::add(value([l, h]), c));
+            let right = carried == plain::add(value([l, h]), c);
+            assert!(!right || (0..=H).contains(&high.into()));
+            right
         },
         equivalent: &[NO_SIGN],
     }
@@ -155,9 +156,10 @@ fn operations_on_limbs() {
         inputs: &any,
         value: &|&x| {
             let compact = limbs(Limbs::settle(exact(x)));
-            assert!((0..=L).contains(&compact[0].into()));
-            assert!((-(1 << 11)..=H).contains(&compact[1].into()));
-            assert_eq!(value(compact), value(x));
+            let right = value(compact) == value(x);
+            assert!(!right || (0..=L).contains(&compact[0].into()));
+            assert!(!right || (-(1 << 11)..=H).contains(&compact[1].into()));
+            right
         },
         equivalent: &[],
     }
@@ -178,10 +180,11 @@ fn operations_on_limbs() {
             let mut image = [exact(x)];
             poseidon2_limbs::x7(&mut image);
             let image = limbs(image[0]);
-            assert_eq!(value(image), plain::power_7(value(x)));
+            let right = value(image) == plain::power_7(value(x));
             for (limb, [low, high]) in image.into_iter().zip(IMAGE) {
-                assert!((low..=high).contains(&limb.into()));
+                assert!(!right || (low..=high).contains(&limb.into()));
             }
+            right
         },
         equivalent: &[NO_SIGN],
     }
@@ -200,7 +203,7 @@ fn operations_on_limbs() {
             inputs: &any,
             value: &|&x| {
                 let quotient = value(limbs(Limbs::div_2exp(exact(x), bits)));
-                assert_eq!(plain::mul(quotient, 1 << bits), value(x));
+                plain::mul(quotient, 1 << bits) == value(x)
             },
             equivalent: &[],
         }
@@ -248,7 +251,7 @@ fn layers<const WIDTH: usize>(diagonal: [Goldilocks; WIDTH]) -> String {
         inputs: &states,
         value: &|&before| {
             let state = permute(&external, &internal, before.map(element));
-            assert_eq!(state.map(|x| value(limbs(x))), paper.permute(before));
+            state.map(|x| value(limbs(x))) == paper.permute(before)
         },
         equivalent: &[],
     }

@@ -159,7 +159,7 @@ where
             internal_rounds(&mut actual, &constants, pairing, |x, rc| {
                 *x = Ring(sbox(x.0 + rc));
             });
-            assert_eq!(actual.map(|x| x.0), expected);
+            actual.map(|x| x.0) == expected
         },
         equivalent: &[],
     }

@@ -96,10 +96,11 @@ fn operations<const FLIPPED: bool>() -> String {
         inputs: &operands,
         value: &|&[x, y]| {
             let product = integers(mul_unreduced(word(x), word(y)), OFFSET);
-            assert_eq!(value(product), plain::mul(x, y));
+            let right = value(product) == plain::mul(x, y);
             for (half, [low, high]) in product.into_iter().zip(PRODUCT) {
-                assert!((low..=high).contains(&half));
+                assert!(!right || (low..=high).contains(&half));
             }
+            right
         },
         equivalent: &[],
     }
@@ -126,7 +127,7 @@ fn operations<const FLIPPED: bool>() -> String {
                 fold_constant::<Exact<FLIPPED>>(constant),
             );
             let sum = i128::from(l) + (i128::from(h) << 32) + i128::from(constant);
-            assert_eq!(folded.0.0 % P, residue(sum));
+            folded.0.0 % P == residue(sum)
         },
         equivalent: &[],
     }
@@ -144,10 +145,11 @@ fn operations<const FLIPPED: bool>() -> String {
         inputs: &halves(1 << 53),
         value: &|&[l, h]| {
             let normal = integers(normalize::<Exact<FLIPPED>>(doubles([l, h], 0.0)), 0.0);
-            assert_eq!(value(normal), value([l.into(), h.into()]));
+            let right = value(normal) == value([l.into(), h.into()]);
             for (half, [low, high]) in normal.into_iter().zip(NORMAL) {
-                assert!((low..=high).contains(&half));
+                assert!(!right || (low..=high).contains(&half));
             }
+            right
         },
         equivalent: &[],
     }

@@ -81,7 +81,7 @@ fn operations<const FLIPPED: bool>() -> String {
             mul(any(), any());
         }),
         inputs: &operands,
-        value: &|&[x, y]| assert_eq!(mul(word(x), word(y)).0.0 % P, plain::mul(x, y)),
+        value: &|&[x, y]| mul(word(x), word(y)).0.0 % P == plain::mul(x, y),
         equivalent: &[],
     }
     .run();
@@ -92,7 +92,7 @@ fn operations<const FLIPPED: bool>() -> String {
             square(any());
         }),
         inputs: &plain::roots(&operands),
-        value: &|&x| assert_eq!(square(word(x)).0.0 % P, plain::mul(x, x)),
+        value: &|&x| square(word(x)).0.0 % P == plain::mul(x, x),
         equivalent: &[],
     }
     .run();
@@ -103,10 +103,11 @@ fn operations<const FLIPPED: bool>() -> String {
         inputs: &operands,
         value: &|&[x, y]| {
             let product = mul_unreduced(word(x), word(y));
-            assert_eq!(value(product), plain::mul(x, y));
+            let right = value(product) == plain::mul(x, y);
             for (word, [low, high]) in words(product).into_iter().zip(PRODUCT) {
-                assert!((low..=high).contains(&word.into()));
+                assert!(!right || (low..=high).contains(&word.into()));
             }
+            right
         },
         equivalent: ZERO_BIAS,
     }
@@ -116,7 +117,7 @@ fn operations<const FLIPPED: bool>() -> String {
         files: FILES,
         bounds: Some(&|| are_within(Halves::widen(any()), [[0, 0xffff_ffff]; 2])),
         inputs: &representatives,
-        value: &|&x| assert_eq!(value(Halves::widen(word(x))), x % P),
+        value: &|&x| value(Halves::widen(word(x))) == x % P,
         equivalent: &[],
     }
     .run();
@@ -129,7 +130,7 @@ fn operations<const FLIPPED: bool>() -> String {
         inputs: &inputs,
         value: &|&x| {
             let Struck(Integer(reduced)) = Halves::reduce(exact::<FLIPPED>(x));
-            assert_eq!(reduced % P, halves::value(x));
+            reduced % P == halves::value(x)
         },
         equivalent: &[],
     }
@@ -151,7 +152,7 @@ fn operations<const FLIPPED: bool>() -> String {
             let addend = Halves::<Exact<FLIPPED>>::constant(Goldilocks::new(constant));
             Halves::sbox(&mut result, &[addend]);
             let sum = plain::add(halves::value(x), constant);
-            assert_eq!(value(result[0]), plain::power_7(sum));
+            value(result[0]) == plain::power_7(sum)
         },
         equivalent: ZERO_BIAS,
     }
@@ -176,7 +177,7 @@ fn operations<const FLIPPED: bool>() -> String {
             value: &|&x| {
                 let x = lifted(x);
                 let quotient = value(Halves::div_2exp(exact::<FLIPPED>(x), bits));
-                assert_eq!(plain::mul(quotient, 1 << bits), halves::value(x));
+                plain::mul(quotient, 1 << bits) == halves::value(x)
             },
             equivalent: &[],
         }
@@ -205,7 +206,7 @@ fn lift<const FLIPPED: bool, const WIDTH: usize>(inputs: &[[i64; 2]], round: usi
                 Halves::lift::<WIDTH>(low, 0, round),
                 Halves::lift::<WIDTH>(high, 1, round),
             ];
-            assert_eq!(value(lifted), halves::value(x));
+            value(lifted) == halves::value(x)
         },
         equivalent: &[],
     }
@@ -263,7 +264,7 @@ fn layers<const WIDTH: usize>(diagonal: [Goldilocks; WIDTH]) -> String {
         value: &|&before| {
             let word = |x| Struck(Integer::<true>(x));
             let state = permute(&external, &internal, before.map(word));
-            assert_eq!(state.map(value), paper.permute(before));
+            state.map(value) == paper.permute(before)
         },
         equivalent: &[],
     }
