@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 
 use super::{glob, spinner};
 use crate::bochs;
@@ -37,16 +38,55 @@ use crate::upstream::Suites;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cargo p3 test
-  cargo p3 test --require x86-64-v3
+  cargo p3 test --require x86-64-v3 --require z3
   cargo p3 test --only 'kernels/*' --only check
   cargo p3 test --only 'dependents/*'")]
 pub struct Args {
-    /// Fail, instead of skipping, where this instruction set cannot be tested; may be given several times.
-    #[arg(long, value_enum, value_name = "ISA")]
-    require: Vec<Isa>,
+    /// Fail, instead of skipping, where what runs on this instruction set, or needs this thing, cannot run; may be given
+    /// several times.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    require: Vec<Need>,
     /// Stages to run, by glob over their names; may be given several times [default: all].
     #[arg(long, value_name = "GLOB")]
     only: Vec<String>,
+}
+
+/// Something that a stage needs and a machine may lack.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Need {
+    Isa(Isa),
+    Z3,
+    Fuzz,
+    Sandbox,
+    Browser,
+}
+
+impl ValueEnum for Need {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            Self::Isa(Isa::Generic),
+            Self::Isa(Isa::V3),
+            Self::Isa(Isa::V4),
+            Self::Isa(Isa::V4Ifma),
+            Self::Isa(Isa::Native),
+            Self::Isa(Isa::Neon),
+            Self::Z3,
+            Self::Fuzz,
+            Self::Sandbox,
+            Self::Browser,
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let thing = |name, help| Some(PossibleValue::new(name).help(help));
+        match self {
+            Self::Isa(isa) => isa.to_possible_value(),
+            Self::Z3 => thing("z3", "The solver of the proofs"),
+            Self::Fuzz => thing("fuzz", "cargo-fuzz and a C++ compiler"),
+            Self::Sandbox => thing("sandbox", "User namespaces"),
+            Self::Browser => thing("browser", "Chromium"),
+        }
+    }
 }
 
 struct Stage {
@@ -417,6 +457,13 @@ fn selected(mut stages: Vec<Stage>, patterns: &[String]) -> Result<Vec<Stage>> {
 
 impl Stage {
     fn isa(&self) -> Option<Isa> {
+        match self.need()? {
+            Need::Isa(isa) => Some(isa),
+            Need::Z3 | Need::Fuzz | Need::Sandbox | Need::Browser => None,
+        }
+    }
+
+    fn need(&self) -> Option<Need> {
         match self.work {
             Work::Clippy(isa)
             | Work::Kernels(isa)
@@ -424,18 +471,18 @@ impl Stage {
             | Work::Cone { isa, .. }
             | Work::Outputs { isa, .. }
             | Work::Dependent { isa, .. }
-            | Work::Shape(isa) => Some(isa),
+            | Work::Shape(isa) => Some(Need::Isa(isa)),
+            Work::Proofs => Some(Need::Z3),
+            Work::Fuzz(_) => Some(Need::Fuzz),
+            Work::Sandbox => Some(Need::Sandbox),
+            Work::Browser(_) => Some(Need::Browser),
             Work::Cargo(_)
             | Work::Check
             | Work::Emulator
             | Work::Prover
-            | Work::Fuzz(_)
-            | Work::Browser(_)
             | Work::Count(_)
-            | Work::Proofs
             | Work::Lint(..)
-            | Work::Deny(..)
-            | Work::Sandbox => None,
+            | Work::Deny(..) => None,
         }
     }
 
@@ -449,9 +496,9 @@ impl Stage {
         }
     }
 
-    fn run(&self, project: &Project, required: &[Isa]) -> Result<Outcome> {
+    fn run(&self, project: &Project, required: &[Need]) -> Result<Outcome> {
         if let Some(what) = self.missing(project) {
-            let required = self.isa().is_some_and(|isa| required.contains(&isa));
+            let required = self.need().is_some_and(|need| required.contains(&need));
             return Ok(if required {
                 Outcome::Failed(format!("{what}, but is required"))
             } else {

@@ -38,6 +38,39 @@ fn a_missing_isa_is_skipped_unless_required() {
     assert!(run.contains("\n0 passed, 1 failed, 0 skipped\n"), "{run}");
 }
 
+/// With nothing on the path, there is no z3, no cargo-fuzz, no browser, and no `unshare`.
+#[test]
+fn a_missing_thing_is_skipped_unless_required() {
+    let fixture = Fixture::new();
+    let nothing = fixture.project().join("empty");
+    fs::create_dir(&nothing).unwrap();
+    for (stage, thing) in [
+        ("smt", "z3"),
+        ("fuzz/merkle", "fuzz"),
+        ("sandbox", "sandbox"),
+        ("browser", "browser"),
+    ] {
+        let run = |args: &[&str]| {
+            let mut command = fixture.command(&[&["test", "--only", stage], args].concat());
+            fixture.transcript(&command.env("PATH", &nothing).output().unwrap())
+        };
+        let skipped = run(&[]);
+        assert!(skipped.starts_with("exit 0\n"), "{skipped}");
+        assert!(
+            skipped.contains(&format!("\nskip  {stage}: no ")),
+            "{skipped}"
+        );
+
+        // Another's absence changes nothing.
+        let other = if thing == "z3" { "fuzz" } else { "z3" };
+        assert_eq!(run(&["--require", other]), skipped);
+
+        let failed = run(&["--require", other, "--require", thing]);
+        assert!(failed.starts_with("exit 1\n"), "{failed}");
+        assert!(failed.contains("but is required"), "{failed}");
+    }
+}
+
 #[test]
 fn a_stage_that_is_not_there() {
     let run = Fixture::new().run(&["test", "--only", "outputs/avx"]);
