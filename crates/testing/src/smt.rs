@@ -20,6 +20,8 @@ use std::time::Instant;
 
 #[cfg(test)]
 mod instructions;
+#[cfg(test)]
+mod text;
 
 /// An expression. A word of so many bits is an integer below that power of 2; statements are about integers of any size, and
 /// signed: `bits` is 0.

@@ -1,5 +1,6 @@
 //! Kernels that are instructions of one set, without a lane: written down in terms, one line for each.
 
+use super::text::{Scope, Value, function};
 use super::*;
 use crate::goldilocks::inverse;
 
@@ -51,6 +52,135 @@ fn smt_quintic() {
     let four = 4 * (p - 1) * (p - 1);
     Proof("quintic, reduce").holds(|| reduces(four, true));
     Proof("quintic, reduce, not folded").fails(|| reduces(four, false));
+}
+
+const LAZY: &str = "quintic-lazy-reduction";
+
+/// Whether `result` is canonical and `2^32` times it is the sum, up to `quotient` and a multiple of `2^32` times the order.
+fn is_reduced(result: Term, sum: Term, quotient: Term, p: i128) -> Term {
+    let left = sum.minus(result.integer().left(32));
+    let left = left.minus(quotient.integer().times(p));
+    let multiples = [-1, 0, 1, 2].map(|k| (k * p) << 32);
+    result.is_below(p).and(one_of(left, &multiples))
+}
+
+/// utils.rs with quintic-lazy-reduction: `large_monty_reduce_by_halves`, for what it says that it takes.
+#[test]
+#[ignore = "takes z3: crates/testing/smt/prove"]
+fn smt_by_halves() {
+    let text = function(
+        LAZY,
+        "monty-31/src/utils.rs",
+        "large_monty_reduce_by_halves",
+    );
+    let correction = "x_hi.min(x_hi.wrapping_sub(MP::PRIME))";
+    assert!(text.contains(correction), "{text}");
+    for (name, (p, _)) in [("KoalaBear", KOALA_BEAR), ("BabyBear", BABY_BEAR)] {
+        let mu = inverse(p as u64) as u32;
+        let reduces = |text: &str, end: i128| {
+            let x = Term::variable(64);
+            assume(x.is_below(end));
+            let mut scope = Scope {
+                names: [
+                    ("x", x),
+                    ("MP::PRIME", word(p)),
+                    ("MP::MONTY_MU", word(mu.into())),
+                ]
+                .map(|(name, term)| (name.to_owned(), Value::Word(term)))
+                .into(),
+                callee: &|name, _, _| panic!("{name} has no meaning here"),
+            };
+            let result = scope.run(text).word();
+            let quotient = scope.names["t"].clone().word();
+            is_reduced(result, x.integer(), quotient, p)
+        };
+        let name = |what: &str| format!("by halves, {name}{what}");
+        Proof(&name("")).holds(|| reduces(&text, (2 * p) << 32));
+        Proof(&name(", of any word")).fails(|| reduces(&text, 1 << 64));
+        let uncorrected = text.replace(correction, "x_hi");
+        Proof(&name(", correction lost")).fails(|| reduces(&uncorrected, (2 * p) << 32));
+    }
+}
+
+/// packing.rs with quintic-lazy-reduction: `dot_product_3`, of canonical elements. What it calls is upstream's, and
+/// instructions.
+#[test]
+#[ignore = "takes z3: crates/testing/smt/prove"]
+fn smt_dot_product_3() {
+    for (isa, avx512) in [("avx2", false), ("avx512", true)] {
+        let file = format!("monty-31/src/x86_64_{isa}/packing.rs");
+        let text = function(LAZY, &file, "dot_product_3");
+        for (name, (p, _)) in [("KoalaBear", KOALA_BEAR), ("BabyBear", BABY_BEAR)] {
+            let name = |what: &str| format!("dot_product_3, {isa}, {name}{what}");
+            Proof(&name("")).holds(|| dot_product(&text, p, avx512));
+            let five = text.replace("3>(", "5>(");
+            assert_ne!(five, text);
+            Proof(&name(", of five")).fails(|| dot_product(&five, p, avx512));
+        }
+    }
+}
+
+/// One element of each parity.
+fn dot_product(text: &str, p: i128, avx512: bool) -> Term {
+    let mu = inverse(p as u64) as u32;
+    let exact = RefCell::new(Vec::new());
+    // vpmuludq, vpaddq
+    let wide_dot = |terms: usize| {
+        let mut sum = long(0);
+        let mut integers = integer(0);
+        for _ in 0..terms {
+            let product = Term::variable(64);
+            assume(product.is_below((p - 1) * (p - 1) + 1));
+            sum = sum.plus(product);
+            integers = integers.plus(product.integer());
+        }
+        let q = sum.extract(0, 32).unsigned(64).times(mu.into());
+        exact.borrow_mut().push((integers, q.extract(0, 32)));
+        Value::Word(sum)
+    };
+    let canonical = |sum: Term| {
+        let high = |x: Term| x.extract(32, 32);
+        let dot = high(sum); // vmovshdup, vpblendd
+        let q = sum.extract(0, 32).unsigned(64).times(mu.into()); // vpmuludq
+        let q_p = q.extract(0, 32).unsigned(64).times(p); // vpmuludq
+        let q_p = high(q_p); // vmovshdup, vpblendd
+        if avx512 {
+            let over_p = dot.below(word(p)).negation(); // vpcmpleud
+            let dot = over_p.choose(dot.minus(word(p)), dot); // vpsubd under a mask
+            let underflow = dot.below(q_p); // vpcmpltud
+            let t = dot.minus(q_p); // vpsubd
+            underflow.choose(t.plus(word(p)), t) // vpaddd under a mask
+        } else {
+            let dot = least(dot, dot.minus(word(p))); // vpsubd, vpminud
+            let t = dot.minus(q_p); // vpsubd
+            least(t, t.plus(word(p))) // vpaddd, vpminud
+        }
+    };
+    let mut scope = Scope {
+        names: ["lhs", "rhs"]
+            .map(|name| (name.to_owned(), Value::Tuple(Vec::new())))
+            .into(),
+        callee: &|name, terms, arguments| match name {
+            "wide_dot" => {
+                let terms = terms.expect("a number of terms");
+                Value::Tuple(vec![wide_dot(terms), wide_dot(terms)])
+            }
+            "monty_red_wide_to_canonical" => {
+                let sums = arguments.into_iter().map(Value::word);
+                Value::Tuple(sums.map(|sum| Value::Word(canonical(sum))).collect())
+            }
+            other => panic!("{other} has no meaning here"),
+        },
+    };
+    let Value::Tuple(results) = scope.run(text) else {
+        panic!("no vector")
+    };
+    let exact = exact.into_inner();
+    assert_eq!((results.len(), exact.len()), (2, 2));
+    let reduced = results.into_iter().zip(exact);
+    let mut reduced = reduced.map(|(result, (sum, q))| is_reduced(result.word(), sum, q, p));
+    let even = reduced.next().expect("two");
+    even.and(reduced.next().expect("two"))
 }
 
 /// x86_64_avx512/poseidon2_paired.rs and x86_64_avx2/poseidon2_paired.rs: `x` over `2^n`, added to or taken from `sum`.
