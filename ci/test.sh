@@ -10,6 +10,7 @@ ci/tools.sh
 ci/isa.sh
 ci/cargo-fuzz.sh
 ci/browser.sh
+[[ $(uname -m) != x86_64 ]] || ci/miri.sh
 # Where rustup has no Rust for aarch64, Debian's builds what runs in the emulator, and nothing else: clippy and the
 # libraries that it reads have to be of one release.
 if [[ -x target/rustc-web/rustc ]]; then

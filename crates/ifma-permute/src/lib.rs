@@ -37,6 +37,9 @@
 extern crate alloc;
 #[cfg(test)]
 extern crate std;
+// With the instructions that Miri lacks.
+#[cfg(all(test, miri))]
+extern crate p3_patches_testing as core;
 
 #[cfg(any(test, all(target_arch = "x86_64", target_feature = "avx512ifma")))]
 use p3_goldilocks::Goldilocks;

@@ -78,6 +78,12 @@ fn packed_states_match_the_published_permutation() {
     rounds_match::<crate::PackedGoldilocksAVX512>();
 }
 
+#[cfg(all(target_arch = "x86_64", target_feature = "avx512ifma"))]
+#[test]
+fn few_rounds_of_packed_states_match_the_paper() {
+    differential::check_few::<Interleaved, crate::PackedGoldilocksAVX512>();
+}
+
 /// The permutation that this crate offers.
 #[cfg(all(target_arch = "x86_64", target_feature = "avx512ifma"))]
 #[test]

@@ -8,6 +8,9 @@
 
 #[cfg(all(test, target_arch = "x86_64", target_feature = "avx2"))]
 extern crate alloc;
+// With the instructions that Miri lacks.
+#[cfg(all(test, miri))]
+extern crate p3_patches_testing as core;
 
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 use p3_monty_31::FieldParameters;

@@ -142,6 +142,50 @@ use p3_field::{Field, PackedValue};
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 type Packed<F> = <F as Field>::Packing;
 
+/// Every divisor and the edges next to it, few enough for Miri.
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+fn divisions<MP: MontyParameters, F: PrimeField32 + Divide2Exp>()
+where
+    Packed<F>: Divide2Exp,
+{
+    let p = MP::PRIME;
+    for n in (1..=15).chain([(p - 1).trailing_zeros()]) {
+        let d = 1 << n;
+        let forms = [0, 1, d - 1, d, d + 1, p / 2, p - d, (p - 1) / d * d, p - 1];
+        let edges = forms.map(with_form::<F>);
+        let lane = |first: usize, lane: usize| edges[(first + lane) % edges.len()];
+        for first in (0..edges.len()).step_by(3) {
+            let x = Packed::<F>::from_fn(|l| lane(first, l));
+            let sum = Packed::<F>::from_fn(|l| lane(2 * first + 4, l));
+            let results = [
+                x.div_2exp(n),
+                sum.add_div_2exp(x, n),
+                sum.sub_div_2exp(x, n),
+            ];
+            for l in 0..Packed::<F>::WIDTH {
+                let (x, sum) = (lane(first, l), lane(2 * first + 4, l));
+                let expected = [
+                    x.div_2exp(n),
+                    sum.add_div_2exp(x, n),
+                    sum.sub_div_2exp(x, n),
+                ];
+                assert_eq!(
+                    results.map(|x| x.as_slice()[l]),
+                    expected,
+                    "2^{n}, lane {l}"
+                );
+            }
+        }
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+#[test]
+fn divisions_are_those_of_the_lanes() {
+    divisions::<KoalaBearParameters, KoalaBear>();
+    divisions::<BabyBearParameters, BabyBear>();
+}
+
 rounds!(
     koala_bear_16,
     KoalaBear,

@@ -25,6 +25,9 @@
 extern crate alloc;
 #[cfg(test)]
 extern crate std;
+// With the instructions that Miri lacks.
+#[cfg(all(test, miri))]
+extern crate p3_patches_testing as core;
 
 use p3_goldilocks::poseidon1::{
     GOLDILOCKS_POSEIDON_HALF_FULL_ROUNDS, GOLDILOCKS_POSEIDON_PARTIAL_ROUNDS_8,

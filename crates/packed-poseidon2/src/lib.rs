@@ -39,6 +39,9 @@
 extern crate alloc;
 #[cfg(test)]
 extern crate std;
+// With the instructions that Miri lacks.
+#[cfg(all(test, miri))]
+extern crate p3_patches_testing as core;
 
 use p3_goldilocks::Goldilocks;
 #[cfg(any(

@@ -6,7 +6,14 @@
 //! - [`interval`]: a word that knows the range of its values, to run a kernel on all inputs at once.
 //! - [`mutation`]: a kernel with one operation changed at a time, which its tests have to notice.
 //! - [`smt`]: a word that is an expression, to prove what a kernel computes.
+//! - `arch`: instructions that Miri lacks.
 
+// The kernels' crates take this one for `core` under Miri; see `arch`.
+#[cfg(miri)]
+pub use core::*;
+
+#[cfg(all(any(miri, test), target_arch = "x86_64"))]
+pub mod arch;
 pub mod goldilocks;
 pub mod interval;
 pub mod known_answers;

@@ -33,7 +33,8 @@ use crate::upstream::Suites;
 /// asks for them. Permutations, Merkle trees and the tool's reading of patches are fuzzed, half a minute each, where
 /// cargo-fuzz is there.
 /// On x86-64, NEON runs under emulation where qemu and a cross linker are there, and so do the kernels' tests on AVX-512, where
-/// the CPU has none and Bochs is there. A report's page is looked at in Chromium.
+/// the CPU has none and Bochs is there. A few of the kernels' tests run under Miri, on AVX-512 with IFMA and, where `--only` asks
+/// for it, on AVX2. A report's page is looked at in Chromium.
 /// What cannot run here is skipped by name.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -59,6 +60,7 @@ enum Need {
     Fuzz,
     Sandbox,
     Browser,
+    Miri,
 }
 
 impl ValueEnum for Need {
@@ -74,6 +76,7 @@ impl ValueEnum for Need {
             Self::Fuzz,
             Self::Sandbox,
             Self::Browser,
+            Self::Miri,
         ]
     }
 
@@ -85,6 +88,10 @@ impl ValueEnum for Need {
             Self::Fuzz => thing("fuzz", "cargo-fuzz and a C++ compiler"),
             Self::Sandbox => thing("sandbox", "User namespaces"),
             Self::Browser => thing("browser", "Chromium"),
+            Self::Miri => thing(
+                "miri",
+                "The compiler that crates/testing/miri pins, with Miri",
+            ),
         }
     }
 }
@@ -106,6 +113,8 @@ enum Work {
     Clippy(Isa),
     /// The tests of the optimizations' crates.
     Kernels(Isa),
+    /// A few of the kernels' tests, under Miri.
+    Miri(Isa),
     /// Upstream's suites on the packages of a release, patched.
     Upstream {
         isa: Isa,
@@ -149,6 +158,37 @@ enum Work {
 /// AVX-512.
 const BOCHS_TESTS: &str = "--test-threads 1 --skip mutation::tests --skip tests::mutations:: \
     --skip tests::bounds:: --skip portable --skip any_number_of_partial_rounds --skip tests::audit::";
+
+/// Of the kernels' tests, those that Miri runs: every operation next to its carries, permutations of few rounds, every lane, width
+/// and size of a group. It takes a millisecond for an instruction, and lacks assembly, of which Plonky3's scalar products over
+/// Goldilocks and packed products over 31-bit fields are made.
+const MIRI_TESTS: [&str; 10] = [
+    "poseidon1_packed::tests::fold_holds_at_its_bounds",
+    "poseidon1_packed::tests::normalized_halves_stay_within_their_bounds",
+    "poseidon1_packed::tests::unreduced_products_stay_within_their_bounds",
+    "poseidon2_fused::tests::add_modulo_corrects_once_up_to_its_bound",
+    "poseidon2_fused::tests::products_are_exact",
+    "poseidon2_fused::tests::reductions_and_divisions_hold_at_their_bounds",
+    "tests::divisions_are_those_of_the_lanes",
+    "tests::edges_beside_each_other",
+    "tests::packed::few_rounds_match_the_paper",
+    "tests::packed_matrices_match_the_paper",
+];
+
+/// And this one, which is there with IFMA.
+const MIRI_IFMA_TEST: &str = "tests::few_rounds_of_packed_states_match_the_paper";
+
+/// The optimizations with kernels for x86-64 of their own.
+const X86_KERNELS: [&str; 5] = [
+    "ifma-permute",
+    "monty-paired-diagonal",
+    "packed-mds-karatsuba",
+    "packed-poseidon2",
+    "quintic-single-product",
+];
+
+/// Where `rust-toolchain.toml` names the compiler that has Miri.
+const MIRI: &str = "crates/testing/miri";
 
 /// Workspaces of their own.
 const EXAMPLE: &str = "examples/prover/Cargo.toml";
@@ -295,6 +335,7 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
                     "ci/fuzz.sh",
                     "ci/isa.sh",
                     "ci/lints.sh",
+                    "ci/miri.sh",
                     "ci/overlay.sh",
                     "ci/publish.sh",
                     "ci/test.sh",
@@ -359,6 +400,16 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
     let vectors = isas().filter(|isa| *isa != Isa::Generic);
     stages.extend(vectors.map(|isa| stage(&format!("clippy/{isa}"), Work::Clippy(isa))));
     stages.extend(isas().map(|isa| stage(&format!("kernels/{isa}"), Work::Kernels(isa))));
+    if cfg!(target_arch = "x86_64") {
+        // The kernels of AVX-512 are compiled with IFMA too, and there is a CPU for those of AVX2.
+        for isa in [Isa::V4Ifma, Isa::V3] {
+            stages.push(Stage {
+                name: format!("miri/{isa}"),
+                work: Work::Miri(isa),
+                weekly: isa == Isa::V3,
+            });
+        }
+    }
     let outputs = |isa, base: &str| Work::Outputs {
         isa,
         base: base.to_owned(),
@@ -459,7 +510,7 @@ impl Stage {
     fn isa(&self) -> Option<Isa> {
         match self.need()? {
             Need::Isa(isa) => Some(isa),
-            Need::Z3 | Need::Fuzz | Need::Sandbox | Need::Browser => None,
+            Need::Z3 | Need::Fuzz | Need::Sandbox | Need::Browser | Need::Miri => None,
         }
     }
 
@@ -476,6 +527,7 @@ impl Stage {
             Work::Fuzz(_) => Some(Need::Fuzz),
             Work::Sandbox => Some(Need::Sandbox),
             Work::Browser(_) => Some(Need::Browser),
+            Work::Miri(_) => Some(Need::Miri),
             Work::Cargo(_)
             | Work::Check
             | Work::Emulator
@@ -517,6 +569,13 @@ impl Stage {
         if !output.status.success() {
             let text = [output.stdout, output.stderr].concat();
             return Ok(Outcome::Failed(String::from_utf8_lossy(&text).into_owned()));
+        }
+        if let Work::Miri(isa) = self.work {
+            let text = String::from_utf8_lossy(&output.stdout);
+            let passed = |name: &str| text.contains(&format!("test {name} ... ok\n"));
+            if let Some(name) = miri_tests(isa).find(|name| !passed(name)) {
+                return Ok(Outcome::Failed(format!("{name} did not run\n{text}")));
+            }
         }
         if self.runs_in_bochs(project) {
             let built = bochs::executables(&output.stdout)?;
@@ -560,6 +619,7 @@ impl Stage {
             | Work::Dependent { isa, .. }
             | Work::Shape(isa)
             | Work::Count(isa) => isa.check().err().map(|refused| refused.message),
+            Work::Miri(_) => lacks_miri(project),
             Work::Proofs => lacks("z3"),
             Work::Lint(program, _) => lacks(program),
             Work::Deny(_, ADVISORIES) => lacks(DENY).or_else(no_advisories),
@@ -638,6 +698,25 @@ impl Stage {
                 clippy.args(["--all-targets", "--", "-D", "warnings"]);
                 clippy
             }
+            Work::Miri(isa) => {
+                let mut miri = cargo_miri(project);
+                miri.args(["test", "--locked", "--manifest-path"]);
+                miri.arg(project.root.join("Cargo.toml"));
+                miri.arg("--target-dir");
+                miri.arg(project.root.join(format!("target/p3/{isa}/miri")));
+                for name in X86_KERNELS {
+                    miri.args(["--package", name]);
+                }
+                miri.args(["--lib", "--", "--exact", "--test-threads", "1"]);
+                miri.args(miri_tests(*isa));
+                with_rustflags(&mut miri, isa.rustflags());
+                // The kernels have no pointers that could alias, and proptest reads the environment.
+                miri.env(
+                    "MIRIFLAGS",
+                    "-Zmiri-disable-stacked-borrows -Zmiri-disable-isolation",
+                );
+                miri
+            }
             Work::Kernels(isa) => {
                 let mut test = cargo_for(*isa, "test", project, &project.root);
                 // The optimizer inlines vectors into registers, with the checks for overflow still in.
@@ -698,6 +777,24 @@ impl Stage {
         command.env("CARGO_PROFILE_DEV_DEBUG", "false");
         Ok(Some(command))
     }
+}
+
+fn miri_tests(isa: Isa) -> impl Iterator<Item = &'static str> {
+    let ifma = (isa == Isa::V4Ifma).then_some(MIRI_IFMA_TEST);
+    MIRI_TESTS.into_iter().chain(ifma)
+}
+
+/// Cargo with Miri, of the compiler that [`MIRI`] pins. Cargo's variable would override it.
+fn cargo_miri(project: &Project) -> Command {
+    let mut cargo = in_folder(Command::new("cargo"), &project.root.join(MIRI), &["miri"]);
+    cargo.env_remove("RUSTUP_TOOLCHAIN");
+    cargo
+}
+
+fn lacks_miri(project: &Project) -> Option<String> {
+    let output = cargo_miri(project).arg("--version").output();
+    let there = output.is_ok_and(|output| output.status.success());
+    (!there).then(|| format!("no Miri on this machine, as {MIRI} names it"))
 }
 
 fn lacks(program: &str) -> Option<String> {

@@ -1,6 +1,7 @@
 //! What the crates of kernels share: a permutation against Plonky3 as published, and values that a permutation of random
 //! states does not reach.
 
+use core::array;
 use core::fmt::Debug;
 use std::vec::Vec;
 
@@ -10,7 +11,8 @@ use p3_goldilocks::{
     GOLDILOCKS_POSEIDON2_RC_8_INTERNAL, GOLDILOCKS_POSEIDON2_RC_12_EXTERNAL_FINAL,
     GOLDILOCKS_POSEIDON2_RC_12_EXTERNAL_INITIAL, GOLDILOCKS_POSEIDON2_RC_12_INTERNAL,
     GOLDILOCKS_POSEIDON2_RC_16_EXTERNAL_FINAL, GOLDILOCKS_POSEIDON2_RC_16_EXTERNAL_INITIAL,
-    GOLDILOCKS_POSEIDON2_RC_16_INTERNAL, Goldilocks, default_goldilocks_poseidon2_8,
+    GOLDILOCKS_POSEIDON2_RC_16_INTERNAL, Goldilocks, MATRIX_DIAG_8_GOLDILOCKS,
+    MATRIX_DIAG_12_GOLDILOCKS, MATRIX_DIAG_16_GOLDILOCKS, default_goldilocks_poseidon2_8,
     default_goldilocks_poseidon2_12, default_goldilocks_poseidon2_16,
 };
 use p3_patches_testing::goldilocks as plain;
@@ -85,7 +87,7 @@ fn check_width<K, E, const WIDTH: usize>(
             let lanes: Vec<_> = (0..E::WIDTH)
                 .map(|lane| published.permute(state.map(|x| x.as_slice()[lane])))
                 .collect();
-            core::array::from_fn(|i| E::from_fn(|lane| lanes[lane][i]))
+            array::from_fn(|i| E::from_fn(|lane| lanes[lane][i]))
         })
         .collect();
     check_groups::<K, E, WIDTH, 1>(constants, &states, &expected);
@@ -112,6 +114,62 @@ fn check_groups<K, E, const WIDTH: usize, const B: usize>(
         let mut states = *group;
         K::permute(constants, &mut states);
         assert_eq!(states, *expected, "B = {B}: {group:?}");
+    }
+}
+
+/// Few states and rounds against the paper, for Miri: it is slow, and Plonky3's scalar products are assembly, which it lacks.
+/// Every size of a group and every width, an edge in every lane; a segment and a round more.
+pub fn check_few<K: Kernel<E>, E: PackedValue<Value = Goldilocks> + Debug>() {
+    check_rounds::<K, E, 8, 1>(published_8(), MATRIX_DIAG_8_GOLDILOCKS, 1, 9);
+    check_rounds::<K, E, 8, 4>(published_8(), MATRIX_DIAG_8_GOLDILOCKS, 0, 1);
+    check_rounds::<K, E, 12, 3>(published_12(), MATRIX_DIAG_12_GOLDILOCKS, 0, 1);
+    check_rounds::<K, E, 16, 2>(published_16(), MATRIX_DIAG_16_GOLDILOCKS, 0, 7);
+}
+
+/// As many of the first and the last rounds as `external` says, and `internal` ones between.
+fn check_rounds<K, E, const WIDTH: usize, const B: usize>(
+    published: Published<WIDTH>,
+    diagonal: [Goldilocks; WIDTH],
+    external: usize,
+    internal: usize,
+) where
+    K: Kernel<E>,
+    E: PackedValue<Value = Goldilocks> + Debug,
+{
+    let first = |rounds: &[[Goldilocks; WIDTH]]| rounds[..external].to_vec();
+    let constants = Published {
+        external: ExternalLayerConstants::new(
+            first(published.external.get_initial_constants()),
+            first(published.external.get_terminal_constants()),
+        ),
+        internal: published.internal[..internal].to_vec(),
+    };
+    let words = |x: &[Goldilocks; WIDTH]| x.map(|x| x.as_canonical_u64());
+    let paper = plain::Poseidon2 {
+        initial: (constants.external.get_initial_constants().iter())
+            .map(words)
+            .collect(),
+        internal: (constants.internal.iter())
+            .map(Goldilocks::as_canonical_u64)
+            .collect(),
+        terminal: (constants.external.get_terminal_constants().iter())
+            .map(words)
+            .collect(),
+        diagonal: words(&diagonal),
+    };
+    let edge = |state: usize, i: usize, lane: usize| {
+        plain::EDGES[(7 * state + 3 * i + lane) % plain::EDGES.len()]
+    };
+    let mut states: [[E; WIDTH]; B] = array::from_fn(|state| {
+        array::from_fn(|i| E::from_fn(|lane| Goldilocks::new(edge(state, i, lane))))
+    });
+    K::permute(&constants, &mut states);
+    for (number, state) in states.iter().enumerate() {
+        for lane in 0..E::WIDTH {
+            let expected = paper.permute(array::from_fn(|i| edge(number, i, lane)));
+            let permuted = state.map(|x| x.as_slice()[lane].as_canonical_u64());
+            assert_eq!(permuted, expected, "lane {lane} of state {number}");
+        }
     }
 }
 

@@ -45,6 +45,11 @@ fn rounds_match_the_published_permutation() {
     differential::check::<Interleaved, Packing>();
 }
 
+#[test]
+fn few_rounds_match_the_paper() {
+    differential::check_few::<Interleaved, Packing>();
+}
+
 /// All edges, in packed and scalar states.
 fn check_permutation<Ours, Theirs, const WIDTH: usize>(ours: &Ours, theirs: &Theirs)
 where
