@@ -1,5 +1,7 @@
 extern crate std;
 
+#[cfg(all(struck, target_feature = "avx2"))]
+mod instructions;
 #[cfg(target_arch = "x86_64")]
 mod mutations;
 
@@ -112,6 +114,27 @@ macro_rules! rounds {
             }
 
             #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+            #[test]
+            pub fn of_packed_edges_are_those_of_the_lanes() {
+                let edges = edges::<$parameters>();
+                for start in (0..edges.len()).step_by(7) {
+                    let at = |lane: usize, i: usize| {
+                        with_form::<$field>(edges[(start + 5 * lane + 7 * i) % edges.len()])
+                    };
+                    let constants = [1, 2, 3].map(|i| at(i, i));
+                    let mut packed: [Packed<$field>; WIDTH] =
+                        std::array::from_fn(|i| Packed::<$field>::from_fn(|lane| at(lane, i)));
+                    rounds(&mut packed, &constants.map(Into::into));
+                    for lane in 0..Packed::<$field>::WIDTH {
+                        let mut state = std::array::from_fn(|i| at(lane, i));
+                        rounds(&mut state, &constants);
+                        let of_lane = packed.map(|x| x.as_slice()[lane]);
+                        assert_eq!(of_lane, state, "lane {lane}");
+                    }
+                }
+            }
+
+            #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
             proptest! {
                 #[test]
                 fn of_a_packing_are_those_of_its_lanes(
@@ -184,6 +207,23 @@ where
 fn divisions_are_those_of_the_lanes() {
     divisions::<KoalaBearParameters, KoalaBear>();
     divisions::<BabyBearParameters, BabyBear>();
+}
+
+/// The edges of all divisors divided by each.
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+#[test]
+fn divisions_of_all_edges() {
+    let elements: Vec<KoalaBear> = (edges::<KoalaBearParameters>().into_iter())
+        .map(with_form)
+        .collect();
+    for n in (1..=15).chain([24]) {
+        for elements in elements.chunks(Packed::<KoalaBear>::WIDTH) {
+            let at = |lane: usize| elements[lane % elements.len()];
+            let quotient = Packed::<KoalaBear>::from_fn(at).div_2exp(n);
+            let expected = Packed::<KoalaBear>::from_fn(|lane| at(lane).div_2exp(n));
+            assert_eq!(quotient, expected, "2^{n}");
+        }
+    }
 }
 
 rounds!(

@@ -6,6 +6,8 @@ mod audit;
 mod bounds;
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 mod doubles;
+#[cfg(all(struck, target_feature = "avx2"))]
+mod instructions;
 // The proofs of packed-poseidon2 need more of it.
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 #[allow(dead_code)]

@@ -11,6 +11,8 @@ mod differential;
 ))]
 mod halves;
 // Elsewhere, only the intervals.
+#[cfg(all(struck, target_feature = "avx2"))]
+mod instructions;
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 mod lanes;
 #[cfg(target_arch = "x86_64")]

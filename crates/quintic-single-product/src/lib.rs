@@ -8,6 +8,10 @@
 #![no_std]
 #![cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 
+// With instructions that go wrong.
+#[cfg(all(test, struck))]
+extern crate p3_patches_testing as core;
+
 use p3_monty_31::{FieldParameters, MontyField31};
 
 mod x86_64_quintic;

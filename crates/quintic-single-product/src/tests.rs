@@ -1,5 +1,8 @@
 //! The kernel against Plonky3 as published, and against the textbook.
 
+#[cfg(struck)]
+mod instructions;
+
 use core::array;
 
 use p3_field::extension::QuinticTrinomialExtensionField;

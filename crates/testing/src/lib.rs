@@ -8,11 +8,11 @@
 //! - [`smt`]: a word that is an expression, to prove what a kernel computes.
 //! - `arch`: instructions that Miri lacks.
 
-// The kernels' crates take this one for `core` under Miri; see `arch`.
-#[cfg(miri)]
+// The kernels' crates take this one for `core` under Miri, and where instructions are struck; see `arch`.
+#[cfg(any(miri, struck))]
 pub use core::*;
 
-#[cfg(all(any(miri, test), target_arch = "x86_64"))]
+#[cfg(all(any(miri, struck, test), target_arch = "x86_64"))]
 pub mod arch;
 pub mod goldilocks;
 pub mod interval;

@@ -9,10 +9,10 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::fs;
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::path::Path;
 use std::sync::Once;
-use std::{fs, mem};
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -28,11 +28,22 @@ struct Mutation {
     kind: &'static str,
 }
 
+/// The operations that go wrong.
+#[derive(Default, PartialEq)]
+enum Target {
+    #[default]
+    None,
+    /// One of those that are executed.
+    Nth(usize),
+    /// One in the text, wherever it is executed.
+    Everywhere(Mutation),
+}
+
 #[derive(Default)]
 struct Run {
     /// The ends of the paths of the files whose operations are struck.
     files: &'static [&'static str],
-    target: Option<usize>,
+    target: Target,
     next: usize,
     record: Option<Vec<Mutation>>,
 }
@@ -52,11 +63,16 @@ pub fn strike(kind: &'static str) -> bool {
         if !run.files.iter().any(|file| place.file().ends_with(file)) {
             return false;
         }
+        let mutation = Mutation { place, kind };
         if let Some(record) = &mut run.record {
-            record.push(Mutation { place, kind });
+            record.push(mutation);
         }
         run.next += 1;
-        run.target == Some(run.next - 1)
+        match run.target {
+            Target::None => false,
+            Target::Nth(target) => target == run.next - 1,
+            Target::Everywhere(target) => target == mutation,
+        }
     })
 }
 
@@ -267,42 +283,107 @@ impl<I> Examination<'_, I> {
         )
     }
 
-    fn start(&self, target: Option<usize>, record: Option<Vec<Mutation>>) -> Option<Vec<Mutation>> {
-        RUN.with_borrow_mut(|run| {
-            let files = if target.is_some() || record.is_some() {
-                self.files
-            } else {
-                &[]
-            };
-            let run = mem::replace(
-                run,
-                Run {
-                    files,
-                    target,
-                    next: 0,
-                    record,
-                },
-            );
-            run.record
-        })
-    }
-
     fn survey(&self, kernel: &dyn Fn()) -> Vec<Mutation> {
-        self.start(None, Some(Vec::new()));
-        kernel();
-        self.start(None, None).expect("was there")
+        survey(self.files, kernel)
     }
 
     fn ending(&self, target: usize, kernel: &dyn Fn() -> bool) -> Ending {
         let mut right = false;
-        self.start(Some(target), None);
+        start(self.files, Target::Nth(target), None);
         let panic = panics(|| right = kernel());
-        self.start(None, None);
+        stop();
         match panic {
             Some(_) => Ending::Panic,
             None if right => Ending::Right,
             None => Ending::Wrong,
         }
+    }
+}
+
+fn start(files: &'static [&'static str], target: Target, record: Option<Vec<Mutation>>) {
+    RUN.set(Run {
+        files,
+        target,
+        next: 0,
+        record,
+    });
+}
+
+/// The operations that were executed since the start, if they were to be recorded.
+fn stop() -> Option<Vec<Mutation>> {
+    RUN.take().record
+}
+
+fn survey(files: &'static [&'static str], kernel: &dyn Fn()) -> Vec<Mutation> {
+    start(files, Target::None, Some(Vec::new()));
+    kernel();
+    stop().expect("was there")
+}
+
+/// A crate's tests, with an instruction that is wrong wherever it is executed. Each instruction of the files, and each way in which
+/// it can go wrong, has to make two of the tests panic.
+#[derive(Clone, Copy)]
+pub struct Instructions<'a> {
+    /// The ends of the paths of the files whose instructions are struck.
+    pub files: &'static [&'static str],
+    /// Tests with their names.
+    pub tests: &'a [(&'a str, fn())],
+    /// What no test can see.
+    pub equivalent: &'a [Equivalent],
+}
+
+impl Instructions<'_> {
+    /// Strikes every instruction in every way, and returns the list, a line for each.
+    ///
+    /// # Panics
+    ///
+    /// Panics if fewer than two tests notice what is not declared equivalent, or one notices what is.
+    #[must_use]
+    pub fn run(&self) -> String {
+        let mut mutations = BTreeMap::new();
+        for (_, test) in self.tests {
+            for mutation in survey(self.files, test) {
+                let Mutation { place, kind } = mutation;
+                let key = (place.file(), place.line(), place.column(), kind);
+                mutations.insert(key, mutation);
+            }
+        }
+        let mut sources = Sources::default();
+        let (mut list, mut unexplained) = (String::new(), String::new());
+        let mut equivalent = 0;
+        let mut declared = vec![false; self.equivalent.len()];
+        for &mutation in mutations.values() {
+            let noticed = self.tests.iter().filter(|(_, test)| {
+                start(self.files, Target::Everywhere(mutation), None);
+                let panic = panics(test);
+                stop();
+                panic.is_some()
+            });
+            let noticed: Vec<_> = noticed.map(|(name, _)| *name).collect();
+            let Mutation { place, kind } = mutation;
+            let line = sources.line(place);
+            let reason = (self.equivalent.iter())
+                .position(|known| kind == known.kind && line.contains(known.place));
+            let verdict = match (reason, noticed.len()) {
+                (Some(reason), 0) => {
+                    declared[reason] = true;
+                    equivalent += 1;
+                    format!("equivalent: {}", self.equivalent[reason].why)
+                }
+                (None, 2..) => noticed.join(", "),
+                _ => {
+                    writeln!(unexplained, "{line} [{kind}]: {noticed:?}").expect("a string");
+                    continue;
+                }
+            };
+            writeln!(list, "  {line} [{kind}] {verdict}").expect("a string");
+        }
+        assert!(unexplained.is_empty(), "not noticed twice\n{unexplained}");
+        for (known, used) in self.equivalent.iter().zip(declared) {
+            assert!(used, "{known:?} is not there");
+        }
+        let count = mutations.len();
+        format!("{count} mutations, {equivalent} equivalent\n{list}")
     }
 }
 

@@ -115,6 +115,8 @@ enum Work {
     Kernels(Isa),
     /// A few of the kernels' tests, under Miri.
     Miri(Isa),
+    /// The kernels' tests, which have to notice each instruction of AVX2 that goes wrong.
+    Instructions,
     /// Upstream's suites on the packages of a release, patched.
     Upstream {
         isa: Isa,
@@ -410,6 +412,11 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
             });
         }
     }
+    stages.push(Stage {
+        name: format!("instructions/{}", Isa::V3),
+        work: Work::Instructions,
+        weekly: true,
+    });
     let outputs = |isa, base: &str| Work::Outputs {
         isa,
         base: base.to_owned(),
@@ -523,6 +530,7 @@ impl Stage {
             | Work::Outputs { isa, .. }
             | Work::Dependent { isa, .. }
             | Work::Shape(isa) => Some(Need::Isa(isa)),
+            Work::Instructions => Some(Need::Isa(Isa::V3)),
             Work::Proofs => Some(Need::Z3),
             Work::Fuzz(_) => Some(Need::Fuzz),
             Work::Sandbox => Some(Need::Sandbox),
@@ -619,6 +627,7 @@ impl Stage {
             | Work::Dependent { isa, .. }
             | Work::Shape(isa)
             | Work::Count(isa) => isa.check().err().map(|refused| refused.message),
+            Work::Instructions => Isa::V3.check().err().map(|refused| refused.message),
             Work::Miri(_) => lacks_miri(project),
             Work::Proofs => lacks("z3"),
             Work::Lint(program, _) => lacks(program),
@@ -697,6 +706,16 @@ impl Stage {
                 clippy.args(["--package", "p3-bench"]);
                 clippy.args(["--all-targets", "--", "-D", "warnings"]);
                 clippy
+            }
+            Work::Instructions => {
+                let mut test = cargo_for(Isa::V3, "test", project, &project.root);
+                with_rustflags(&mut test, &format!("{} --cfg struck", Isa::V3.rustflags()));
+                test.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
+                for name in X86_KERNELS.iter().filter(|name| **name != "ifma-permute") {
+                    test.args(["--package", name]);
+                }
+                test.args(["--lib", "--", "each_wrong_instruction"]);
+                test
             }
             Work::Miri(isa) => {
                 let mut miri = cargo_miri(project);

@@ -65,7 +65,7 @@ fn operands() -> Vec<u64> {
 }
 
 #[test]
-fn unreduced_products() {
+pub fn unreduced_products() {
     let operands = operands();
     for &x in &operands {
         let vector = words(|_| x);
@@ -128,7 +128,7 @@ fn fold_any_halves() {
 
 /// `fold` where its addition is within 2 of the carry: `2^32 d + l + (2^32 - 1) c = 2^64 + offset` after the bias.
 #[test]
-fn fold_at_the_carry() {
+pub fn fold_at_the_carry() {
     const BIAS: i128 = 1 << 20;
     let mut rng = SmallRng::seed_from_u64(9);
     let mut seen = 0;
@@ -153,7 +153,7 @@ fn fold_at_the_carry() {
 }
 
 #[test]
-fn normalize_any_halves() {
+pub fn normalize_any_halves() {
     let halves = halves(1 << 53);
     for &l in &halves {
         for hs in halves.chunks(Packing::WIDTH) {

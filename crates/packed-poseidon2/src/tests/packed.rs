@@ -46,7 +46,7 @@ fn rounds_match_the_published_permutation() {
 }
 
 #[test]
-fn few_rounds_match_the_paper() {
+pub fn few_rounds_match_the_paper() {
     differential::check_few::<Interleaved, Packing>();
 }
 
@@ -67,7 +67,7 @@ where
 }
 
 #[test]
-fn permutations_match_the_published_ones() {
+pub fn permutations_match_the_published_ones() {
     let Published { external, internal } = published_8();
     let ours = Poseidon2GoldilocksFused::new(external, internal);
     check_permutation::<_, _, 8>(&ours, &default_goldilocks_poseidon2_8());
@@ -176,7 +176,7 @@ fn operands() -> Vec<u64> {
 }
 
 #[test]
-fn products_are_exact() {
+pub fn products_are_exact() {
     let operands = operands();
     // As many second operands as there are lanes, each lane with one of its own.
     for &x in &operands {
