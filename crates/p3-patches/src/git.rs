@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use tempfile::TempDir;
 
+use crate::dir::Temporary;
 use crate::error::Failure;
 use crate::interrupt;
 
@@ -19,12 +19,12 @@ pub fn git(dir: &Path, args: &[&str]) -> Result<String> {
 pub struct Index<'d> {
     dir: &'d Path,
     file: PathBuf,
-    _in: TempDir,
+    _in: Temporary,
 }
 
 impl<'d> Index<'d> {
     /// Copies that of the repository `dir` into the folder `to`.
-    pub fn copy(dir: &'d Path, to: TempDir) -> Result<Self> {
+    pub fn copy(dir: &'d Path, to: Temporary) -> Result<Self> {
         let index = dir.join(git(dir, &["rev-parse", "--git-path", "index"])?.trim_end());
         let file = to.path().join("index");
         if index.exists() {

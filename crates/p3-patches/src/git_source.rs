@@ -208,7 +208,10 @@ fn difference(files: &BTreeMap<String, Vec<u8>>, folder: &Path) -> Result<Option
     }
     let mut unread = vec![folder.join("build.rs"), folder.join("src")];
     while let Some(path) = unread.pop() {
-        if path.is_dir() {
+        let Ok(found) = path.symlink_metadata() else {
+            continue;
+        };
+        if found.is_dir() {
             for entry in fs::read_dir(&path)? {
                 unread.push(entry?.path());
             }
@@ -217,7 +220,7 @@ fn difference(files: &BTreeMap<String, Vec<u8>>, folder: &Path) -> Result<Option
         let parts = path.strip_prefix(folder).expect("found below").iter();
         let parts = parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>();
         let file = parts.join("/");
-        if path.exists() && !files.contains_key(&file) {
+        if !files.contains_key(&file) {
             return Ok(Some(format!("{file} is new")));
         }
     }

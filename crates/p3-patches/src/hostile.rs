@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use crate::dir::Dir;
 use crate::patch::{Addition, Direction, END, Patch};
 use crate::source::Package;
 use crate::tree;
@@ -79,8 +80,7 @@ pub fn run(text: &[u8]) -> Result<()> {
 
     let sandbox = tempfile::tempdir()?;
     let trees = sandbox.path().join("trees");
-    fs::create_dir(&trees)?;
-    tree::replace_folder(&trees.join("tree"), &trees, &packages[0].files, &[])
+    tree::put_folder(&Dir::create(&trees)?, "tree", &packages[0].files)
         .expect("files that can be written");
     let found = below(sandbox.path())?;
     let expected = packages[0].files.iter();

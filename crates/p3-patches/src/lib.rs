@@ -12,8 +12,8 @@
 //! - Measuring: `build` makes two workers, `pairs` runs them, `stats` judges the samples, `report` has the rows,
 //!   `breakdown` a permutation's phases, `saving` the share of a proof that a patch saves. For a user's program `program`
 //!   builds it and runs it, `spans` reads its phases, `trial` runs the two in pairs.
-//! - Publishing: `record` files and finds samples, `results` makes tables of them, `figure` draws rows, `page` writes the report, `replace` puts files in
-//!   place.
+//! - Files: `dir` reaches what is below a folder without following links, `replace` has files take their place in one step.
+//! - Publishing: `record` files and finds samples, `results` makes tables of them, `figure` draws rows, `page` writes the report.
 //! - Counting: `emulation` or `stepping` runs a worker, `tracer` finds the instructions of one unit, `model` times them by
 //!   llvm-mca, `code` reads functions; `bochs` runs tests of AVX-512 where the CPU has none.
 //!
@@ -29,6 +29,7 @@ mod choice;
 mod code;
 mod commands;
 mod dependents;
+mod dir;
 mod effects;
 mod emulation;
 mod error;

@@ -16,19 +16,22 @@ use anyhow::{Context, Result};
 use cargo_metadata::{Metadata, MetadataCommand};
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
 
+use crate::dir::{Dir, Place, Staged};
 use crate::error::Failure;
 use crate::git_source::{GitSource, canonical};
 use crate::interrupt;
 use crate::project::Patches;
 use crate::replace;
 use crate::source::{self, Locked, cargo, cargo_error};
-use crate::tree::{Folder, Staged, Tree};
+use crate::tree::{Folder, Tree};
 
 /// The folder of trees, beside the root manifest.
 pub const TREES: &str = ".p3-patches";
 
 /// The registry, as a manifest's `[patch]` has it.
 const REGISTRY: &str = "crates-io";
+
+const LOCK: &str = "Cargo.lock";
 
 const BEGIN: &str = "# >>> p3-patches: ";
 const END: &str = "# <<< p3-patches";
@@ -117,8 +120,12 @@ impl Manifest {
         }
         let path = String::from_utf8(output.stdout)
             .context("cargo located a manifest with a path that is not UTF-8")?;
-        let path =
-            fs::canonicalize(path.trim_end()).with_context(|| format!("cannot resolve {path}"))?;
+        let path = Path::new(path.trim_end());
+        // A link is no manifest of the folder that it names.
+        let root = path.parent().context("a manifest lies in a folder")?;
+        let root =
+            fs::canonicalize(root).with_context(|| format!("cannot resolve {}", root.display()))?;
+        let path = root.join(path.file_name().context("a manifest has a name")?);
         let text = read_toml(&path)?;
         let (original, stanza) = split(&text)
             .map_err(|what| refuse(&path, what).hint("repair or delete the block by hand"))?;
@@ -135,6 +142,11 @@ impl Manifest {
         self.path.parent().expect("a manifest lies in a folder")
     }
 
+    /// The workspace's folder, open.
+    pub fn dir(&self) -> Result<Dir> {
+        Dir::open(self.root())
+    }
+
     /// The folder of trees.
     pub fn trees(&self) -> PathBuf {
         self.root().join(TREES)
@@ -142,7 +154,23 @@ impl Manifest {
 
     /// The workspace's lock file, which need not exist.
     pub fn lock_file(&self) -> PathBuf {
-        self.root().join("Cargo.lock")
+        self.root().join(LOCK)
+    }
+
+    /// The manifest's place in the workspace's folder.
+    fn place(&self, root: &Dir) -> Result<Place> {
+        root.place(self.path.file_name().unwrap_or_default())
+    }
+
+    /// Puts the manifest and the lock file back as they are now, unless they are to be kept.
+    pub fn restore(&self, folder: &Folder) -> Result<Restore> {
+        let root = self.dir()?;
+        Restore::new(folder, [self.place(&root)?, root.place(LOCK)?])
+    }
+
+    /// As [`Self::restore`], for the lock file alone.
+    pub fn restore_lock(&self, folder: &Folder) -> Result<Restore> {
+        Restore::new(folder, [self.dir()?.place(LOCK)?])
     }
 
     /// The manifest's text with `stanza` in it, if nothing else in the manifest patches the same packages.
@@ -229,19 +257,22 @@ impl Manifest {
             None => self.original.clone(),
         };
         let replaced = self.replaced(stanza, patches)?;
+        let root = self.dir()?;
         let replace_lock = |change: &dyn Fn(&str) -> Result<String>| {
-            let Ok(lock) = fs::read_to_string(self.lock_file()) else {
+            let Some(lock) = root.read(LOCK)? else {
                 return Ok(());
             };
+            let lock = String::from_utf8(lock).context("Cargo.lock is no UTF-8 text")?;
             let changed = change(&lock)?;
             if changed == lock {
                 return Ok(());
             }
-            folder.replace(&self.lock_file(), changed.as_bytes())
+            folder.replace(root.place(LOCK)?, changed.as_bytes())
         };
         replace_lock(&|lock| relock(lock, &replaced))?;
-        if fs::read(&self.path)? != text.as_bytes() {
-            folder.replace(&self.path, text.as_bytes())?;
+        let manifest = self.place(&root)?;
+        if manifest.read()?.as_deref() != Some(text.as_bytes()) {
+            folder.replace(manifest, text.as_bytes())?;
         }
         match stanza {
             Some(stanza) => replace_lock(&|lock| lock_to_trees(lock, stanza)),
@@ -356,27 +387,24 @@ impl Manifest {
 
 /// Puts files back as they were unless [`Restore::keep`] is called: on an error, an interrupt or a panic.
 pub struct Restore {
-    files: Vec<(PathBuf, Option<Before>)>,
+    files: Vec<(Place, Option<Before>)>,
 }
 
 /// A file's contents, and a copy of it that is written while there is space for it.
 type Before = (Vec<u8>, Staged);
 
 impl Restore {
-    /// Remembers `files`, some of which may not exist.
-    pub fn new<'p>(folder: &Folder, files: impl IntoIterator<Item = &'p Path>) -> Result<Self> {
-        let read = |path: &'p Path| match fs::read(path) {
-            Ok(bytes) => {
-                let copy = folder.stage(path, &bytes)?;
-                Ok((path.to_owned(), Some((bytes, copy))))
+    /// Remembers files, some of which may not exist.
+    pub fn new(folder: &Folder, places: impl IntoIterator<Item = Place>) -> Result<Self> {
+        let read = |place: Place| match place.read()? {
+            Some(bytes) => {
+                let copy = folder.stage(place.again()?, &bytes)?;
+                Ok((place, Some((bytes, copy))))
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Ok((path.to_owned(), None))
-            }
-            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+            None => Ok((place, None)),
         };
         Ok(Self {
-            files: files.into_iter().map(read).collect::<Result<_>>()?,
+            files: places.into_iter().map(read).collect::<Result<_>>()?,
         })
     }
 
@@ -388,14 +416,15 @@ impl Restore {
 
 impl Drop for Restore {
     fn drop(&mut self) {
-        for (path, before) in self.files.drain(..) {
-            let restored = match (before, fs::read(&path).ok()) {
+        for (place, before) in self.files.drain(..) {
+            let path = place.path();
+            let restored = match (before, place.read().ok().flatten()) {
                 (Some((before, _)), Some(now)) if before == now => continue,
                 // A copy on another file system cannot take the place.
-                (Some((before, copy)), _) => copy
-                    .put()
-                    .or_else(|_| replace::files(&[(path.clone(), before)])),
-                (None, Some(_)) => fs::remove_file(&path).map_err(Into::into),
+                (Some((before, copy)), _) => copy.put().or_else(|_| {
+                    replace::files_below(&[place.folder()], &[(path.clone(), before)])
+                }),
+                (None, Some(_)) => place.remove(),
                 (None, None) => continue,
             };
             if let Err(error) = restored {

@@ -12,12 +12,12 @@ use cargo_metadata::semver::Version;
 use comfy_table::{Table, presets};
 use serde::{Deserialize, Serialize};
 
+use crate::dir::Dir;
 use crate::error::Failure;
 use crate::isa::Isa;
 use crate::pairs::{Run, Workers};
 use crate::patch::{codes, sha256_of_all};
 use crate::project::{Patches, Project};
-use crate::replace::cannot_write;
 use crate::report::{Machine, Report, Row, csv, parse_csv, round4};
 use crate::series::Series;
 use crate::source::sha256;
@@ -162,6 +162,7 @@ impl<'a> Filing<'a> {
         let [candidate, baseline] = [&report.patches, &report.baseline_patches]
             .map(|names| codes(patches, &report.base, names));
         let (candidate, baseline) = (candidate?, baseline?);
+        let root = Dir::open(&self.project.root)?;
         let mut filed = Filed::default();
         let mut contents = Vec::new();
         for runs in runs.chunk_by(|a, b| a.isa == b.isa) {
@@ -204,13 +205,13 @@ impl<'a> Filing<'a> {
             }
             let name = file_name(&self.time, &head.machine.cpu);
             let file = format!("{machine}/{stem}/{name}.csv");
-            let path = self.project.root.join(&file);
-            let folder = path.parent().expect("a file in a folder");
-            fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error))?;
-            contents.push((path, [head.text()?.into_bytes(), csv(&runs)?].concat()));
+            contents.push((
+                root.place(&file)?,
+                [head.text()?.into_bytes(), csv(&runs)?].concat(),
+            ));
             filed.files.insert(isa.clone(), file);
         }
-        beside.replace_all(&contents)?;
+        beside.replace_all(contents)?;
         Ok(filed)
     }
 

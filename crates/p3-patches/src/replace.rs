@@ -2,71 +2,57 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
-use crate::error::Failure;
+use crate::dir::{Dir, Staged, cannot_write};
 
-/// Writes files that belong together. None is touched before there is space for all.
+/// Writes files that the user has named and that belong together. None is touched before there is space for all. Links are
+/// followed, and what is no plain file, say a pipe, is written to.
 pub fn files(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
-    let part = |(path, contents): &(PathBuf, Vec<u8>)| {
-        Part::write(path, contents).map_err(|error| cannot_write(path, &error))
-    };
-    let parts = files.iter().map(part).collect::<Result<Vec<_>, _>>()?;
-    for part in parts.into_iter().flatten() {
-        fs::rename(&part.path, &part.target).map_err(|error| cannot_write(&part.target, &error))?;
-    }
-    Ok(())
-}
-
-/// A file beside the one that it is to become. What a killed run has left, the next one overwrites.
-struct Part {
-    path: PathBuf,
-    target: PathBuf,
-}
-
-impl Part {
-    /// None where `target` is no plain file, say a pipe: these are written to.
-    fn write(target: &Path, contents: &[u8]) -> io::Result<Option<Self>> {
-        let present = fs::metadata(target).ok();
-        if present.as_ref().is_some_and(|target| !target.is_file()) {
-            return fs::write(target, contents).map(|()| None);
+    let stage = |(path, contents): &(PathBuf, Vec<u8>)| {
+        let present = fs::metadata(path).ok();
+        if present.as_ref().is_some_and(|present| !present.is_file()) {
+            fs::write(path, contents).map_err(|error| cannot_write(path, &error))?;
+            return Ok(None);
         }
         // The file that a link names, not the link.
-        let target = match present {
-            Some(_) => target.canonicalize()?,
-            None => target.to_owned(),
+        let path = match present {
+            Some(_) => path.canonicalize()?,
+            None => std::path::absolute(path)?,
         };
-        let mut name = OsString::from(".");
-        name.push(target.file_name().unwrap_or_default());
-        name.push(".part");
-        let part = Self {
-            path: target.with_file_name(name),
-            target,
-        };
-        fs::write(&part.path, contents)?;
-        if let Some(present) = present {
-            fs::set_permissions(&part.path, present.permissions())?;
-        }
-        Ok(Some(part))
-    }
+        let parent = path.parent().context("a file in a folder")?;
+        let name = path.file_name().context("a file with a name")?;
+        stage(&Dir::open(parent)?, Path::new(name), contents).map(Some)
+    };
+    let staged = files.iter().map(stage).collect::<Result<Vec<_>>>()?;
+    staged.into_iter().flatten().try_for_each(Staged::put)
 }
 
-impl Drop for Part {
-    fn drop(&mut self) {
-        // Is gone where it has taken its place.
-        let _ = fs::remove_file(&self.path);
-    }
+/// Writes files below one of these folders that belong together, as [`files`] does; links in there are refused.
+pub fn files_below(roots: &[&Path], files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
+    let written = |(path, contents): &(PathBuf, Vec<u8>)| {
+        let mut below = roots.iter().map(|root| (root, path.strip_prefix(root)));
+        let below = below.find_map(|(root, path)| Some((root, path.ok()?)));
+        let (root, path) = below.context("a file in one of the folders")?;
+        stage(&Dir::open(root)?, path, contents)
+    };
+    let staged = files.iter().map(written).collect::<Result<Vec<_>>>()?;
+    staged.into_iter().try_for_each(Staged::put)
 }
 
-pub fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::environment(format!("cannot write {}: {error}", path.display()))
-        .hint("is the folder writable, and is there space on the disk?")
+/// Writes a file beside the one that it is to become. What a killed run has left there, the next one overwrites.
+fn stage(root: &Dir, path: &Path, contents: &[u8]) -> Result<Staged> {
+    let folder = root.create_folder(path.parent().unwrap_or(Path::new("")))?;
+    let name = path.file_name().unwrap_or_default();
+    let mut part = OsString::from(".");
+    part.push(name);
+    part.push(".part");
+    folder.place(name)?.stage_as(&folder, part, contents)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -106,7 +92,8 @@ mod tests {
         fs::write(&file, "old").unwrap();
         let nowhere = dir.path().join("nowhere/file");
         let error = files(&[(file.clone(), b"a".to_vec()), (nowhere, b"b".to_vec())]).unwrap_err();
-        assert!(error.to_string().starts_with("cannot write "), "{error}");
+        let expected = format!("cannot open {}", dir.path().join("nowhere").display());
+        assert_eq!(error.to_string(), expected);
         assert_eq!(fs::read(&file).unwrap(), b"old");
         assert_eq!(names(dir.path()), ["file"]);
     }

@@ -366,10 +366,11 @@ impl Readme {
     }
 
     /// Writes the files, and names them.
-    pub fn write(&self) -> Result<Vec<&Path>> {
+    pub fn write(&self, project: &Project) -> Result<Vec<&Path>> {
         let bytes =
             |(path, expected): &(PathBuf, String)| (path.clone(), expected.as_bytes().to_vec());
-        replace::files(&self.0.iter().map(bytes).collect::<Vec<_>>())?;
+        let roots = [&*project.root, &*project.patches_dir];
+        replace::files_below(&roots, &self.0.iter().map(bytes).collect::<Vec<_>>())?;
         Ok(self.0.iter().map(|(path, _)| &**path).collect())
     }
 }
@@ -594,7 +595,7 @@ mod tests {
         fs::write(&path, format!("# Title\n\n{BEGIN}stale\n{END}\n\nRest.\n")).unwrap();
         let readme = || Readme::new(&project, &recorded(&project).unwrap()).unwrap();
         assert!(readme().check().is_err());
-        readme().write().unwrap();
+        readme().write(&project).unwrap();
         readme().check().unwrap();
         let figure = project.root.join(RECORDS).join("0.8.0/series.svg");
         let drawn = fs::read_to_string(&figure).unwrap();
@@ -607,7 +608,7 @@ mod tests {
         fs::write(&effects, "").unwrap();
         let stale = format!("{:#}", readme().check().unwrap_err());
         assert!(stale.contains("effects.csv"), "{stale}");
-        readme().write().unwrap();
+        readme().write(&project).unwrap();
         insta::assert_snapshot!(fs::read_to_string(&path).unwrap());
     }
 }

@@ -5,28 +5,29 @@
 //! and renamed: whoever kills the tool at any moment, a folder with a tree's name is a whole tree.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, DirEntry, File, TryLockError};
-use std::io;
+use std::ffi::OsString;
+use std::fs::{File, TryLockError};
 use std::ops::Not;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
+use rustix::fs::FileType;
 use serde::Serialize;
-use tempfile::{NamedTempFile, TempDir};
 
+use crate::dir::{Dir, Place, Staged, Temporary, UNFINISHED, cannot_write, is_link};
 use crate::error::Failure;
 use crate::interrupt;
 use crate::patch::{Direction, Patch};
 use crate::project::Patches;
-use crate::replace::cannot_write;
 use crate::source::{self, Package, sha256};
 
 /// The stamp's file name. Upstream has no hidden files of that name, and a patch cannot write one.
 const STAMP: &str = ".p3-stamp.json";
 
-/// What unfinished work is called; whoever holds the lock next removes it.
-const UNFINISHED: &str = ".tmp-";
+/// What a folder of trees has of its own.
+const LOCK: &str = ".lock";
+const IGNORE: &str = ".gitignore";
 
 /// A patched package on disk.
 #[derive(Clone, Debug)]
@@ -68,25 +69,12 @@ pub struct Planned {
     pub files: BTreeMap<String, Vec<u8>>,
 }
 
-/// A file that is written, but has not taken its place.
-pub struct Staged {
-    file: NamedTempFile,
-    target: PathBuf,
-}
-
-impl Staged {
-    /// Takes the place, which needs no space on the disk.
-    pub fn put(self) -> Result<()> {
-        match self.file.persist(&self.target) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(cannot_write(&self.target, &error.error).into()),
-        }
-    }
-}
-
 /// A folder of trees that no other run is at work in.
 pub struct Folder {
-    path: PathBuf,
+    /// The folder that it is in, and its name there.
+    parent: Dir,
+    name: OsString,
+    dir: Dir,
     /// Holds the lock; the system lets go of it however the process ends.
     lock: File,
 }
@@ -94,9 +82,17 @@ pub struct Folder {
 impl Folder {
     /// Creates the folder if need be, locks it, and removes what killed runs have left.
     pub fn lock(path: &Path) -> Result<Self> {
-        fs::create_dir_all(path).map_err(|error| cannot_write(path, &error))?;
-        let file = path.join(".lock");
-        let lock = File::create(&file).map_err(|error| cannot_write(&file, &error))?;
+        let parent = Dir::create(path.parent().context("a folder in a folder")?)?;
+        let name = path.file_name().context("a folder with a name")?.to_owned();
+        let dir = parent.create_folder(&name)?;
+        let entries = dir.entries()?;
+        let is_unfinished = |name: &OsString| name.to_string_lossy().starts_with(UNFINISHED);
+        for (name, kind) in &entries {
+            if *kind == FileType::Symlink && !is_unfinished(name) {
+                return Err(is_link(&path.join(name)).into());
+            }
+        }
+        let lock = dir.file(LOCK)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -107,105 +103,91 @@ impl Folder {
                 .hint("wait until it has ended")
                 .into());
             }
-            Err(TryLockError::Error(error)) => return Err(cannot_write(&file, &error).into()),
-        }
-        let ignore = path.join(".gitignore");
-        fs::write(&ignore, "*\n").map_err(|error| cannot_write(&ignore, &error))?;
-        for entry in fs::read_dir(path)? {
-            let entry = entry?;
-            if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
-                delete(&entry.path())?;
+            Err(TryLockError::Error(error)) => {
+                return Err(cannot_write(&path.join(LOCK), &error).into());
             }
         }
-        Ok(Self {
-            path: path.to_owned(),
+        for (name, _) in entries.iter().filter(|(name, _)| is_unfinished(name)) {
+            dir.remove(name)?;
+        }
+        let folder = Self {
+            parent,
+            name,
+            dir,
             lock,
-        })
+        };
+        let ignore = b"*\n";
+        if folder.dir.read(IGNORE)?.is_none_or(|found| found != ignore) {
+            folder.replace(folder.dir.place(IGNORE)?, ignore)?;
+        }
+        Ok(folder)
     }
 
-    /// Replaces `target` by a file with these contents in one step, keeping its permissions.
-    pub fn replace(&self, target: &Path, contents: &[u8]) -> Result<()> {
-        self.stage(target, contents)?.put()
+    /// Replaces a file in one step, keeping its permissions.
+    pub fn replace(&self, place: Place, contents: &[u8]) -> Result<()> {
+        self.stage(place, contents)?.put()
     }
 
     /// Replaces files that belong together, each in one step, in this order. None is touched before there is space for all.
-    pub fn replace_all(&self, files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
-        let stage = |(target, contents): &(PathBuf, Vec<u8>)| self.stage(target, contents);
-        let staged = files.iter().map(stage).collect::<Result<Vec<_>>>()?;
+    pub fn replace_all(&self, files: Vec<(Place, Vec<u8>)>) -> Result<()> {
+        let stage = |(place, contents): (Place, Vec<u8>)| self.stage(place, &contents);
+        let staged = files.into_iter().map(stage).collect::<Result<Vec<_>>>()?;
         staged.into_iter().try_for_each(Staged::put)
     }
 
-    /// Writes what is to be at `target`, with the permissions of what is there.
-    pub fn stage(&self, target: &Path, contents: &[u8]) -> Result<Staged> {
-        let write = || -> io::Result<NamedTempFile> {
-            let file = tempfile::Builder::new()
-                .prefix(UNFINISHED)
-                .tempfile_in(&self.path)?;
-            fs::write(file.path(), contents)?;
-            if let Ok(metadata) = fs::metadata(target) {
-                file.as_file().set_permissions(metadata.permissions())?;
-            }
-            Ok(file)
-        };
-        Ok(Staged {
-            file: write().map_err(|error| cannot_write(target, &error))?,
-            target: target.to_owned(),
-        })
+    /// Writes what is to be at a place, with the permissions of what is there.
+    pub fn stage(&self, place: Place, contents: &[u8]) -> Result<Staged> {
+        place.stage(&self.dir, contents)
     }
 
     /// A folder for what is of no use once this run has ended.
-    pub fn temporary(&self) -> Result<TempDir> {
-        let dir = tempfile::Builder::new()
-            .prefix(UNFINISHED)
-            .tempdir_in(&self.path);
-        Ok(dir.map_err(|error| cannot_write(&self.path, &error))?)
+    pub fn temporary(&self) -> Result<Temporary> {
+        self.dir.temporary()
     }
 
     /// Ends the work here: removes every tree but these, and the folder where none is left.
     pub fn keep_only(self, kept: &[PathBuf]) -> Result<()> {
-        for base in fs::read_dir(&self.path)? {
-            let base = base?.path();
+        for (base, _) in self.dir.entries()? {
             // `edit` keeps its repositories beside the trees.
-            if Version::parse(&base.file_name().unwrap_or_default().to_string_lossy()).is_err() {
+            if Version::parse(&base.to_string_lossy()).is_err() {
                 continue;
             }
-            for tree in fs::read_dir(&base)? {
-                let tree = tree?;
-                if !kept.contains(&tree.path()) {
+            let Some(trees) = self.dir.folder(&base)? else {
+                continue;
+            };
+            for (name, _) in trees.entries()? {
+                if !kept.contains(&trees.path().join(&name)) {
                     // Under another name: what has a tree's name is whole.
-                    let name = tree.file_name();
-                    let gone = self.path.join(format!("{UNFINISHED}{}", name.display()));
-                    fs::rename(tree.path(), &gone).map_err(|error| cannot_write(&gone, &error))?;
-                    delete(&gone)?;
+                    let mut gone = OsString::from(UNFINISHED);
+                    gone.push(&name);
+                    trees.rename(&name, &self.dir, &gone)?;
+                    self.dir.remove(&gone)?;
                 }
             }
-            if fs::read_dir(&base)?.next().is_none() {
-                fs::remove_dir(&base)?;
+            if trees.entries()?.is_empty() {
+                self.dir.remove(&base)?;
             }
         }
-        let own = [".gitignore", ".lock"];
-        let is_own = |entry: io::Result<DirEntry>| {
-            entry.is_ok_and(|entry| own.iter().any(|name| entry.file_name() == *name))
-        };
-        if fs::read_dir(&self.path)?.all(is_own) {
+        let own = [IGNORE, LOCK];
+        let mut entries = self.dir.entries()?.into_iter();
+        if entries.all(|(name, _)| own.iter().any(|own| name == *own)) {
             drop(self.lock);
-            fs::remove_dir_all(&self.path)?;
+            self.parent.remove(&self.name)?;
         }
         Ok(())
     }
 
     /// Writes a planned tree, unless an equal one is there.
     pub fn write(&self, planned: &Planned) -> Result<Tree> {
-        let path = self.path.join(&planned.place);
         let tree = Tree {
             package: planned.stamp.package.clone(),
             version: planned.stamp.version.clone(),
-            path,
+            path: self.dir.path().join(&planned.place),
         };
-        if planned.equals(&tree.path)? {
-            return Ok(tree);
+        match self.dir.folder(&planned.place)? {
+            Some(present) if planned.equals(&present)? => {}
+            _ => put_folder(&self.dir, &planned.place, &planned.files)?,
         }
-        replace_folder(&tree.path, &self.path, &planned.files, &[])?;
         Ok(tree)
     }
 }
@@ -256,43 +238,34 @@ impl Planned {
         }
     }
 
-    /// Whether the folder at `path` holds this tree: the same files, each with the same bytes.
-    pub fn equals(&self, path: &Path) -> Result<bool> {
-        Ok(self.differences(path)?.is_empty())
+    /// Whether a folder holds this tree: the same files, each with the same bytes.
+    pub fn equals(&self, folder: &Dir) -> Result<bool> {
+        Ok(self.differences(folder)?.is_empty())
     }
 
-    /// By which files the folder at `path` is not this tree.
-    pub fn differences(&self, path: &Path) -> Result<Vec<String>> {
+    /// By which files a folder is not this tree.
+    pub fn differences(&self, folder: &Dir) -> Result<Vec<String>> {
         let mut missing: BTreeSet<&str> = self.files.keys().map(String::as_str).collect();
         let mut differences = Vec::new();
-        let mut folders = vec![path.to_owned()];
-        while let Some(folder) = folders.pop() {
-            let entries = match fs::read_dir(&folder) {
-                Ok(entries) => entries,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => {
-                    return Err(error).with_context(|| format!("cannot read {}", folder.display()));
-                }
+        let mut places = vec![String::new()];
+        while let Some(place) = places.pop() {
+            let Some(inner) = folder.folder(&place)? else {
+                continue;
             };
-            for entry in entries {
-                let entry = entry?;
-                let file = entry.path();
-                let kind = entry.file_type()?;
-                if kind.is_dir() {
-                    folders.push(file);
+            for (name, kind) in inner.entries()? {
+                let name = match &*place {
+                    "" => name.to_string_lossy().into_owned(),
+                    place => format!("{place}/{}", name.to_string_lossy()),
+                };
+                if kind == FileType::Directory {
+                    places.push(name);
                     continue;
                 }
-                let parts = file
-                    .strip_prefix(path)
-                    .expect("found below the path")
-                    .iter();
-                let name = parts
-                    .map(|part| part.to_string_lossy())
-                    .collect::<Vec<_>>()
-                    .join("/");
                 missing.remove(&*name);
+                let is_file = kind == FileType::RegularFile;
                 match self.files.get(&name) {
-                    Some(expected) if kind.is_file() && fs::read(&file)? == *expected => {}
+                    Some(expected) if is_file && folder.read(&name)?.as_ref() == Some(expected) => {
+                    }
                     Some(_) => differences.push(format!("{name} differs")),
                     None => differences.push(format!("{name} is no part of it")),
                 }
@@ -386,64 +359,21 @@ pub fn materialize_reverted(
     planned.iter().map(|planned| dest.write(planned)).collect()
 }
 
-/// Puts a folder with these files at `target` in one step: it is written inside the folder `beside`, then renamed. Of what
-/// stands at `target`, the entries `kept` move into it; the rest goes.
-pub fn replace_folder(
-    target: &Path,
-    beside: &Path,
-    files: &BTreeMap<String, Vec<u8>>,
-    kept: &[&str],
-) -> Result<()> {
-    let unfinished = tempfile::Builder::new()
-        .prefix(UNFINISHED)
-        .tempdir_in(beside)
-        .map_err(|error| cannot_write(beside, &error))?;
-    let new = unfinished.path().join("new");
-    for (name, contents) in files {
-        interrupt::check()?;
-        let file = new.join(name);
-        fs::create_dir_all(file.parent().expect("a file in a folder"))
-            .and_then(|()| fs::write(&file, contents))
-            .map_err(|error| cannot_write(&file, &error))?;
-    }
-    let kept = (kept.iter())
-        .filter(|name| target.join(name).exists())
-        .collect::<Vec<_>>();
-    let publish = || -> io::Result<()> {
-        fs::create_dir_all(target.parent().expect("a folder in a folder"))?;
-        for name in &kept {
-            fs::rename(target.join(name), new.join(name))?;
-        }
-        if target.exists() {
-            if exchange(&new, target) {
-                return Ok(());
-            }
-            fs::rename(target, unfinished.path().join("old"))?;
-        }
-        fs::rename(&new, target)
-    };
-    if let Err(error) = publish() {
-        // What stood there must not be deleted with what is unfinished.
-        let left = unfinished.keep();
-        return Err(cannot_write(target, &error)
-            .hint(format!("what was there is in {}", left.display()))
-            .into());
-    }
-    Ok(())
+/// Puts a folder with these files at `place` below `dir` in one step.
+pub fn put_folder(dir: &Dir, place: &str, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
+    let unfinished = dir.temporary()?;
+    write_files(&unfinished.folder().create_folder("new")?, files)?;
+    let place = dir.place(place)?;
+    unfinished.folder().swap("new".as_ref(), &place)
 }
 
-/// Has two folders change places in one step, where the system and the file system can.
-fn exchange(one: &Path, other: &Path) -> bool {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok()
+/// Writes new files below `dir`.
+pub fn write_files(dir: &Dir, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
+    for (path, contents) in files {
+        interrupt::check()?;
+        dir.place(path)?.write_new(contents)?;
     }
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = (one, other);
-        false
-    }
+    Ok(())
 }
 
 /// JSON as a file has it.
@@ -458,16 +388,4 @@ fn touches(patch: &Patch, package: &Package) -> bool {
         .files
         .iter()
         .any(|file| package.inside(&file.path).is_some())
-}
-
-fn delete(path: &Path) -> Result<()> {
-    let is_dir = path
-        .symlink_metadata()
-        .is_ok_and(|metadata| metadata.is_dir());
-    let deleted = if is_dir {
-        fs::remove_dir_all(path)
-    } else {
-        fs::remove_file(path)
-    };
-    deleted.with_context(|| format!("cannot remove {}", path.display()))
 }

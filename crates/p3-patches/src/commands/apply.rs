@@ -12,7 +12,7 @@ use crate::choice::{self, Choice};
 use crate::effects::Effects;
 use crate::error::Failure;
 use crate::git_source::Checkout;
-use crate::manifest::{self, Git, Manifest, Restore, Stanza, TREES, Use};
+use crate::manifest::{self, Git, Manifest, Stanza, TREES, Use};
 use crate::patch;
 use crate::project::Patches;
 use crate::series::Series;
@@ -147,7 +147,7 @@ fn apply(
     progress: &ProgressBar,
 ) -> Result<Applied> {
     series.select(&args.names)?;
-    let restore = Restore::new(folder, [&*manifest.path, &manifest.lock_file()])?;
+    let restore = manifest.restore(folder)?;
     let recorded = manifest.stanza.as_ref();
     let recorded_source = recorded.and_then(|stanza| stanza.git.as_ref());
     let source = (args.source.as_deref()).or(recorded_source.map(|git| git.source.url()));

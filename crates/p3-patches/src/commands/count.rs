@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::{ab, glob, spinner};
 use crate::build::{Builder, Candidate, Target, Toolchain};
+use crate::dir::cannot_write;
 use crate::emulation::{self, CORTEX_A76, Emulator};
 use crate::error::Failure;
 use crate::isa::Isa;
@@ -20,7 +21,6 @@ use crate::pairs::protocol::UnitInfo;
 use crate::patch;
 use crate::project::Project;
 use crate::record;
-use crate::replace::cannot_write;
 use crate::report;
 use crate::series::Series;
 use crate::tracer::{Count, Machine, Traced, Tracer};

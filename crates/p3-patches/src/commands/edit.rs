@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use tempfile::TempDir;
 
 use super::spinner;
+use crate::dir::{Dir, Place, Temporary};
 use crate::error::Failure;
 use crate::git::git;
 use crate::patch::{Direction, Patch};
@@ -42,9 +42,35 @@ pub struct Repository {
     dir: Option<PathBuf>,
 }
 
+/// Where they are in this checkout.
+const REPOSITORIES: &str = ".p3-patches/edit";
+
 impl Repository {
     pub fn path(&self, project: &Project, name: &str) -> PathBuf {
-        (self.dir.clone()).unwrap_or_else(|| project.root.join(".p3-patches/edit").join(name))
+        (self.dir.clone()).unwrap_or_else(|| project.root.join(REPOSITORIES).join(name))
+    }
+
+    /// An empty repository, which is to become the one of `name`.
+    pub fn open(&self, project: &Project, name: &str) -> Result<Opening> {
+        let path = self.path(project, name);
+        if path.symlink_metadata().is_ok() {
+            return Err(
+                Failure::input(format!("{}: exists already", path.display()))
+                    .hint("go on there, or delete it once `refresh` has read it")
+                    .into(),
+            );
+        }
+        let parent = match &self.dir {
+            None => Dir::open(&project.root)?.create_folder(REPOSITORIES)?,
+            Some(dir) => {
+                let dir = std::path::absolute(dir)?;
+                Dir::create(
+                    dir.parent()
+                        .context("the repository needs a parent folder")?,
+                )?
+            }
+        };
+        Opening::new(parent.place(path.file_name().unwrap_or_default())?, &parent)
     }
 }
 
@@ -63,7 +89,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let mut packages = tree::baseline(&project.patches, &base, &patches)?;
 
     let progress = spinner(format!("writing {}", dir.display()));
-    let opening = Opening::new(&dir)?;
+    let opening = args.repository.open(project, &args.name)?;
     opening.release(&base, &packages)?;
     for patch in &patches {
         if patch.name == args.name {
@@ -71,34 +97,28 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         }
         opening.patch(patch, &mut packages)?;
     }
-    opening.finish(&dir)?;
+    opening.finish()?;
     progress.finish_and_clear();
     println!("{}", dir.display());
     Ok(())
 }
 
+/// Its name until then.
+const REPOSITORY: &str = "repository";
+
 /// A repository that is being written. It gets its name once it is whole.
 pub struct Opening {
-    unfinished: TempDir,
+    unfinished: Temporary,
+    place: Place,
 }
 
 impl Opening {
-    /// An empty repository, which is to become `dir`.
-    pub fn new(dir: &Path) -> Result<Self> {
-        if dir.exists() {
-            return Err(Failure::input(format!("{}: exists already", dir.display()))
-                .hint("go on there, or delete it once `refresh` has read it")
-                .into());
-        }
-        let parent = dir
-            .parent()
-            .context("the repository needs a parent folder")?;
-        fs::create_dir_all(parent)
-            .with_context(|| format!("cannot create {}", parent.display()))?;
-        let unfinished = tempfile::Builder::new()
-            .prefix(".tmp-")
-            .tempdir_in(parent)?;
-        let opening = Self { unfinished };
+    /// An empty repository, which is to be at `place`, in `parent`.
+    fn new(place: Place, parent: &Dir) -> Result<Self> {
+        let opening = Self {
+            unfinished: parent.temporary()?,
+            place,
+        };
         fs::create_dir(opening.path())?;
         opening.git(&["init", "--quiet"])?;
         opening.git(&["config", "core.autocrlf", "false"])?;
@@ -107,7 +127,7 @@ impl Opening {
     }
 
     fn path(&self) -> PathBuf {
-        self.unfinished.path().join("repository")
+        self.unfinished.path().join(REPOSITORY)
     }
 
     pub fn git(&self, args: &[&str]) -> Result<String> {
@@ -134,8 +154,10 @@ impl Opening {
         self.git(&["tag", &format!("base/{base}")]).map(drop)
     }
 
-    pub fn finish(self, dir: &Path) -> Result<()> {
-        fs::rename(self.path(), dir).with_context(|| format!("cannot create {}", dir.display()))
+    pub fn finish(self) -> Result<()> {
+        self.unfinished
+            .folder()
+            .swap(REPOSITORY.as_ref(), &self.place)
     }
 
     /// Makes the repository's packages equal to these and commits the difference, empty or not.

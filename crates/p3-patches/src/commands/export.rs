@@ -1,18 +1,19 @@
 //! `export`: what goes upstream.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
+use crate::dir::Dir;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::isa::Isa;
 use crate::patch::{END, Patch};
 use crate::project::Project;
 use crate::record::{self, Counts, Record};
+use crate::replace;
 use crate::results::{self, Line};
 use crate::series::Series;
 
@@ -75,14 +76,12 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     for ((name, base), number) in in_order.zip(1..) {
         let texts = texts(project, base, name, &author)?;
         let file = |extension| args.out.join(format!("{number:04}-{name}.{extension}"));
-        files.push((file("patch"), texts.mail));
-        files.push((file("md"), texts.description));
+        files.push((file("patch"), texts.mail.into_bytes()));
+        files.push((file("md"), texts.description.into_bytes()));
     }
-    fs::create_dir_all(&args.out).map_err(|error| {
-        Failure::environment(format!("cannot create {}: {error}", args.out.display()))
-    })?;
-    for (path, text) in files {
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    let out = Dir::create(&args.out)?;
+    replace::files_below(&[out.path()], &files)?;
+    for (path, _) in files {
         println!("{}", path.display());
     }
     Ok(())

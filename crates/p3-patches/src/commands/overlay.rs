@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use rustix::fs::{FileType, FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::spinner;
+use crate::dir::{Dir, is_link};
 use crate::error::Failure;
 use crate::patch::Patch;
 use crate::project::Patches;
@@ -19,8 +20,8 @@ use crate::tree::{self, Stamp, StampedPatch};
 ///
 /// Provers then name that repository in `[patch.crates-io]`, and need neither this tool nor a folder of trees. The folder
 /// has a README with the lines to write, the licences, and in `provenance.json` what each package was made from. The same
-/// patches give the same bytes. A folder that `overlay` wrote is replaced, apart from a `.git` in it; any other one has to
-/// be empty.
+/// patches give the same bytes. In a folder that `overlay` wrote its packages and files are replaced, and a `.git` stays; any
+/// other one has to be empty.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cargo p3 overlay --out ../plonky3-patched batched-permute")]
 pub struct Args {
@@ -64,8 +65,15 @@ const PROVENANCE: &str = "provenance.json";
 const LICENSE_MIT: &str = "LICENSE-MIT";
 const LICENSE_APACHE: &str = "LICENSE-APACHE";
 
-/// The user's own, which stays where the rest of the folder is replaced.
+/// The user's own, which is left alone.
 const REPOSITORY: &str = ".git";
+
+/// The folder, in that of the overlay, of what is unfinished: new entries until they have taken their place, old ones from
+/// then on. It is locked by the run that is at work; what a killed run has left, the next one removes.
+const UNFINISHED: &str = ".tmp-overlay";
+
+/// The file in there with the names of the entries that are the overlay's, before this run or after it.
+const OWN: &str = "own";
 
 /// The line of Plonky3's licence that this repository's lacks; the registry's tarballs carry no licence.
 const COPYRIGHT: &str = "Copyright (c) 2025 The Plonky3 Authors";
@@ -75,7 +83,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let (base, names) = series.chosen(patches, args.base.as_deref(), &args.names)?;
     let out = &std::path::absolute(&args.out)?;
     let progress = spinner(format!("writing {}", out.display()));
-    refuse_other(out)?;
+    if out.exists() {
+        own_entries(&Dir::open(out)?)?;
+    }
 
     let (planned, notes) = tree::plan(patches, &base, &names, false)?;
     let applied = (names.iter())
@@ -106,11 +116,13 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         ),
         (LICENSE_APACHE.to_owned(), license_apache.into()),
     ]);
-    let beside = out
-        .parent()
-        .context("the root of the file system cannot be replaced")?;
-    fs::create_dir_all(beside).with_context(|| format!("cannot create {}", beside.display()))?;
-    tree::replace_folder(out, beside, &files, &[REPOSITORY])?;
+    let is_new = !out.exists();
+    let published = publish(&Dir::create(out)?, &files);
+    if is_new && published.is_err() {
+        // It is left where it is not empty.
+        let _ = fs::remove_dir(out);
+    }
+    published?;
     progress.finish_and_clear();
 
     for note in notes {
@@ -126,37 +138,88 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a folder that holds what `overlay` has not written.
-fn refuse_other(out: &Path) -> Result<()> {
-    let unreadable = || format!("cannot read {}", out.display());
-    let entries = match fs::read_dir(out) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error).with_context(unreadable),
-    };
-    let mut found = BTreeSet::new();
-    for entry in entries {
-        let name = entry.with_context(unreadable)?.file_name();
-        found.insert(name.to_string_lossy().into_owned());
+/// Has a folder hold these files. Each of its entries, say a package, is as before or whole; the provenance comes last.
+fn publish(out: &Dir, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
+    let unfinished = out.create_folder(UNFINISHED)?;
+    if flock(
+        unfinished.handle(),
+        FlockOperation::NonBlockingLockExclusive,
+    )
+    .is_err()
+    {
+        let what = format!("{}: another run is at work here", out.path().display());
+        let failure = Failure::environment(what);
+        return Err(failure.hint("wait until it has ended").into());
     }
+    // Once more, now that no other run can change it.
+    let before = own_entries(out)?;
+    let new = files.keys().filter_map(|path| path.split('/').next());
+    let new: BTreeSet<_> = new.map(str::to_owned).collect();
+    for (name, _) in unfinished.entries()? {
+        if name != OWN {
+            unfinished.remove(&name)?;
+        }
+    }
+    let own = before.union(&new).cloned().collect::<Vec<_>>().join("\n");
+    unfinished
+        .place(OWN)?
+        .stage(&unfinished, own.as_bytes())?
+        .put()?;
+
+    let written = tree::write_files(&unfinished.create_folder("new")?, files);
+    if written.is_ok() {
+        let entries = unfinished.create_folder("new")?;
+        let last = |name: &&String| *name == PROVENANCE;
+        for name in new
+            .iter()
+            .filter(|name| !last(name))
+            .chain(new.iter().filter(last))
+        {
+            entries.swap(name.as_ref(), &out.place(name)?)?;
+        }
+        for name in before.difference(&new) {
+            out.rename(name.as_ref(), &unfinished, name.as_ref())?;
+        }
+    }
+    out.remove(UNFINISHED.as_ref())?;
+    written
+}
+
+/// The entries of a folder that `overlay` has written. Refuses one that holds anything else.
+fn own_entries(out: &Dir) -> Result<BTreeSet<String>> {
     let refuse = |what: &str| {
-        Failure::input(format!("{}: {what}", out.display())).hint(
+        Failure::input(format!("{}: {what}", out.path().display())).hint(
             "--out takes a folder that is empty or not there yet, or one that `overlay` wrote",
         )
     };
-    let written = fs::read(out.join(PROVENANCE)).ok();
-    let written = written.and_then(|text| serde_json::from_slice::<Written>(&text).ok());
-    let own = written.filter(|written| written.tool.starts_with(TOOL));
-    let mut known = BTreeSet::from([REPOSITORY.to_owned()]);
-    if let Some(written) = own {
-        known.extend([README, PROVENANCE, LICENSE_MIT, LICENSE_APACHE].map(str::to_owned));
-        known.extend(written.packages.into_iter().map(|package| package.package));
-    } else if found != known && !found.is_empty() {
-        return Err(refuse("not empty, and no overlay").into());
+    let mut found = BTreeSet::new();
+    for (name, kind) in out.entries()? {
+        if name == REPOSITORY {
+            continue;
+        }
+        if kind == FileType::Symlink {
+            return Err(is_link(&out.path().join(&name)).into());
+        }
+        if name != UNFINISHED {
+            found.insert(name.to_string_lossy().into_owned());
+        }
     }
-    match found.difference(&known).next() {
+    let written = out.read(PROVENANCE)?;
+    let written = written.and_then(|text| serde_json::from_slice::<Written>(&text).ok());
+    let written = written.filter(|written| written.tool.starts_with(TOOL));
+    let killed = out.read(format!("{UNFINISHED}/{OWN}"))?;
+    let mut own = BTreeSet::new();
+    if let Some(written) = &written {
+        own.extend([README, PROVENANCE, LICENSE_MIT, LICENSE_APACHE].map(str::to_owned));
+        own.extend((written.packages.iter()).map(|package| package.package.clone()));
+    }
+    if let Some(killed) = &killed {
+        own.extend(String::from_utf8_lossy(killed).lines().map(str::to_owned));
+    }
+    match found.difference(&own).next() {
+        Some(_) if own.is_empty() => Err(refuse("not empty, and no overlay").into()),
         Some(stray) => Err(refuse(&format!("an overlay, but {stray} is no part of it")).into()),
-        None => Ok(()),
+        None => Ok(found),
     }
 }
 

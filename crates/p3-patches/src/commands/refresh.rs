@@ -1,20 +1,19 @@
 //! `refresh`: the patch file and the kernel files, from what `edit` opened.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
 
-use super::edit::{Opening, Repository};
+use super::edit::Repository;
 use super::{check, spinner};
+use crate::dir::Dir;
 use crate::error::Failure;
 use crate::git::{Index, git};
 use crate::manifest::{Restore, TREES};
 use crate::patch::{self, Addition, Direction, Patch};
 use crate::project::Project;
-use crate::replace::cannot_write;
 use crate::series::Series;
 use crate::tree::{self, Folder};
 
@@ -57,7 +56,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         let series = Series::load(&project.patches)?;
         let dir = args.repository.path(project, &name);
         if let Some(onto) = &args.onto {
-            merge(&name, onto, &dir, project, &series)?;
+            merge(&name, onto, &args.repository, project, &series)?;
         }
         write(&name, &dir, project, &series)?;
     }
@@ -78,8 +77,15 @@ fn unported(onto: &Version, project: &Project, series: &Series) -> Result<Vec<St
 
 /// Opens a repository with the patch merged into the release `onto`: the patch for its newest release, and what it needs
 /// there, then `onto`, and what the patch needs there. Fails where something is left to be resolved by hand.
-fn merge(name: &str, onto: &Version, dir: &Path, project: &Project, series: &Series) -> Result<()> {
+fn merge(
+    name: &str,
+    onto: &Version,
+    repository: &Repository,
+    project: &Project,
+    series: &Series,
+) -> Result<()> {
     let patches = &project.patches;
+    let dir = repository.path(project, name);
     series.refuse_merged(patches, onto, &[name.to_owned()])?;
     let to = onto.to_string();
     if Patch::exists(patches, &to, name) {
@@ -102,7 +108,7 @@ fn merge(name: &str, onto: &Version, dir: &Path, project: &Project, series: &Ser
     let mut now = tree::baseline(patches, &to, &[needs.as_slice(), &stack].concat())?;
 
     let progress = spinner(format!("writing {}", dir.display()));
-    let opening = Opening::new(dir)?;
+    let opening = repository.open(project, name)?;
     opening.release(&base, &then)?;
     for patch in &stack {
         opening.patch(patch, &mut then)?;
@@ -120,7 +126,7 @@ fn merge(name: &str, onto: &Version, dir: &Path, project: &Project, series: &Ser
     if conflicts.is_empty() {
         merged?;
     }
-    opening.finish(dir)?;
+    opening.finish()?;
     progress.finish_and_clear();
     if conflicts.is_empty() {
         return Ok(());
@@ -153,8 +159,10 @@ fn refuse_conflicts(dir: &Path, index: &Index<'_>, tag: &str) -> Result<()> {
     }
     index.git(&["add", "--all"])?;
     let changed = index.git(&["diff", "--cached", "--name-only", "--diff-filter=d", tag])?;
+    let repository = Dir::open(dir)?;
     for file in changed.lines() {
-        let Ok(text) = fs::read_to_string(dir.join(file)) else {
+        let text = repository.read(file).ok().flatten();
+        let Some(Ok(text)) = text.map(String::from_utf8) else {
             continue;
         };
         let is_marker = |line: &str| {
@@ -263,12 +271,20 @@ fn write(name: &str, dir: &Path, project: &Project, series: &Series) -> Result<(
         let kernel = |(place, text): (&str, String)| (src.join(place), text.into_bytes());
         files.extend(changed.into_iter().map(kernel));
     }
-    for (path, _) in &files {
-        let parent = path.parent().expect("a file in a folder");
-        fs::create_dir_all(parent).map_err(|error| cannot_write(parent, &error))?;
-    }
-    let restore = Restore::new(&folder, files.iter().map(|(path, _)| &**path))?;
-    folder.replace_all(&files)?;
+    // The folder of the crates is beside that of the patches.
+    let root = Dir::open(
+        project
+            .patches_dir
+            .parent()
+            .context("a folder in a folder")?,
+    )?;
+    let place = |path: &Path| root.place(path.strip_prefix(root.path())?);
+    let places = files.iter().map(|(path, _)| place(path));
+    let restore = Restore::new(&folder, places.collect::<Result<Vec<_>>>()?)?;
+    let texts = files
+        .iter()
+        .map(|(path, text)| Ok((place(path)?, text.clone())));
+    folder.replace_all(texts.collect::<Result<_>>()?)?;
     restore.keep();
     let has_text = |base: &String| project.patches.has(&Patch::path(base, name));
     let older = series.bases.iter().rev().filter(|base| **base < release);
@@ -277,7 +293,7 @@ fn write(name: &str, dir: &Path, project: &Project, series: &Series) -> Result<(
         && check::does_the_same(project, series, &older, base, name)?
     {
         let path = project.patches_dir.join(Patch::path(&older, name));
-        fs::remove_file(&path).map_err(|error| cannot_write(&path, &error))?;
+        place(&path)?.remove()?;
         files.retain(|(written, _)| *written != path);
     }
     for (path, _) in &files {

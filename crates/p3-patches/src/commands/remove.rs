@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{Downstream, spinner};
 use crate::error::Failure;
-use crate::manifest::{Manifest, Restore};
+use crate::manifest::Manifest;
 use crate::project::Patches;
 use crate::tree::Folder;
 
@@ -39,7 +39,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         .as_ref()
         .ok_or_else(|| not_applied(&manifest))?;
     let progress = spinner("resolving the graph");
-    let restore = Restore::new(&folder, [&*manifest.path, &manifest.lock_file()])?;
+    let restore = manifest.restore(&folder)?;
     manifest.set(None, &folder, patches)?;
     if manifest.lock_file().exists() {
         manifest.resolve()?;

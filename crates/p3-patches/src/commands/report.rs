@@ -48,7 +48,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     }
     let sections = results::recorded(project)?;
     let readme = Readme::new(project, &sections)?;
-    for path in readme.write()? {
+    for path in readme.write(project)? {
         println!("{}", project.relative(path));
     }
     let path = match &args.html {

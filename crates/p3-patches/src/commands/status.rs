@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::{Downstream, spinner};
 use crate::choice;
+use crate::dir::Dir;
 use crate::error::Failure;
 use crate::manifest::{self, Manifest, Use};
 use crate::patch;
@@ -90,7 +91,7 @@ struct Provenance {
 }
 
 impl Provenance {
-    fn new(patches: &Patches, planned: &Planned, tree: &Tree) -> Result<Self> {
+    fn new(patches: &Patches, planned: &Planned, tree: Option<&Dir>) -> Result<Self> {
         let Stamp {
             package,
             version,
@@ -101,8 +102,8 @@ impl Provenance {
             ..
         } = &planned.stamp;
         let mut differences = source::objections(patches, package, version, checksum)?;
-        if tree.path.exists() {
-            differences.extend(planned.differences(&tree.path)?);
+        if let Some(tree) = tree {
+            differences.extend(planned.differences(tree)?);
         }
         Ok(Self {
             checksum: checksum.clone(),
@@ -147,6 +148,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let (base, names) = series.resolve(patches, Some(&stanza.base), &stanza.names)?;
     let (planned, _) = tree::plan(patches, &base, &names, false)?;
     let metadata = manifest.resolve_locked()?;
+    let root = manifest.dir()?;
     for (package, place) in &stanza.overrides {
         let path = manifest.root().join(place);
         let tree = Tree {
@@ -157,12 +159,13 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let planned = planned
             .iter()
             .find(|planned| planned.stamp.package == *package);
-        let state = match planned {
-            _ if !tree.path.exists() => "missing",
-            Some(planned) if !tree.path.ends_with(&planned.place) => "outdated",
-            Some(planned) if planned.equals(&tree.path)? => "intact",
-            Some(_) => "changed",
-            None => "outdated",
+        let folder = root.folder(place)?;
+        let state = match (&folder, planned) {
+            (None, _) => "missing",
+            (_, Some(planned)) if !tree.path.ends_with(&planned.place) => "outdated",
+            (Some(folder), Some(planned)) if planned.equals(folder)? => "intact",
+            (_, Some(_)) => "changed",
+            (_, None) => "outdated",
         };
         let used = metadata.as_ref().is_ok_and(|metadata| {
             manifest::usage(metadata, &tree) == Use::Used
@@ -170,7 +173,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
                     || manifest::copies(metadata, package, &stanza.base).len() == 1)
         });
         let made_from = match planned {
-            Some(planned) if args.verify => Some(Provenance::new(patches, planned, &tree)?),
+            Some(planned) if args.verify => {
+                Some(Provenance::new(patches, planned, folder.as_ref())?)
+            }
             _ => None,
         };
         status.trees.push(TreeStatus {

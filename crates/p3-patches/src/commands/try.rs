@@ -15,7 +15,7 @@ use crate::build::assert_different;
 use crate::choice::{self, Choice};
 use crate::error::Failure;
 use crate::isa::Isa;
-use crate::manifest::{self, Manifest, Restore, Use};
+use crate::manifest::{self, Manifest, Use};
 use crate::page;
 use crate::pairs::{Run, Side};
 use crate::program::{Builder, CommandLine, Program};
@@ -191,7 +191,7 @@ fn choose(
     manifest: &Manifest,
     folder: &Folder,
 ) -> Result<(String, Vec<String>, Vec<Tree>)> {
-    let _lock = Restore::new(folder, [&*manifest.lock_file()])?;
+    let _lock = manifest.restore_lock(folder)?;
     let graph = manifest.resolve()?;
     let names = &args.names;
     let (base, Choice { names, .. }) =
@@ -220,7 +220,7 @@ fn build(
 ) -> Result<[Program; 2]> {
     let side = |side: Side, trees: &[Tree]| {
         progress.set_message(format!("building the {}", side.name()));
-        let _lock = Restore::new(folder, [&*manifest.lock_file()])?;
+        let _lock = manifest.restore_lock(folder)?;
         // Where the user says `--locked`, the lock file has to have the trees.
         let graph = manifest.resolve_with(&manifest::overrides(trees))?;
         builder.build(side, trees, &graph)

@@ -11,6 +11,7 @@ mod from_git;
 mod interrupted;
 mod killed;
 mod lifecycle;
+mod linked;
 mod outside;
 mod overlay;
 mod refused;

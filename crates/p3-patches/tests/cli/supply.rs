@@ -45,7 +45,7 @@ fn the_tool_cannot_open_a_connection() {
         NameOrOrdinal::Ordinal(_) => None,
     });
     let names = names.collect::<Vec<_>>();
-    assert!(names.contains(&"rename"), "these are not the imports");
+    assert!(names.contains(&"waitpid"), "these are not the imports");
     for call in [
         "socket",
         "connect",

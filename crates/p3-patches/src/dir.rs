@@ -1,0 +1,423 @@
+//! Folders by handle. What lies below one is reached part by part, and no part may be a symbolic link: no path leads out of it,
+//! whatever else is at work there.
+//!
+//! cap-std has handles too, but follows the links that stay inside, and `deny.toml` refuses what it depends on.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::{Context, Result};
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RawMode};
+use rustix::io::Errno;
+
+use crate::error::Failure;
+
+/// What unfinished work is called; whoever holds the lock next removes it.
+pub const UNFINISHED: &str = ".tmp-";
+
+/// A folder that is open.
+pub struct Dir {
+    handle: OwnedFd,
+    /// For messages, and for the programs that are started.
+    path: PathBuf,
+}
+
+/// The place of a file: in a folder, under a name.
+pub struct Place {
+    folder: Dir,
+    name: OsString,
+}
+
+/// A file that is written, but has not taken its place.
+pub struct Staged {
+    folder: Dir,
+    name: OsString,
+    place: Place,
+}
+
+/// A folder that is removed with all that is in it.
+pub struct Temporary {
+    parent: Dir,
+    name: OsString,
+    folder: Dir,
+}
+
+impl Dir {
+    /// Opens a folder that the user has named. Links on the way there are the user's.
+    pub fn open(path: &Path) -> Result<Self> {
+        let handle = fs::open(path, FOLDER, Mode::empty());
+        Ok(Self {
+            handle: handle.with_context(|| format!("cannot open {}", path.display()))?,
+            path: path.to_owned(),
+        })
+    }
+
+    /// As [`Self::open`]; creates it, and the folders above it, if need be.
+    pub fn create(path: &Path) -> Result<Self> {
+        std::fs::create_dir_all(path).map_err(|error| cannot_write(path, &error))?;
+        Self::open(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn handle(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+
+    fn again(&self) -> Result<Self> {
+        Ok(Self {
+            handle: self.handle.try_clone()?,
+            path: self.path.clone(),
+        })
+    }
+
+    /// The folder at `place`, if something is there.
+    pub fn folder(&self, place: impl AsRef<Path>) -> Result<Option<Self>> {
+        let mut folder = self.again()?;
+        for name in self.parts(place.as_ref())? {
+            match folder.enter(name) {
+                Ok(inner) => folder = inner,
+                Err(Errno::NOENT) => return Ok(None),
+                Err(error) => return Err(folder.cannot("read", name, error)),
+            }
+        }
+        Ok(Some(folder))
+    }
+
+    /// The folder at `place`, which is created with those above it if need be.
+    pub fn create_folder(&self, place: impl AsRef<Path>) -> Result<Self> {
+        let mut folder = self.again()?;
+        for name in self.parts(place.as_ref())? {
+            let made = match fs::mkdirat(&folder.handle, name, Mode::from_raw_mode(0o777)) {
+                Err(error) if error != Errno::EXIST => Err(error),
+                _ => folder.enter(name),
+            };
+            folder = made.map_err(|error| folder.cannot("write", name, error))?;
+        }
+        Ok(folder)
+    }
+
+    fn enter(&self, name: &OsStr) -> rustix::io::Result<Self> {
+        let handle = fs::openat(&self.handle, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
+        Ok(Self {
+            handle,
+            path: self.path.join(name),
+        })
+    }
+
+    /// The place of the file `path`; folders above it are created if need be.
+    pub fn place(&self, path: impl AsRef<Path>) -> Result<Place> {
+        let path = path.as_ref();
+        let name = path.file_name().unwrap_or_default().to_owned();
+        let folder = self.create_folder(path.parent().unwrap_or(Path::new("")))?;
+        Ok(Place { folder, name })
+    }
+
+    /// The contents of the file `path`, if something is there.
+    pub fn read(&self, path: impl AsRef<Path>) -> Result<Option<Vec<u8>>> {
+        let path = path.as_ref();
+        let folder = self.folder(path.parent().unwrap_or(Path::new("")))?;
+        match folder {
+            None => Ok(None),
+            Some(folder) => folder.read_here(path.file_name().unwrap_or_default()),
+        }
+    }
+
+    fn read_here(&self, name: &OsStr) -> Result<Option<Vec<u8>>> {
+        let mut file = match self.open_file(name, OFlags::RDONLY) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(self.cannot("read", name, error)),
+        };
+        let mut contents = Vec::new();
+        let read = file.read_to_end(&mut contents);
+        read.with_context(|| format!("cannot read {}", self.path.join(name).display()))?;
+        Ok(Some(contents))
+    }
+
+    /// Opens a plain file to read and write, and creates it if need be.
+    pub fn file(&self, name: &str) -> Result<File> {
+        let opened = self.open_file(name.as_ref(), OFlags::RDWR | OFlags::CREATE);
+        opened.map_err(|error| self.cannot("write", name.as_ref(), error))
+    }
+
+    fn open_file(&self, name: &OsStr, flags: OFlags) -> rustix::io::Result<File> {
+        // Of a pipe, the other end may never come.
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = fs::openat(&self.handle, name, flags, Mode::from_raw_mode(0o666))?;
+        match FileType::from_raw_mode(fs::fstat(&file)?.st_mode) {
+            FileType::RegularFile => Ok(file.into()),
+            _ => Err(Errno::NOTSUP),
+        }
+    }
+
+    /// Writes a file that is not there yet; the process's mask takes from its permissions.
+    fn write_new(&self, name: &OsStr, contents: &[u8], mode: RawMode) -> io::Result<File> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let mut file = File::from(fs::openat(&self.handle, name, flags, mode.into())?);
+        file.write_all(contents)?;
+        Ok(file)
+    }
+
+    /// The names in here, with what each is.
+    pub fn entries(&self) -> Result<Vec<(OsString, FileType)>> {
+        let read = || -> rustix::io::Result<Vec<_>> {
+            let mut entries = Vec::new();
+            for entry in fs::Dir::read_from(&self.handle)? {
+                let name = entry?.file_name().to_owned();
+                let name = OsStr::from_bytes(name.to_bytes());
+                if name == "." || name == ".." {
+                    continue;
+                }
+                if let Some(kind) = self.kind(name)? {
+                    entries.push((name.to_owned(), kind));
+                }
+            }
+            Ok(entries)
+        };
+        read().with_context(|| format!("cannot read {}", self.path.display()))
+    }
+
+    fn mode(&self, name: &OsStr) -> rustix::io::Result<Option<RawMode>> {
+        match fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat.st_mode)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn kind(&self, name: &OsStr) -> rustix::io::Result<Option<FileType>> {
+        Ok(self.mode(name)?.map(FileType::from_raw_mode))
+    }
+
+    /// Moves what is here under a name to another folder and name, where it replaces a file.
+    pub fn rename(&self, name: &OsStr, to: &Self, new: &OsStr) -> Result<()> {
+        let renamed = fs::renameat(&self.handle, name, &to.handle, new);
+        Ok(renamed.map_err(|error| cannot_write(&to.path.join(new), &error.into()))?)
+    }
+
+    /// Has it and what is at the other place change places in one step, where the system and the file system can.
+    fn exchange(&self, name: &OsStr, to: &Self, new: &OsStr) -> bool {
+        #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+        {
+            let flags = fs::RenameFlags::EXCHANGE;
+            fs::renameat_with(&self.handle, name, &to.handle, new, flags).is_ok()
+        }
+        #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+        {
+            let _ = (name, to, new);
+            false
+        }
+    }
+
+    /// Moves what is in here under this name to a place. What is there comes here under the name.
+    pub fn swap(&self, name: &OsStr, place: &Place) -> Result<()> {
+        let Place { folder, name: new } = place;
+        if folder.kind(new)?.is_some() {
+            if self.exchange(name, folder, new) {
+                return Ok(());
+            }
+            let mut old = OsString::from("old-");
+            old.push(name);
+            folder.rename(new, self, &old)?;
+        }
+        self.rename(name, folder, new)
+    }
+
+    /// Removes what is here under a name, with all that is in it.
+    pub fn remove(&self, name: &OsStr) -> Result<()> {
+        let remove = || -> rustix::io::Result<Option<Self>> {
+            match self.kind(name)? {
+                None => Ok(None),
+                Some(FileType::Directory) => self.enter(name).map(Some),
+                Some(_) => fs::unlinkat(&self.handle, name, AtFlags::empty()).map(|()| None),
+            }
+        };
+        let cannot = |error| self.cannot("remove", name, error);
+        if let Some(folder) = remove().map_err(cannot)? {
+            for (name, _) in folder.entries()? {
+                folder.remove(&name)?;
+            }
+            fs::unlinkat(&self.handle, name, AtFlags::REMOVEDIR).map_err(cannot)?;
+        }
+        Ok(())
+    }
+
+    /// A folder for what is of no use once this run has ended.
+    pub fn temporary(&self) -> Result<Temporary> {
+        let name = unfinished();
+        let folder = self.create_folder(&name)?;
+        Ok(Temporary {
+            parent: self.again()?,
+            name,
+            folder,
+        })
+    }
+
+    /// The names that lead to `place`.
+    fn parts<'p>(&self, place: &'p Path) -> Result<Vec<&'p OsStr>> {
+        let parts = place.components().map(|part| match part {
+            Component::Normal(name) => Some(name),
+            _ => None,
+        });
+        let parts = parts.collect::<Option<_>>();
+        let outside = || {
+            let place = place.display();
+            Failure::input(format!("{place}: lies outside {}", self.path.display()))
+                .hint("only what is below that folder is read and written")
+        };
+        Ok(parts.ok_or_else(outside)?)
+    }
+
+    fn cannot(&self, what: &str, name: &OsStr, error: Errno) -> anyhow::Error {
+        let path = self.path.join(name);
+        match self.kind(name) {
+            Ok(Some(FileType::Symlink)) => is_link(&path).into(),
+            Ok(Some(FileType::RegularFile)) if error == Errno::NOTDIR => {
+                is_other(&path, "not a folder").into()
+            }
+            Ok(Some(_)) if [Errno::NOTSUP, Errno::ISDIR].contains(&error) => {
+                is_other(&path, "not a plain file").into()
+            }
+            _ if what == "write" => cannot_write(&path, &error.into()).into(),
+            _ => {
+                let path = path.display();
+                anyhow::Error::new(io::Error::from(error)).context(format!("cannot {what} {path}"))
+            }
+        }
+    }
+}
+
+/// How a folder is opened.
+const FOLDER: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC);
+
+impl Place {
+    /// The folder's path.
+    pub fn folder(&self) -> &Path {
+        &self.folder.path
+    }
+
+    pub fn again(&self) -> Result<Self> {
+        Ok(Self {
+            folder: self.folder.again()?,
+            name: self.name.clone(),
+        })
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.folder.path.join(&self.name)
+    }
+
+    /// The contents of the file, if something is there.
+    pub fn read(&self) -> Result<Option<Vec<u8>>> {
+        self.folder.read_here(&self.name)
+    }
+
+    pub fn remove(&self) -> Result<()> {
+        self.folder.remove(&self.name)
+    }
+
+    /// Writes a file where none is.
+    pub fn write_new(&self, contents: &[u8]) -> Result<()> {
+        let written = self.folder.write_new(&self.name, contents, 0o666);
+        written.map_err(|error| cannot_write(&self.path(), &error))?;
+        Ok(())
+    }
+
+    /// Writes to `folder` what is to be here, with the permissions of the file that is.
+    pub fn stage(self, folder: &Dir, contents: &[u8]) -> Result<Staged> {
+        self.stage_as(folder, unfinished(), contents)
+    }
+
+    /// As [`Self::stage`], under a name that is the same in each run.
+    pub fn stage_as(self, folder: &Dir, name: OsString, contents: &[u8]) -> Result<Staged> {
+        let path = self.path();
+        let present = match self.folder.mode(&self.name)? {
+            None => None,
+            Some(mode) => match FileType::from_raw_mode(mode) {
+                FileType::RegularFile => Some(Mode::from_raw_mode(mode)),
+                FileType::Symlink => return Err(is_link(&path).into()),
+                _ => return Err(is_other(&path, "not a plain file").into()),
+            },
+        };
+        folder.remove(&name)?;
+        // Is removed from here on, however much of it is written.
+        let staged = Staged {
+            folder: folder.again()?,
+            name,
+            place: self,
+        };
+        let write = || -> io::Result<()> {
+            let mode = present.map_or(0o666, |mode| mode.as_raw_mode());
+            let file = folder.write_new(&staged.name, contents, mode)?;
+            if let Some(mode) = present {
+                fs::fchmod(&file, mode)?;
+            }
+            Ok(())
+        };
+        write().map_err(|error| cannot_write(&path, &error))?;
+        Ok(staged)
+    }
+}
+
+impl Staged {
+    /// Takes the place, which needs no space on the disk.
+    pub fn put(self) -> Result<()> {
+        let Place { folder, name } = &self.place;
+        self.folder.rename(&self.name, folder, name)
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // Is gone where it has taken its place.
+        let _ = self.folder.remove(&self.name);
+    }
+}
+
+impl Temporary {
+    pub fn folder(&self) -> &Dir {
+        &self.folder
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.folder.path
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = self.parent.remove(&self.name);
+    }
+}
+
+/// The name of something unfinished.
+fn unfinished() -> OsString {
+    // The keys of a hasher are random, and others each time.
+    let random = RandomState::new().build_hasher().finish();
+    format!("{UNFINISHED}{random:016x}").into()
+}
+
+/// The refusal of a link.
+pub fn is_link(path: &Path) -> Failure {
+    is_other(path, "a symbolic link, which is not followed here")
+}
+
+fn is_other(path: &Path, what: &str) -> Failure {
+    Failure::input(format!("{}: {what}", path.display()))
+        .hint("delete it, or put there what it stands for")
+}
+
+pub fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::environment(format!("cannot write {}: {error}", path.display()))
+        .hint("is the folder writable, and is there space on the disk?")
+}
