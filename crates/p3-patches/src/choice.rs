@@ -125,7 +125,10 @@ fn release(
         )
     };
     let asked = (releases.iter()).map(|(release, packages)| {
-        format!("{release}, for {}", askers(graph, packages).join(" and "))
+        format!(
+            "{release}, for {}",
+            brought_by(graph, packages).join(" and ")
+        )
     });
     Err(Failure::input(format!(
         "{}: has more than one Plonky3 release: {}",
@@ -202,18 +205,28 @@ fn update(graph: &Metadata, release: &Version) -> String {
     )
 }
 
-/// Other packages that depend on these packages of one release.
-fn askers(graph: &Metadata, packages: &[&Package]) -> Vec<String> {
-    let release = &packages[0].version;
+/// What brings packages of one release into a graph, as `cargo tree --invert` shows it: the nearest packages above them that
+/// are not of that release.
+pub fn brought_by(graph: &Metadata, packages: &[&Package]) -> Vec<String> {
     let nodes = graph.resolve.iter().flat_map(|resolve| &resolve.nodes);
-    let asking = nodes.filter(|node| {
-        let asker = &graph[&node.id];
-        let same = is_plonky3(asker) && asker.version == *release;
-        let asked = |id: &PackageId| packages.iter().any(|package| package.id == *id);
-        !same && node.dependencies.iter().any(asked)
-    });
-    let asking = asking.map(|node| format!("{} {}", graph[&node.id].name, graph[&node.id].version));
-    asking.collect::<BTreeSet<_>>().into_iter().collect()
+    let nodes = nodes.collect::<Vec<_>>();
+    let mut reached: BTreeSet<&PackageId> = packages.iter().map(|package| &package.id).collect();
+    let mut todo: Vec<_> = reached.iter().copied().collect();
+    let mut found = BTreeSet::new();
+    while let Some(package) = todo.pop() {
+        for node in nodes
+            .iter()
+            .filter(|node| node.dependencies.contains(package))
+        {
+            let above = &graph[&node.id];
+            if !is_plonky3(above) || above.version != packages[0].version {
+                found.insert(format!("{} {}", above.name, above.version));
+            } else if reached.insert(&node.id) {
+                todo.push(&node.id);
+            }
+        }
+    }
+    found.into_iter().collect()
 }
 
 fn is_plonky3(package: &Package) -> bool {

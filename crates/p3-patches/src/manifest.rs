@@ -13,9 +13,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use cargo_metadata::{Metadata, MetadataCommand};
+use cargo_metadata::{Metadata, MetadataCommand, Package};
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
 
+use crate::choice;
 use crate::dir::{Dir, Place, Staged};
 use crate::error::Failure;
 use crate::git_source::{GitSource, canonical};
@@ -472,7 +473,7 @@ pub fn usage(metadata: &Metadata, tree: &Tree) -> Use {
 }
 
 /// Where the graph takes a package from.
-fn origin(package: &cargo_metadata::Package) -> String {
+fn origin(package: &Package) -> String {
     match &package.source {
         Some(source) if source.is_crates_io() => "crates.io".to_owned(),
         Some(source) => source.repr.clone(),
@@ -480,26 +481,53 @@ fn origin(package: &cargo_metadata::Package) -> String {
     }
 }
 
-/// Where the graph takes `name` from, at `version`.
-pub fn copies(metadata: &Metadata, name: &str, version: &str) -> Vec<String> {
-    let same = |package: &&cargo_metadata::Package| {
-        package.name == name && package.version.to_string() == version
-    };
-    metadata.packages.iter().filter(same).map(origin).collect()
+/// The packages of that name and version in a graph.
+fn copies<'m>(metadata: &'m Metadata, name: &str, version: &str) -> Vec<&'m Package> {
+    let same = |package: &&Package| package.name == name && package.version.to_string() == version;
+    metadata.packages.iter().filter(same).collect()
+}
+
+/// Where a graph takes a package from, and for which.
+fn shown_copy(metadata: &Metadata, copy: &Package) -> String {
+    let users = choice::brought_by(metadata, &[copy]).join(" and ");
+    format!("from {}, for {users}", origin(copy))
 }
 
 /// Proves that the graph holds a package once. Two copies of one release are two types to the compiler.
-pub fn assert_one_copy(metadata: &Metadata, name: &str, version: &str) -> Result<()> {
+pub fn assert_one_copy(metadata: &Metadata, name: &str, version: &str) -> Result<(), Failure> {
     let copies = copies(metadata, name, version);
     if copies.len() <= 1 {
         return Ok(());
     }
-    let what = format!(
-        "the graph has {name} {version} from {}",
-        copies.join(" and from ")
-    );
-    let hint = "`cargo tree --duplicates` shows who asks for which; the prover has to take Plonky3 from one place";
-    Err(Failure::input(what).hint(hint).into())
+    let shown = copies.iter().map(|copy| shown_copy(metadata, copy));
+    let shown = shown.collect::<Vec<_>>().join("; ");
+    let what = format!("the graph has {name} {version} twice: {shown}");
+    let sourced = copies.iter().find(|copy| copy.source.is_some());
+    let id = &sourced.unwrap_or(&copies[0]).id;
+    Err(Failure::input(what).hint(format!(
+        "`cargo tree --invert '{id}'` shows who brings it in; the prover has to take Plonky3 from one place"
+    )))
+}
+
+/// The packages that are patched in another release than `base`, which the graph has too. These stay as they are.
+pub fn other_releases<'p>(
+    metadata: &Metadata,
+    packages: impl IntoIterator<Item = &'p String>,
+    base: &str,
+) -> Vec<String> {
+    let packages = packages.into_iter().collect::<BTreeSet<_>>();
+    let other = |package: &&Package| {
+        packages.contains(&package.name.to_string()) && package.version.to_string() != base
+    };
+    let others = metadata.packages.iter().filter(other);
+    let shown = |other: &Package| {
+        let Package { name, version, .. } = other;
+        format!(
+            "{name} {version} stays unpatched: it comes {}",
+            shown_copy(metadata, other)
+        )
+    };
+    others.map(shown).collect()
 }
 
 /// Proves that every tree is what the graph builds; cargo itself only warns.

@@ -63,6 +63,8 @@ struct Applied {
     trees: Vec<Tree>,
     /// Patched too, but not in the prover's graph.
     absent: Vec<Tree>,
+    /// What the graph has of the patched packages in other releases.
+    other_releases: Vec<String>,
 }
 
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
@@ -99,6 +101,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         left_out,
         trees,
         absent,
+        other_releases,
     } = applied?;
     cleaned?;
     progress.finish_and_clear();
@@ -111,6 +114,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             "note: {} is patched too, but nothing here depends on it",
             tree.package
         );
+    }
+    for other in other_releases {
+        eprintln!("note: {other}");
     }
     println!(
         "applied {} to {}",
@@ -240,11 +246,14 @@ fn apply(
         }
     }
     manifest::assert_overrides_used(&metadata, &trees)?;
-    if let Some(checkout) = &checkout {
-        for name in checkout.packages.keys() {
-            manifest::assert_one_copy(&metadata, name, &base)?;
-        }
+    let patched = || trees.iter().map(|tree| &tree.package);
+    let from_git = checkout
+        .iter()
+        .flat_map(|checkout| checkout.packages.keys());
+    for name in patched().map(String::as_str).chain(from_git.copied()) {
+        manifest::assert_one_copy(&metadata, name, &base)?;
     }
+    let other_releases = manifest::other_releases(&metadata, patched(), &base);
     restore.keep();
     Ok(Applied {
         inert: patch::inert(patches, &base, &names)?,
@@ -253,6 +262,7 @@ fn apply(
         left_out,
         trees,
         absent,
+        other_releases,
     })
 }
 

@@ -54,6 +54,9 @@ struct Status {
     /// Those of the patches that change no build for this machine's architecture, and why.
     inert: BTreeMap<String, String>,
     trees: Vec<TreeStatus>,
+    /// What the graph has of the patched packages in other releases, and for which packages.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    other_releases: Vec<String>,
     /// With `--verify`: what the workspace's lock file has another checksum of than that of the patches.
     #[serde(skip_serializing_if = "Option::is_none")]
     lock: Option<LockStatus>,
@@ -125,6 +128,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         available: Vec::new(),
         inert: BTreeMap::new(),
         trees: Vec::new(),
+        other_releases: Vec::new(),
         lock: None,
     };
     let series = Series::load(patches)?;
@@ -149,6 +153,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let (planned, _) = tree::plan(patches, &base, &names, false)?;
     let metadata = manifest.resolve_locked()?;
     let root = manifest.dir()?;
+    let mut twice = None;
     for (package, place) in &stanza.overrides {
         let path = manifest.root().join(place);
         let tree = Tree {
@@ -168,9 +173,10 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             (_, None) => "outdated",
         };
         let used = metadata.as_ref().is_ok_and(|metadata| {
-            manifest::usage(metadata, &tree) == Use::Used
-                && (stanza.git.is_none()
-                    || manifest::copies(metadata, package, &stanza.base).len() == 1)
+            let one = manifest::assert_one_copy(metadata, package, &stanza.base);
+            let used = manifest::usage(metadata, &tree) == Use::Used && one.is_ok();
+            twice = twice.take().or(one.err());
+            used
         });
         let made_from = match planned {
             Some(planned) if args.verify => {
@@ -190,6 +196,10 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let lock = fs::read_to_string(manifest.lock_file()).unwrap_or_default();
         let (differences, same) = source::compare_locks(patches, &lock)?;
         status.lock = Some(LockStatus { differences, same });
+    }
+    if let Ok(metadata) = &metadata {
+        let patched = stanza.overrides.keys();
+        status.other_releases = manifest::other_releases(metadata, patched, &stanza.base);
     }
     status.base = Some(stanza.base.clone());
     status.source = stanza.git.as_ref().map(|git| git.source.to_string());
@@ -212,6 +222,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         for (name, reason) in &status.inert {
             println!("{name}: {reason}");
         }
+        for other in &status.other_releases {
+            println!("{other}");
+        }
         let mut table = Table::new();
         table
             .load_style(presets::NOTHING)
@@ -230,16 +243,18 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     if status.holds() {
         return Ok(());
     }
-    let cause = metadata
-        .err()
-        .map(|error| format!(": {error}"))
-        .unwrap_or_default();
-    Err(Failure::check(format!(
-        "{}: the patches are not in effect as recorded{cause}",
+    let what = format!(
+        "{}: the patches are not in effect as recorded",
         status.manifest
-    ))
-    .hint("`cargo p3 apply` without names applies them again")
-    .into())
+    );
+    if let Some(Failure { message, hint, .. }) = twice {
+        let failure = Failure::check(format!("{what}: {message}"));
+        return Err(failure.hint(hint.unwrap_or_default()).into());
+    }
+    let cause = metadata.err().map(|error| format!(": {error}"));
+    Err(Failure::check(what + &cause.unwrap_or_default())
+        .hint("`cargo p3 apply` without names applies them again")
+        .into())
 }
 
 impl Status {

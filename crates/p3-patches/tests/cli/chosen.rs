@@ -191,7 +191,34 @@ fn two_releases_are_refused_with_those_who_ask_for_them() {
     assert_snapshot!("two_releases", refused(&fixture));
     let applied = fixture.succeed(&["apply", "--base", "0.8.0"]);
     assert!(applied.contains("applied demo, stacked to "), "{applied}");
+    assert!(!applied.contains("stays unpatched"), "{applied}");
     fixture.succeed(&["status"]);
+    fixture.succeed(&["remove"]);
+
+    // Of a package that is patched, the other release is named with who brings it, whatever is between.
+    beside(
+        &fixture,
+        "old",
+        "0.1.0",
+        "p3-goldilocks = { package = \"p3-goldilocks\", version = \"0.7\" }\n",
+    );
+    fixture.relock();
+    let unpatched = "p3-goldilocks 0.7.0 stays unpatched: it comes from crates.io, for old 0.1.0\n";
+    for names in [&["demo"][..], &[]] {
+        let args = [&["apply", "--base", "0.8.0"], names].concat();
+        let applied = fixture.succeed(&args);
+        assert!(applied.contains(&format!("note: {unpatched}")), "{applied}");
+    }
+    for args in [&["status"][..], &["apply"]] {
+        let run = fixture.succeed(args);
+        assert!(run.contains(unpatched), "{run}");
+        assert!(run.contains("p3-symmetric 0.7.0 stays unpatched"), "{run}");
+    }
+    assert!(
+        fixture
+            .succeed(&["status", "--json"])
+            .contains("\"other_releases\": [")
+    );
     fixture.succeed(&["remove"]);
 
     // Of two that cargo takes for compatible, one is a leftover in the lock file.

@@ -372,10 +372,62 @@ fn a_prover_with_two_sources_is_refused() {
     user.fixture.relock();
     let run = user.apply_fails(&["demo"]);
     assert!(
-        run.contains("error: the graph has p3-goldilocks 0.8.0 from "),
+        run.contains("error: the graph has p3-goldilocks 0.8.0 twice: from "),
         "{run}"
     );
-    assert!(run.contains(" and from "), "{run}");
+    assert!(run.contains(", for prover 0.1.0; from "), "{run}");
+}
+
+/// A prover on the registry, of which a dependency brings the same release from git: an override reaches one copy.
+#[test]
+fn one_release_twice_is_refused_with_who_brings_the_second() {
+    let user = GitUser::new();
+    let url = user.url();
+    let beside = user.fixture.path().join("other");
+    let manifest = format!(
+        "[package]\nname = \"other\"\nversion = \"0.1.0\"\n\n[dependencies]\n\
+         p3-goldilocks = {{ git = \"{url}\", rev = \"{}\" }}\n",
+        user.release
+    );
+    write(&beside.join("Cargo.toml"), &manifest);
+    write(&beside.join("src/lib.rs"), "");
+    let both = format!("{MANIFEST}other = {{ path = \"../other\" }}\n");
+    user.fixture.set_manifest(&both);
+    user.fixture.relock();
+    // The first package that is found; other ones are there twice as well.
+    let twice = "the graph has p3-goldilocks 0.8.0 twice: from ";
+    let second = format!("from git+{url}?rev={0}#{0}, for other 0.1.0", user.release);
+    for args in [&["apply", "demo"][..], &["apply"]] {
+        let before = (user.fixture.manifest(), user.fixture.lock());
+        let run = user.fixture.run(args);
+        assert!(run.starts_with("exit 3\n") && run.contains(twice), "{run}");
+        let second = second.replace(user.fixture.path().to_str().unwrap(), "[DIR]");
+        assert!(run.contains(&second), "{run}");
+        assert!(
+            run.contains("\nhint: `cargo tree --invert 'git+file://"),
+            "{run}"
+        );
+        assert_eq!((user.fixture.manifest(), user.fixture.lock()), before);
+    }
+
+    // It comes in later.
+    user.fixture.set_manifest(MANIFEST);
+    user.fixture.relock();
+    user.fixture.succeed(&["apply", "demo"]);
+    let applied = user.fixture.manifest();
+    let dependency = "any 0.8 will do\n";
+    let both = format!("{dependency}other = {{ path = \"../other\" }}\n");
+    user.fixture
+        .set_manifest(&applied.replace(dependency, &both));
+    user.fixture.cargo(&["metadata", "--format-version", "1"]);
+    let run = user.fixture.run(&["status"]);
+    assert!(run.starts_with("exit 1\n") && run.contains(twice), "{run}");
+    assert!(run.contains(", for other 0.1.0"), "{run}");
+    let apply = user.fixture.run(&["apply"]);
+    assert!(
+        apply.starts_with("exit 3\n") && apply.contains(twice),
+        "{apply}"
+    );
 }
 
 #[test]
