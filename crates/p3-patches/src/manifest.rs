@@ -13,6 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use cargo_metadata::semver::Version;
 use cargo_metadata::{Metadata, MetadataCommand, Package};
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
 
@@ -257,8 +258,9 @@ impl Manifest {
             Some(stanza) => self.with(stanza)?,
             None => self.original.clone(),
         };
-        let replaced = self.replaced(stanza, patches)?;
         let root = self.dir()?;
+        let lock = root.read(LOCK)?.unwrap_or_default();
+        let replaced = self.replaced(str::from_utf8(&lock)?, stanza, patches)?;
         let replace_lock = |change: &dyn Fn(&str) -> Result<String>| {
             let Some(lock) = root.read(LOCK)? else {
                 return Ok(());
@@ -281,13 +283,25 @@ impl Manifest {
         }
     }
 
-    /// What the trees that are recorded, but are not in `stanza`, were taken in place of.
-    fn replaced(&self, stanza: Option<&Stanza>, patches: &Patches) -> Result<Vec<Locked>> {
+    /// What the trees that the `lock` file has, but `stanza` has not, were taken in place of.
+    fn replaced(
+        &self,
+        lock: &str,
+        stanza: Option<&Stanza>,
+        patches: &Patches,
+    ) -> Result<Vec<Locked>> {
         let Some(recorded) = &self.stanza else {
             return Ok(Vec::new());
         };
-        let stays = |package: &&String| {
-            stanza.is_some_and(|stanza| stanza.overrides.contains_key(*package))
+        let locked = source::packages(lock)?;
+        let goes = |package: &&String| {
+            let stays = stanza.is_some_and(|stanza| stanza.overrides.contains_key(*package));
+            let is_tree = |locked: &Locked| {
+                locked.name == **package
+                    && locked.version == recorded.base
+                    && locked.source.is_empty()
+            };
+            !stays && locked.iter().any(is_tree)
         };
         let before = |package: &String| match &recorded.git {
             None => source::locked(patches, package, &recorded.base),
@@ -298,7 +312,7 @@ impl Manifest {
                 checksum: String::new(),
             }),
         };
-        let gone = recorded.overrides.keys().filter(|name| !stays(name));
+        let gone = recorded.overrides.keys().filter(goes);
         gone.map(before).collect()
     }
 
@@ -659,8 +673,16 @@ fn split(text: &str) -> Result<(String, Option<Stanza>), &'static str> {
     let overrides = overrides
         .iter()
         .map(|(package, item)| Some((package.to_owned(), item.get("path")?.as_str()?.to_owned())))
-        .collect::<Option<_>>()
+        .collect::<Option<BTreeMap<_, _>>>()
         .ok_or("an entry of the p3-patches block has no path")?;
+    // Whoever changes one of them has changed what the block says.
+    let is_place = |(package, place): (&String, &String)| {
+        let hash = place.strip_prefix(&format!("{TREES}/{base}/{package}-"));
+        hash.is_some_and(|hash| hash.len() == 12 && hash.bytes().all(|c| c.is_ascii_hexdigit()))
+    };
+    if Version::parse(base).is_err() || !overrides.iter().all(is_place) {
+        return Err("the p3-patches block names a tree that is none of the release that it names");
+    }
     let needed = below(REGISTRY).into_iter().flat_map(|table| table.iter());
     let needed = needed.map(|(package, _)| package.to_owned()).collect();
     let stanza = Stanza {
@@ -785,18 +807,20 @@ mod tests {
     ];
 
     fn stanza() -> impl Strategy<Value = Stanza> {
-        let packages = prop::collection::btree_map(
-            "p3-[a-z]{1,8}",
-            "\\.p3-patches/[0-9]/[a-z'\" é-]{1,9}",
-            1..4,
-        );
+        let packages = prop::collection::btree_map("p3-[a-z]{1,8}", "[0-9a-f]{12}", 1..4);
         let names = prop::collection::vec("[a-z0-9-]{1,8}", 1..4);
-        (packages, names, prop::option::of(git())).prop_map(|(overrides, names, git)| Stanza {
+        (packages, names, prop::option::of(git())).prop_map(|(hashes, names, git)| Stanza {
             base: "0.8.0".to_owned(),
             names,
-            overrides,
+            overrides: hashes.into_iter().map(tree).collect(),
             git,
         })
+    }
+
+    /// A package, and the place of its tree.
+    fn tree((package, hash): (String, String)) -> (String, String) {
+        let place = format!(".p3-patches/0.8.0/{package}-{hash}");
+        (package, place)
     }
 
     fn git() -> impl Strategy<Value = Git> {
@@ -864,7 +888,7 @@ mod tests {
         let stanza = Stanza {
             base: "0.8.0".to_owned(),
             names: vec!["a".to_owned()],
-            overrides: BTreeMap::from([("p3-field".to_owned(), ".p3-patches/x".to_owned())]),
+            overrides: BTreeMap::from([tree(("p3-field".into(), "0123456789ab".into()))]),
             git: None,
         };
         let text = join("", &stanza);
@@ -872,6 +896,10 @@ mod tests {
             text.replace(END, "#"),
             text.replace(BEGIN, "#"),
             text.replace("Plonky3 ", ""),
+            text.replace("Plonky3 0.8.0", "Plonky3 0.9.9"),
+            text.replace("0.8.0", "x"),
+            text.replace(".p3-patches", "../.p3-patches"),
+            text.replace("p3-field-", "p3-other-"),
             text.replace("path = ", "git = "),
             format!("{text}{text}"),
         ];

@@ -743,6 +743,14 @@ fn parse_header(text: &str) -> Result<Header, (usize, String)> {
         if value.is_empty() {
             return Err((number, format!("the field `{field}:` is empty")));
         }
+        // They become paths, and keys of manifests.
+        let is_name = |package: &&String| {
+            let mut bytes = package.bytes();
+            bytes.all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+        };
+        if let Some(package) = header.packages.iter().find(|package| !is_name(package)) {
+            return Err((number, format!("`{package}` is no name of a package")));
+        }
     }
     let required = [
         "Title",

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::io::Read;
-use std::path::{Component, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -14,7 +14,7 @@ use cargo_metadata::semver::Version;
 use flate2::read::GzDecoder;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
-use toml_edit::{DocumentMut, Item};
+use toml_edit::{DocumentMut, Item, Table, value};
 
 use crate::error::Failure;
 use crate::interrupt;
@@ -74,33 +74,73 @@ pub struct Locked {
 
 /// The package as published, from cargo's cache if it is there, with its checksum verified.
 pub fn package(patches: &Patches, name: &str, version: &str) -> Result<Package> {
-    let file = format!("{name}-{version}.crate");
-    let cached = || -> Result<Option<PathBuf>> {
-        Ok(caches()?
-            .into_iter()
-            .map(|dir| dir.join(&file))
-            .find(|path| path.is_file()))
+    let own = own_lock(patches, name, version)?;
+    let mut found = match &own {
+        Some(locked) => tarballs(locked)?,
+        None => Vec::new(),
     };
-    let locked = match own_lock(patches, name, version)? {
-        Some(locked) if cached()?.is_some() => locked,
-        _ => fetch(patches, name, version)?,
+    let decided = |found: &[Tarball]| found.iter().any(|found| found.is_it || found.is_corrupt());
+    let locked = match own {
+        Some(locked) if decided(&found) => locked,
+        own => {
+            let fetched = fetch(patches, name, version)?;
+            let locked = own.unwrap_or(fetched);
+            found = tarballs(&locked)?;
+            locked
+        }
     };
-    let path = cached()?.ok_or_else(|| {
-        Failure::environment(format!("cargo fetched {name} {version}, but {file} is not in its cache"))
-            .hint("a `[source]` replacement in cargo's configuration keeps sources elsewhere; run without it")
-    })?;
-    let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let found = sha256(&bytes);
-    if found != locked.checksum {
-        return Err(Failure::input(format!(
-            "{}: wrong checksum\n  expected: {}\n  found:    {found}",
-            path.display(),
-            locked.checksum
-        ))
-        .hint("delete that file; cargo will fetch it again")
-        .into());
+    if let Some(Tarball { path, bytes, .. }) = found.iter().find(|found| found.is_it) {
+        return unpack(name, version, locked.checksum, bytes)
+            .with_context(|| path.display().to_string());
     }
-    unpack(name, version, found, &bytes).with_context(|| path.display().to_string())
+    let Some(Tarball { path, bytes, .. }) = found.first() else {
+        return Err(Failure::environment(format!("cargo fetched {name} {version}, but it is not in its cache"))
+            .hint("a `[source]` replacement in cargo's configuration keeps sources elsewhere; run without it")
+            .into());
+    };
+    Err(Failure::input(format!(
+        "{}: wrong checksum\n  expected: {}\n  found:    {}",
+        path.display(),
+        locked.checksum,
+        sha256(bytes)
+    ))
+    .hint("delete that file; cargo will fetch it again")
+    .into())
+}
+
+/// A file of cargo's cache with the name of a package's tarball. The cache has a folder for each registry, and packages of
+/// another one may have the same names.
+struct Tarball {
+    path: PathBuf,
+    bytes: Vec<u8>,
+    /// It has the checksum.
+    is_it: bool,
+}
+
+impl Tarball {
+    /// It has not, though it is in the folder of crates.io.
+    fn is_corrupt(&self) -> bool {
+        let folder = self.path.parent().and_then(Path::file_name);
+        let folder = folder.unwrap_or_default().to_string_lossy();
+        let crates_io = ["index.crates.io-", "github.com-1ecc6299db9ec823"];
+        !self.is_it && crates_io.iter().any(|prefix| folder.starts_with(prefix))
+    }
+}
+
+/// The files of that name in cargo's cache; one that is corrupt comes first.
+fn tarballs(locked: &Locked) -> Result<Vec<Tarball>> {
+    let file = format!("{}-{}.crate", locked.name, locked.version);
+    let mut found = Vec::new();
+    for path in caches()?.into_iter().map(|dir| dir.join(&file)) {
+        if path.is_file() {
+            let unreadable = || format!("cannot read {}", path.display());
+            let bytes = fs::read(&path).with_context(unreadable)?;
+            let is_it = sha256(&bytes) == locked.checksum;
+            found.push(Tarball { path, bytes, is_it });
+        }
+    }
+    found.sort_by_key(|found| !found.is_corrupt());
+    Ok(found)
 }
 
 /// The newest release of a package that cargo knows of, whether or not it is a preview.
@@ -236,10 +276,15 @@ fn find_locked(lock: &str, name: &str, version: &str) -> Result<Option<Locked>> 
 
 /// The packages in the text of a lock file that come from a registry.
 pub fn published(lock: &str) -> Result<Vec<Locked>> {
-    let lock: Lock = toml::from_str(lock).context("cannot parse Cargo.lock")?;
-    let mut packages = lock.package;
+    let mut packages = packages(lock)?;
     packages.retain(|package| !package.checksum.is_empty());
     Ok(packages)
+}
+
+/// The packages in the text of a lock file.
+pub fn packages(lock: &str) -> Result<Vec<Locked>> {
+    let lock: Lock = toml::from_str(lock).context("cannot parse Cargo.lock")?;
+    Ok(lock.package)
 }
 
 /// Has cargo put the package into its cache, from the network only if it must, and returns what the registry's
@@ -249,13 +294,14 @@ pub fn published(lock: &str) -> Result<Vec<Locked>> {
 /// cached: nothing is built from them.
 fn fetch(patches: &Patches, name: &str, version: &str) -> Result<Locked> {
     let dir = tempfile::tempdir().context("cannot create a temporary folder")?;
-    let manifest = format!(
-        "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n\
-         [workspace]\n\n[dependencies]\n{name} = \"={version}\"\n"
-    );
+    let mut manifest = DocumentMut::new();
+    manifest["package"]["name"] = value("fetch");
+    manifest["package"]["edition"] = value("2021");
+    manifest["workspace"] = Item::Table(Table::new());
+    manifest["dependencies"][name] = value(format!("={version}"));
     fs::create_dir(dir.path().join("src"))?;
     fs::write(dir.path().join("src/lib.rs"), "")?;
-    fs::write(dir.path().join("Cargo.toml"), manifest)?;
+    fs::write(dir.path().join("Cargo.toml"), manifest.to_string())?;
     let fetch = |offline: &[&str]| {
         interrupt::output(cargo().arg("fetch").args(offline).current_dir(dir.path()))
     };

@@ -196,13 +196,16 @@ fn a_tree_outside_the_provers_folder_is_refused() {
     let manifest = fixture.manifest();
     for elsewhere in ["../victim", "/victim"] {
         fixture.set_manifest(&manifest.replace(&format!(".p3-patches/0.8.0/{name}"), elsewhere));
-        let run = fixture.run(&["status"]);
-        let expected = format!("error: {elsewhere}: lies outside [DIR]/prover\nhint: ");
-        assert!(
-            run.starts_with("exit 3\n") && run.contains(&expected),
-            "{run}"
-        );
+        for command in ["status", "apply", "remove"] {
+            let run = fixture.run(&[command]);
+            let expected = "error: [DIR]/prover/Cargo.toml: the p3-patches block names a tree ";
+            assert!(
+                run.starts_with("exit 3\n") && run.contains(expected),
+                "{run}"
+            );
+        }
     }
+    fixture.set_manifest(&manifest);
     fixture.succeed(&["remove"]);
     victim.assert_untouched("the tree");
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{DEMO, Fixture, MANIFEST, in_diff, write};
+use crate::fixture::{DEMO, Fixture, MANIFEST, cargo_home, in_diff, write};
 
 /// Runs `apply demo`, which has to fail and to leave the prover as it was.
 #[track_caller]
@@ -168,7 +168,7 @@ fn a_tarball_with_a_wrong_checksum() {
     let applied = fixture.manifest();
     let home = fixture.path().join("cargo-home");
     write(
-        &home.join("registry/cache/registry/p3-goldilocks-0.8.0.crate"),
+        &home.join("registry/cache/index.crates.io-0123456789abcdef/p3-goldilocks-0.8.0.crate"),
         "not what was published",
     );
     let output = fixture
@@ -178,6 +178,65 @@ fn a_tarball_with_a_wrong_checksum() {
         .unwrap();
     assert_snapshot!(fixture.transcript(&output));
     assert_eq!(fixture.manifest(), applied);
+}
+
+/// Cargo keeps a folder for each registry; packages of one may have the names of another's.
+#[test]
+fn another_registrys_tarball_is_not_taken() {
+    let fixture = Fixture::new();
+    let home = fixture.path().join("cargo-home");
+    fs::create_dir_all(&home).unwrap();
+    let cached = cargo_home().join("registry");
+    for entry in ["index", "src"] {
+        fs::create_dir_all(home.join("registry")).unwrap();
+        std::os::unix::fs::symlink(cached.join(entry), home.join("registry").join(entry)).unwrap();
+    }
+    for folder in fs::read_dir(cached.join("cache")).unwrap() {
+        let folder = folder.unwrap();
+        let link = home.join("registry/cache").join(folder.file_name());
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(folder.path(), link).unwrap();
+    }
+    // The first in order, and the last.
+    for registry in ["another", "zzz"] {
+        write(
+            &home
+                .join("registry/cache")
+                .join(registry)
+                .join("p3-goldilocks-0.8.0.crate"),
+            "another package",
+        );
+    }
+    let output = fixture
+        .command(&["apply", "demo"])
+        .env("CARGO_HOME", &home)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", fixture.transcript(&output));
+}
+
+/// A package's name becomes a path, and a key of a manifest.
+#[test]
+fn a_package_whose_name_is_none() {
+    assert_snapshot!(with_patch(
+        |patch| patch.replace("p3-goldilocks, p3-symmetric", "p3-x = \"1\" #")
+    ));
+}
+
+/// The block says which release the trees are of, twice.
+#[test]
+fn a_block_with_another_release() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "demo"]);
+    let applied = fixture.manifest();
+    fixture.set_manifest(&applied.replace("Plonky3 0.8.0 with", "Plonky3 9.9.9 with"));
+    let transcripts = ["remove", "apply", "status"].map(|command| fixture.run(&[command]));
+    assert_snapshot!(transcripts.concat());
+    // In both places: no package of the lock file is of that release, so none is looked up.
+    fixture.set_manifest(&applied.replace("0.8.0", "9.9.9"));
+    fixture.succeed(&["remove"]);
+    assert_eq!(fixture.manifest(), MANIFEST);
+    fixture.cargo(&["tree", "--locked", "--offline"]);
 }
 
 #[test]
