@@ -59,3 +59,116 @@ fn the_tool_cannot_open_a_connection() {
         assert!(!names.contains(&call), "the tool calls {call}");
     }
 }
+
+/// Whatever makes the call, in libc or not: a filter of the kernel ends a process, also one that the tool starts, that asks for
+/// a socket.
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+#[test]
+fn no_run_asks_for_a_socket() {
+    use std::collections::BTreeMap;
+    use std::io;
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
+
+    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
+
+    use crate::fixture::Fixture;
+
+    // As <asm/unistd.h> has it; without a socket there is nothing to connect.
+    let socket = if cfg!(target_arch = "x86_64") {
+        41
+    } else {
+        198
+    };
+    let filter = SeccompFilter::new(
+        BTreeMap::from([(socket, Vec::new())]),
+        SeccompAction::Allow,
+        SeccompAction::KillProcess,
+        std::env::consts::ARCH.try_into().unwrap(),
+    );
+    let filter: BpfProgram = filter.unwrap().try_into().unwrap();
+    let filtered = |mut command: Command| {
+        let filter = filter.clone();
+        // SAFETY: between fork and exec nothing is allocated, and no lock is taken: it is two system calls.
+        unsafe {
+            command
+                .pre_exec(move || apply_filter(&filter).map_err(|_| io::ErrorKind::Other.into()));
+        }
+        command.output().unwrap()
+    };
+    // The filter works.
+    let mut asks = Command::new("bash");
+    asks.args(["-c", "exec 3<>/dev/tcp/127.0.0.1/1"]);
+    assert_eq!(filtered(asks).status.signal(), Some(31), "no SIGSYS");
+
+    let fixture = Fixture::new().with_crates();
+    for args in [
+        &["list"][..],
+        &["apply", "demo"],
+        &["status", "--verify"],
+        &["apply", "stacked"],
+        &["status"],
+        &["overlay", "--out", "overlay"],
+        &["remove"],
+        &["edit", "demo"],
+        &["refresh", "demo"],
+        &["check"],
+        &["export", "demo", "--author", "A <a@b>", "--out", "export"],
+    ] {
+        let output = filtered(fixture.command(args));
+        let transcript = fixture.transcript(&output);
+        assert!(transcript.starts_with("exit 0\n"), "{args:?}: {transcript}");
+    }
+}
+
+/// Calls of the system without libc are rustix's, which is built without those for a network.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn system_calls_without_libc_are_rustixs() {
+    use iced_x86::{Decoder, DecoderOptions, Mnemonic};
+    use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
+
+    let bytes = std::fs::read(env!("CARGO_BIN_EXE_p3-patches")).unwrap();
+    let file = object::File::parse(&*bytes).unwrap();
+    let text = file.section_by_name(".text").unwrap();
+    let code = text.data().unwrap();
+    let mut calls = 0;
+    for symbol in file.symbols() {
+        if symbol.kind() != SymbolKind::Text || symbol.size() == 0 {
+            continue;
+        }
+        let Some(at) = symbol.address().checked_sub(text.address()) else {
+            continue;
+        };
+        let function = code.get(at as usize..(at + symbol.size()) as usize);
+        let mut decoder = Decoder::new(64, function.unwrap_or_default(), DecoderOptions::NONE);
+        while decoder.can_decode() {
+            if [Mnemonic::Syscall, Mnemonic::Sysenter].contains(&decoder.decode().mnemonic()) {
+                let name = symbol.name().unwrap();
+                assert!(name.contains("6rustix"), "{name} calls the system");
+                calls += 1;
+            }
+        }
+    }
+    assert!(calls > 0, "these are not the functions");
+
+    let manifest = repository().join("crates/p3-patches/Cargo.toml");
+    let tree = Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--offline",
+            "--edges",
+            "normal,features",
+            "--invert",
+            "rustix",
+        ])
+        .arg("--manifest-path")
+        .arg(manifest)
+        .output()
+        .unwrap();
+    let features = String::from_utf8(tree.stdout).unwrap();
+    assert!(features.contains("rustix feature \"fs\""), "{features}");
+    assert!(!features.contains("rustix feature \"net\""), "{features}");
+}
