@@ -261,6 +261,20 @@ impl Dir {
         })
     }
 
+    /// Has what was written in here reach the disk, all of it, before anything names it.
+    pub fn sync_all(&self) -> Result<()> {
+        #[cfg(target_os = "linux")]
+        {
+            let synced = fs::syncfs(&self.handle);
+            Ok(synced.map_err(|error| cannot_write(&self.path, &error.into()))?)
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            fs::sync();
+            Ok(())
+        }
+    }
+
     /// The names that lead to `place`.
     fn parts<'p>(&self, place: &'p Path) -> Result<Vec<&'p OsStr>> {
         let parts = place.components().map(|part| match part {
@@ -362,7 +376,7 @@ impl Place {
             if let Some(mode) = present {
                 fs::fchmod(&file, mode)?;
             }
-            Ok(())
+            file.sync_all()
         };
         write().map_err(|error| cannot_write(&path, &error))?;
         Ok(staged)
@@ -370,10 +384,13 @@ impl Place {
 }
 
 impl Staged {
-    /// Takes the place, which needs no space on the disk.
+    /// Takes the place, which needs no space on the disk. What comes after that reaches the disk after it.
     pub fn put(self) -> Result<()> {
         let Place { folder, name } = &self.place;
-        self.folder.rename(&self.name, folder, name)
+        self.folder.rename(&self.name, folder, name)?;
+        // There are file systems that sync files, but no folders.
+        let _ = fs::fsync(&folder.handle);
+        Ok(())
     }
 }
 

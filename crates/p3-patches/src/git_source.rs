@@ -8,12 +8,14 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
+use toml_edit::{DocumentMut, Item, Table, value};
 
 use crate::error::Failure;
 use crate::interrupt;
+use crate::lock;
 use crate::project::Patches;
 use crate::source;
-use crate::tree::Tree;
+use crate::tree::{Folder, Tree};
 
 /// A git repository at a commit, as cargo writes it: `git+URL?rev=REV#COMMIT`, or with `tag`, `branch` or none of them.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -74,6 +76,44 @@ pub fn canonical(url: &str) -> String {
     }
 }
 
+/// The graph of `packages` from a repository, at the commit that the lock file has. Their sources are in cargo's home then.
+pub fn graph<'n>(
+    source: &GitSource,
+    packages: impl IntoIterator<Item = &'n str>,
+    locked: Option<&[u8]>,
+    folder: &Folder,
+) -> Result<Metadata> {
+    let mut manifest = DocumentMut::new();
+    manifest["package"]["name"] = value("fetch");
+    manifest["package"]["edition"] = value("2021");
+    manifest["workspace"] = Item::Table(Table::new());
+    for package in packages {
+        let dependency = &mut manifest["dependencies"][package];
+        dependency["git"] = value(source.url());
+        if let Some((key, reference)) = source.reference() {
+            dependency[key] = value(reference);
+        }
+    }
+    let unfinished = folder.temporary()?;
+    let dir = unfinished.folder();
+    dir.place("Cargo.toml")?
+        .write_new(manifest.to_string().as_bytes())?;
+    dir.place("src/lib.rs")?.write_new(b"")?;
+    if let Some(lock) = locked {
+        dir.place("Cargo.lock")?.write_new(lock)?;
+    }
+    let mut problem = String::new();
+    for options in [&["--offline"][..], &[]] {
+        match lock::metadata(dir.path(), options)? {
+            Ok(graph) => return Ok(graph),
+            Err(error) => problem = error,
+        }
+    }
+    let what = format!("cargo cannot resolve the packages from {source}: {problem}");
+    let hint = "what is not in cargo's cache takes the repository once";
+    Err(Failure::environment(what).hint(hint).into())
+}
+
 /// Plonky3's packages that a graph has from one repository, at one commit.
 pub struct Checkout<'m> {
     pub source: GitSource,
@@ -126,6 +166,35 @@ impl<'m> Checkout<'m> {
             packages,
             metadata,
         })
+    }
+
+    /// Proves that nothing in a graph with the patches asks for another revision than the one that they are in place of: of a
+    /// patched package, cargo takes the tree whatever is asked for.
+    pub fn assert_pinned(&self, manifest: &Path, graph: &Metadata) -> Result<()> {
+        for package in &graph.packages {
+            let sources = package
+                .dependencies
+                .iter()
+                .filter_map(|dependency| dependency.source.as_ref());
+            for source in sources {
+                let pinned = source.repr.split('#').next().unwrap_or_default();
+                let Some(asked) = GitSource::parse(&format!("{pinned}#")) else {
+                    continue;
+                };
+                if asked.is_at(self.source.url()) && asked.reference() != self.source.reference() {
+                    let what = format!(
+                        "{}: {} asks for {}, and the patches are in place of {}",
+                        manifest.display(),
+                        package.name,
+                        pinned,
+                        self.source
+                    );
+                    let hint = "`cargo p3 remove` takes them out, then `apply` goes by what the workspace has";
+                    return Err(Failure::input(what).hint(hint).into());
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Proves that what a build reads of each package is what was published as the release `base`.

@@ -186,7 +186,7 @@ impl Seed {
 }
 
 /// What `cargo metadata` says of the workspace in `dir`; an error is cargo's, in one line.
-fn metadata(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
+pub fn metadata(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
     let options = options.iter().copied().map(str::to_owned);
     let mut command = MetadataCommand::new();
     command

@@ -20,7 +20,7 @@ use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
 use crate::choice;
 use crate::dir::{Dir, Place, Staged};
 use crate::error::Failure;
-use crate::git_source::{GitSource, canonical};
+use crate::git_source::{self, GitSource, canonical};
 use crate::interrupt;
 use crate::project::Patches;
 use crate::replace;
@@ -275,12 +275,46 @@ impl Manifest {
         replace_lock(&|lock| relock(lock, &replaced))?;
         let manifest = self.place(&root)?;
         if manifest.read()?.as_deref() != Some(text.as_bytes()) {
+            folder.sync()?;
             folder.replace(manifest, text.as_bytes())?;
         }
         match stanza {
             Some(stanza) => replace_lock(&|lock| lock_to_trees(lock, stanza)),
             None => Ok(()),
         }
+    }
+
+    /// The graph of Plonky3's packages from the repository that is recorded, without the patches, which stay in place.
+    pub fn graph_from(&self, git: &Git, folder: &Folder, patches: &Patches) -> Result<Metadata> {
+        let lock = self.dir()?.read(LOCK)?.unwrap_or_default();
+        let lock = str::from_utf8(&lock)?;
+        let lock = relock(lock, &self.replaced(lock, None, patches)?)?;
+        let packages = source::packages(&lock)?;
+        let from_git = packages.iter().filter_map(|package| {
+            let source = GitSource::parse(&package.source)?;
+            (source.is_at(git.source.url())).then_some((package, source))
+        });
+        let mut names = BTreeSet::new();
+        for (package, source) in from_git {
+            if source.commit() != git.source.commit() {
+                let path = self.path.display();
+                let what = format!(
+                    "{path}: patched in place of {}, but locked to {source}",
+                    git.source
+                );
+                let hint =
+                    "`cargo p3 remove` takes the patches out, then `apply` goes by what is locked";
+                return Err(Failure::input(what).hint(hint).into());
+            }
+            names.insert(package.name.as_str());
+        }
+        let recorded = self
+            .stanza
+            .iter()
+            .flat_map(|stanza| stanza.overrides.keys());
+        names.extend(recorded.map(String::as_str));
+        let lock = (!packages.is_empty()).then_some(lock.as_bytes());
+        git_source::graph(&git.source, names, lock, folder)
     }
 
     /// What the trees that the `lock` file has, but `stanza` has not, were taken in place of.

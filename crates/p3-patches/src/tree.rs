@@ -135,6 +135,11 @@ impl Folder {
         staged.into_iter().try_for_each(Staged::put)
     }
 
+    /// Has the trees reach the disk, before a manifest names them.
+    pub fn sync(&self) -> Result<()> {
+        self.dir.sync_all()
+    }
+
     /// Writes what is to be at a place, with the permissions of what is there.
     pub fn stage(&self, place: Place, contents: &[u8]) -> Result<Staged> {
         place.stage(&self.dir, contents)

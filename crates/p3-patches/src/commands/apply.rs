@@ -157,12 +157,20 @@ fn apply(
     let recorded = manifest.stanza.as_ref();
     let recorded_source = recorded.and_then(|stanza| stanza.git.as_ref());
     let source = (args.source.as_deref()).or(recorded_source.map(|git| git.source.url()));
-    // Recorded patches are replaced in one step: the graph without them tells nothing new of the registry's packages.
-    let unpatched = if recorded.is_none() || source.is_some() {
-        manifest.set(None, folder, patches)?;
-        Some(manifest.resolve()?)
-    } else {
-        None
+    if let (Some(stanza), Some(url)) = (recorded, &args.source)
+        && !recorded_source.is_some_and(|git| git.source.is_at(url))
+    {
+        let path = manifest.path.display();
+        let names = stanza.names.join(", ");
+        let what = format!("{path}: {names} are applied to Plonky3 from elsewhere than {url}");
+        let hint = "`cargo p3 remove` takes them out, then `apply` goes by what the workspace has";
+        return Err(Failure::input(what).hint(hint).into());
+    }
+    // Recorded patches are replaced in one step: they stay in place until then.
+    let unpatched = match (recorded, recorded_source) {
+        (None, _) => Some(manifest.resolve()?),
+        (Some(_), Some(git)) => Some(manifest.graph_from(git, folder, patches)?),
+        (Some(_), None) => None,
     };
     let graph = || unpatched.as_ref().expect("nothing is recorded");
 
@@ -217,7 +225,7 @@ fn apply(
         Ok(())
     };
     // Where the graph is known, the manifest need not be written for it.
-    if let Some(graph) = &unpatched {
+    if let (None, Some(graph)) = (recorded, &unpatched) {
         set_aside(&mut trees, graph)?;
     } else if !manifest.locks(&trees)
         && let Ok(graph) = manifest.resolve_locked()?
@@ -246,6 +254,9 @@ fn apply(
         }
     }
     manifest::assert_overrides_used(&metadata, &trees)?;
+    if let Some(checkout) = &checkout {
+        checkout.assert_pinned(&manifest.path, &metadata)?;
+    }
     let patched = || trees.iter().map(|tree| &tree.package);
     let from_git = checkout
         .iter()

@@ -168,6 +168,7 @@ fn publish(out: &Dir, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
 
     let written = tree::write_files(&unfinished.create_folder("new")?, files);
     if written.is_ok() {
+        unfinished.sync_all()?;
         let entries = unfinished.create_folder("new")?;
         let last = |name: &&String| *name == PROVENANCE;
         for name in new

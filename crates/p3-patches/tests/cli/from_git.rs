@@ -11,15 +11,15 @@ use toml::{Table, Value};
 use crate::fixture::{Fixture, MANIFEST, cargo_home, git, redact_hashes, write};
 
 /// The prover, and the repository that it has p3-goldilocks from.
-struct GitUser {
-    fixture: Fixture,
+pub struct GitUser {
+    pub fixture: Fixture,
     repository: PathBuf,
     /// The commit with the registry's sources.
     release: String,
 }
 
 impl GitUser {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let fixture = Fixture::new();
         let repository = fixture.path().join("upstream");
         lay_out(&repository);
@@ -59,7 +59,7 @@ impl GitUser {
     }
 
     /// Runs `apply --source` on the repository.
-    fn apply(&self, args: &[&str]) -> String {
+    pub fn apply(&self, args: &[&str]) -> String {
         let url = self.url();
         self.run(&[&["apply", "--source", &url], args].concat())
     }
@@ -270,6 +270,43 @@ fn what_is_recorded_is_applied_again() {
     assert_eq!((user.fixture.manifest(), user.fixture.lock()), applied);
     user.fixture.succeed(&["remove"]);
     assert_eq!(user.fixture.lock(), lock);
+}
+
+/// What is recorded holds for one repository, at one commit.
+#[test]
+fn what_is_recorded_is_not_moved_to_other_sources() {
+    let user = GitUser::new();
+    assert!(user.apply(&["demo"]).starts_with("exit 0\n"));
+    let applied = (user.fixture.manifest(), user.fixture.lock());
+    let elsewhere = "https://github.com/Plonky3/Plonky3";
+    let run = user.run(&["apply", "--source", elsewhere]);
+    let expected =
+        format!(": demo are applied to Plonky3 from elsewhere than {elsewhere}\nhint: `");
+    assert!(
+        run.starts_with("exit 3\n") && run.contains(&expected),
+        "{run}"
+    );
+    assert_eq!((user.fixture.manifest(), user.fixture.lock()), applied);
+
+    // The prover has moved on.
+    write(&user.repository.join("README.md"), "Later.\n");
+    let later = user.commit();
+    let (before, block) = applied.0.split_once("# >>>").unwrap();
+    let moved = before.replace(&user.release, &later);
+    user.fixture.set_manifest(&format!("{moved}# >>>{block}"));
+    user.fixture.cargo(&["metadata", "--format-version", "1"]);
+    let before = (user.fixture.manifest(), user.fixture.lock());
+    let run = user.run(&["apply"]);
+    assert!(run.starts_with("exit 3\n"), "{run}");
+    assert!(run.contains(": prover asks for git+file://"), "{run}");
+    assert_eq!((user.fixture.manifest(), user.fixture.lock()), before);
+    // Nothing has asked for that commit yet.
+    let removed = user.fixture.fetching(&["remove"]).output().unwrap();
+    assert!(removed.status.success(), "{removed:?}");
+    assert!(
+        user.apply(&["demo", "--rev", &later])
+            .starts_with("exit 0\n")
+    );
 }
 
 /// A tag is kept as the prover wrote it; a revision would be another source to cargo.

@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::fixture::{Fixture, MANIFEST, write};
+use crate::fixture::{DEMO, Fixture, MANIFEST, adds, git, write};
+use crate::from_git::GitUser;
 
 const KILLS: usize = 100;
 
@@ -84,7 +85,7 @@ impl Killer {
         let memo = fixture.path().join("memo");
         fs::create_dir(&memo).unwrap();
         let cargo = format!(
-            r#"key=$( {{ printf '%s\n' "$@"; pwd; cat Cargo.toml Cargo.lock; }} 2>/dev/null | cksum | tr ' ' -)
+            r#"key=$( {{ printf '%s\n' "$@"; pwd | sed 's/[.]tmp-.*//'; cat Cargo.toml Cargo.lock; }} 2>/dev/null | cksum | tr ' ' -)
 memo={memo}/$key
 [ "$1" = build ] && exec {memo}.build "$@"
 if [ ! -e "$memo.out" ]; then
@@ -252,6 +253,30 @@ fn apply_killed_at_100_moments() {
         assert_eq!(Applied::of(&killer.fixture), *to);
     }
 
+    kill_apply(&mut killer, &steps);
+}
+
+/// A prover that has Plonky3 from git, with patches: they stay in place while the sources are compared.
+#[test]
+fn apply_to_git_killed_at_100_moments() {
+    let user = GitUser::new();
+    let run = user.apply(&["demo"]);
+    assert!(run.starts_with("exit 0\n"), "{run}");
+    let mut killer = Killer::new(user.fixture);
+    let demo = Applied::of(&killer.fixture);
+    killer.succeed(&["apply", "stacked"], "at first");
+    let stacked = Applied::of(&killer.fixture);
+    let steps = [(&demo, "stacked", &stacked), (&stacked, "demo", &demo)];
+    for (from, name, to) in steps {
+        from.put(&killer.fixture);
+        killer.succeed(&["apply", name], "at first");
+        assert_eq!(Applied::of(&killer.fixture), *to);
+    }
+    kill_apply(&mut killer, &steps);
+}
+
+/// Kills `apply` on the way from one state to another.
+fn kill_apply(killer: &mut Killer, steps: &[(&Applied, &str, &Applied)]) {
     let mut found = BTreeMap::<_, usize>::new();
     for number in 0..KILLS {
         let (from, name, to) = steps[number % steps.len()];
@@ -300,6 +325,74 @@ fn by_tree(trees: &Files) -> BTreeMap<&str, BTreeMap<&str, &[u8]>> {
         by_tree.entry(tree).or_default().insert(file, &**contents);
     }
     by_tree
+}
+
+/// An overlay in a git repository, with other packages before. Each is whole; the repository is not touched.
+#[test]
+fn overlay_killed_at_100_moments() {
+    let fixture = Fixture::new();
+    let header = DEMO.split_once("diff --git").unwrap().0;
+    let header = header
+        .replace("p3-goldilocks, p3-symmetric", "p3-koala-bear")
+        .replace("Kernels: goldilocks/src/demo.rs\n", "");
+    let diff = adds("koala-bear/tests/other.rs", "//! Nothing.\n");
+    write(
+        &fixture.patch("other"),
+        &format!("{header}{diff}-- \np3-patches\n"),
+    );
+    let series = fixture.project().join("patches/series");
+    write(&series, "demo\nstacked needs: demo\nother\n");
+    let out = fixture.prover().join("overlay");
+    fs::create_dir(&out).unwrap();
+    git(&out, &["init", "--quiet"]);
+    let mut killer = Killer::new(fixture);
+    let repository = files(&out);
+    let overlay = |name| ["overlay", "--out", "overlay", name];
+    let states = ["demo", "stacked", "other"].map(|name| {
+        killer.succeed(&overlay(name), "at first");
+        (name, files(&out))
+    });
+
+    let mut found = BTreeMap::<_, usize>::new();
+    for number in 0..KILLS {
+        let [(_, from), (name, to)] = [number, number + 1].map(|at| &states[at % states.len()]);
+        put(&out, from);
+        let (kill, what) = killer.kill(&overlay(name));
+        let mut now = files(&out);
+        if !matches!(kill, Kill::AndGoOn) {
+            now.retain(|path, _| !path.starts_with(".tmp-overlay/"));
+            for (path, contents) in &repository {
+                assert!(now.get(path) == Some(contents), "{what}: {path}");
+            }
+            let [entries, before, after] = [&now, from, to].map(by_entry);
+            for (entry, files) in &entries {
+                let whole = [&before, &after].map(|state| state.get(entry));
+                assert!(whole.contains(&Some(files)), "{what}: half of {entry}");
+            }
+            let which = match (now == *from, now == *to) {
+                (true, _) => "old",
+                (_, true) => "new",
+                _ => "between",
+            };
+            *found.entry(which).or_default() += 1;
+        }
+        killer.succeed(&overlay(name), &what);
+        assert!(files(&out) == *to, "{what}");
+    }
+    println!("{found:?}");
+    assert!(found.contains_key("old") && found.contains_key("new"));
+    killer.assert_hit();
+}
+
+/// Files by the first part of their path.
+fn by_entry(files: &Files) -> BTreeMap<&str, Vec<(&str, &[u8])>> {
+    let mut by_entry = BTreeMap::<_, Vec<_>>::new();
+    for (name, contents) in files {
+        let (entry, _) = name.split_once('/').unwrap_or((name, ""));
+        let files = by_entry.entry(entry).or_default();
+        files.push((name.as_str(), &**contents));
+    }
+    by_entry
 }
 
 /// A patch and a kernel file of its crate, which `refresh` writes from what `edit` opened.

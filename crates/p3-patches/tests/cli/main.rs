@@ -19,6 +19,8 @@ mod sandboxed;
 mod stages;
 mod step;
 mod supply;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod synced;
 mod trial;
 mod upstream;
 mod verified;
