@@ -1,7 +1,6 @@
 //! `count`: the instructions that Plonky3 with patches and Plonky3 as published execute, under emulation.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{IsTerminal, Write as _};
 use std::path::PathBuf;
 
@@ -11,7 +10,6 @@ use serde::Serialize;
 
 use super::{ab, glob, spinner};
 use crate::build::{Builder, Candidate, Target, Toolchain};
-use crate::dir::cannot_write;
 use crate::emulation::{self, CORTEX_A76, Emulator};
 use crate::error::Failure;
 use crate::isa::Isa;
@@ -21,9 +19,11 @@ use crate::pairs::protocol::UnitInfo;
 use crate::patch;
 use crate::project::Project;
 use crate::record;
+use crate::replace;
 use crate::report;
 use crate::series::Series;
 use crate::tracer::{Count, Machine, Traced, Tracer};
+use crate::tree;
 
 /// Count the instructions of Plonky3 with patches and of Plonky3 as published.
 ///
@@ -191,9 +191,9 @@ fn file(args: &Args, project: &Project, report: &Report) -> Result<()> {
         .root
         .join(record::machine(base, &triple, isa))
         .join(record::file_stem(&args.names, &[]));
-    fs::create_dir_all(&folder).map_err(|error| cannot_write(&folder, &error))?;
     let name = record::file_name(time, emulated_cpu);
-    report::write(&folder.join(format!("{name}.json")), report, None)
+    let file = folder.join(format!("{name}.json"));
+    replace::files_below(&[&project.root], &[(file, tree::json(report))])
 }
 
 /// Names the units that do not execute fewer instructions.
