@@ -370,7 +370,7 @@ fn links_among_outputs() {
     assert_eq!(fs::read(victim.folder.join("file")).unwrap(), b"mine\n");
 }
 
-/// The folders of a record, and the files of one.
+/// The folder of all records, and that of one.
 #[test]
 fn a_link_in_the_records_is_refused() {
     let killer = Killer::new(with_workers(Fixture::new().with_crates()));
@@ -378,7 +378,7 @@ fn a_link_in_the_records_is_refused() {
     let victim = Victim::new(fixture);
     write(&fixture.path().join("pace"), "8");
     let run = || {
-        let args = ["ab", "demo", "--record", "--seeds", "1", "--reps", "2"];
+        let args = ["ab", "demo", "--record", "--seeds", "2", "--reps", "2"];
         let output = killer.command(&args).output().unwrap();
         fixture.transcript(&output)
     };
@@ -397,8 +397,9 @@ fn a_link_in_the_records_is_refused() {
     let recorded = run();
     assert!(recorded.starts_with("exit 0\n"), "{recorded}");
     for name in files(&records).into_keys() {
-        victim.link("file", &records.join(&name));
-        refused(&name, run());
-        fs::remove_file(records.join(&name)).unwrap();
+        let folder = Path::new(&name).parent().unwrap();
+        victim.link("", &records.join(folder));
+        refused(folder.to_str().unwrap(), run());
+        fs::remove_file(records.join(folder)).unwrap();
     }
 }
