@@ -66,6 +66,15 @@ impl Patches {
         })
     }
 
+    /// The patches that were compiled into the tool.
+    pub fn built_in(&self) -> Self {
+        Self {
+            embedded: self.embedded,
+            folder: None,
+            root: None,
+        }
+    }
+
     /// The checkout's root, in a checkout.
     pub fn root(&self) -> Option<&Path> {
         self.root.as_deref()

@@ -123,6 +123,10 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         names.join(", "),
         manifest.path.display()
     );
+    println!(
+        "  patches {}",
+        patch::sha256_of_all(patches, &base, &names)?
+    );
     for name in &names {
         println!("  {name}: {}", effects.phrase(name, &base));
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::spinner;
 use crate::dir::{Dir, is_link};
 use crate::error::Failure;
-use crate::patch::Patch;
+use crate::patch::{self, Patch};
 use crate::project::Patches;
 use crate::series::Series;
 use crate::tree::{self, Stamp, StampedPatch};
@@ -41,6 +41,8 @@ pub struct Args {
 struct Provenance {
     tool: String,
     base: String,
+    /// What `apply` prints for the same patches.
+    patches_sha256: String,
     /// In order of application.
     patches: Vec<StampedPatch>,
     packages: Vec<Stamp>,
@@ -101,6 +103,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     }
     let provenance = Provenance {
         tool: format!("{TOOL} {}", env!("CARGO_PKG_VERSION")),
+        patches_sha256: patch::sha256_of_all(patches, &base, &names)?,
         base,
         patches: applied,
         packages,
@@ -129,6 +132,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         eprintln!("note: {note}");
     }
     println!("{}: {}", out.display(), provenance.title());
+    println!("  patches {}", provenance.patches_sha256);
     for Stamp {
         package, version, ..
     } in &provenance.packages
@@ -233,6 +237,7 @@ impl Provenance {
         let Self {
             tool,
             base,
+            patches_sha256,
             patches,
             packages,
         } = self;
@@ -275,6 +280,7 @@ impl Provenance {
         for StampedPatch { name, sha256 } in patches {
             text += &format!("| {name} | `{sha256}` |\n");
         }
+        text += &format!("| all of these, as `apply` prints it | `{patches_sha256}` |\n");
         text += &format!(
             "\nWritten by {tool}; `{PROVENANCE}` has the same for programs. From the same patches\n\n\
              ```\n{TOOL} overlay --out DIR --base {base} {names}\n```\n\n\

@@ -49,6 +49,11 @@ struct Status {
     /// The git source that the trees replace, in cargo's notation; null where they replace the registry's packages.
     source: Option<String>,
     patches: Vec<String>,
+    /// What `apply` prints for these patches.
+    patches_sha256: Option<String>,
+    /// With `--verify`: whether these are the patches that were compiled into the tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    built_in: Option<bool>,
     /// Where nothing is applied: what `apply` would choose.
     available: Vec<String>,
     /// Those of the patches that change no build for this machine's architecture, and why.
@@ -125,6 +130,8 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         base: None,
         source: None,
         patches: Vec::new(),
+        patches_sha256: None,
+        built_in: None,
         available: Vec::new(),
         inert: BTreeMap::new(),
         trees: Vec::new(),
@@ -201,6 +208,12 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let patched = stanza.overrides.keys();
         status.other_releases = manifest::other_releases(metadata, patched, &stanza.base);
     }
+    let hash = patch::sha256_of_all(patches, &base, &names)?;
+    if args.verify {
+        let built_in = patch::sha256_of_all(&patches.built_in(), &base, &names);
+        status.built_in = Some(built_in.is_ok_and(|built_in| built_in == hash));
+    }
+    status.patches_sha256 = Some(hash);
     status.base = Some(stanza.base.clone());
     status.source = stanza.git.as_ref().map(|git| git.source.to_string());
     status.patches.clone_from(&stanza.names);
@@ -216,6 +229,14 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             stanza.base,
             stanza.names.join(", ")
         );
+        if let Some(hash) = &status.patches_sha256 {
+            let built_in = match status.built_in {
+                None => "",
+                Some(true) => ", those built into this tool",
+                Some(false) => ", not those built into this tool",
+            };
+            println!("patches {hash}{built_in}");
+        }
         if let Some(source) = &status.source {
             println!("in place of {source}");
         }

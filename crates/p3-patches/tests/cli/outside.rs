@@ -97,6 +97,10 @@ fn patches_in_a_folder_above_are_not_taken() {
         );
         let status = succeed(&fixture, &["status", "--verify"]);
         assert!(status.contains("intact"), "{status}");
+        assert!(
+            status.contains(", those built into this tool\n"),
+            "{status}"
+        );
         succeed(&fixture, &["remove"]);
     }
     // With the option that cargo's alias adds, they are.

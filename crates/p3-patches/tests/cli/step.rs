@@ -100,7 +100,9 @@ fn a_step_is_filed_and_shown_as_such() {
         succeed(&killer, &args);
         // The second mail: the first is what it needs.
         let text = killer.fixture.prover().join(out).join("0002-stacked.md");
-        fs::read_to_string(text).unwrap()
+        let project = killer.fixture.project();
+        // The commands are as they were typed.
+        (fs::read_to_string(text).unwrap()).replace(project.to_str().unwrap(), "[project]")
     };
     let stack: Vec<&str> = (STEP.into_iter())
         .filter(|word| *word != "--step")
