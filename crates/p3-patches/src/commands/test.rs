@@ -33,7 +33,7 @@ use crate::upstream::Suites;
 /// asks for them. Permutations, Merkle trees and the tool's reading of patches are fuzzed, half a minute each, where
 /// cargo-fuzz is there.
 /// On x86-64, NEON runs under emulation where qemu and a cross linker are there, and so do the kernels' tests on AVX-512, where
-/// the CPU has none and Bochs is there. A few of the kernels' tests run under Miri, on AVX-512 with IFMA and, where `--only` asks
+/// the CPU has none, Bochs is there, and `--only` asks for them. A few of the kernels' tests run under Miri, on AVX-512 with IFMA and, where `--only` asks
 /// for it, on AVX2. A report's page is looked at in Chromium.
 /// What cannot run here is skipped by name.
 #[derive(clap::Args)]
@@ -401,7 +401,12 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
     stages.push(stage("browser", Work::Browser(browser)));
     let vectors = isas().filter(|isa| *isa != Isa::Generic);
     stages.extend(vectors.map(|isa| stage(&format!("clippy/{isa}"), Work::Clippy(isa))));
-    stages.extend(isas().map(|isa| stage(&format!("kernels/{isa}"), Work::Kernels(isa))));
+    stages.extend(isas().map(|isa| Stage {
+        name: format!("kernels/{isa}"),
+        work: Work::Kernels(isa),
+        // Bochs takes minutes; Miri runs a few of these in every run.
+        weekly: [Isa::V4, Isa::V4Ifma].contains(&isa) && isa.check().is_err(),
+    }));
     if cfg!(target_arch = "x86_64") {
         // The kernels of AVX-512 are compiled with IFMA too, and there is a CPU for those of AVX2.
         for isa in [Isa::V4Ifma, Isa::V3] {
