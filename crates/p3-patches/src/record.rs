@@ -554,6 +554,8 @@ impl Counts {
 
 #[cfg(test)]
 pub mod tests {
+    use statrs::distribution::{Binomial, DiscreteCDF};
+
     use super::*;
     use crate::report::tests::runs;
 
@@ -754,7 +756,7 @@ pub mod tests {
     fn intervals_of_a_baseline_against_itself_exclude_1_as_often_as_they_say() {
         const SEEDS: u64 = 5;
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let (mut rows, mut missed) = (0, 0);
+        let (mut rows, mut missed) = (0, 0_u64);
         for file in files(&root).unwrap() {
             let (head, runs) = read(&root.join(file)).unwrap();
             if head.workers.is_empty() {
@@ -766,13 +768,16 @@ pub mod tests {
                     let runs = of_part.cloned().collect::<Vec<_>>();
                     let [low, high] = Row::new(&runs).unwrap().aa_ci95;
                     rows += 1;
-                    missed += usize::from(low > 1.0 || high < 1.0);
+                    missed += u64::from(low > 1.0 || high < 1.0);
                 }
             }
         }
-        let share = 100.0 * missed as f64 / rows as f64;
-        println!("{missed} of {rows} rows");
-        assert!(rows >= 100, "{rows} rows");
-        assert!((2.0..8.0).contains(&share), "{missed} of {rows} rows");
+        assert!(rows >= 30, "{rows} rows");
+        // Few rows cannot tell 5 % from 2 or 8: refused is what neither of these explains.
+        let at_most = |share: f64, missed| Binomial::new(share, rows).unwrap().cdf(missed);
+        assert!(
+            at_most(0.02, missed) > 0.025 && (missed == 0 || at_most(0.08, missed - 1) < 0.975),
+            "{missed} of {rows} rows"
+        );
     }
 }
