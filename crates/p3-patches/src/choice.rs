@@ -205,8 +205,8 @@ fn update(graph: &Metadata, release: &Version) -> String {
     )
 }
 
-/// What brings packages of one release into a graph, as `cargo tree --invert` shows it: the nearest packages above them that
-/// are not of that release.
+/// The packages that bring those of one release into a graph, as `cargo tree --invert` shows them: the nearest ones above
+/// that are not of that release.
 pub fn brought_by(graph: &Metadata, packages: &[&Package]) -> Vec<String> {
     let nodes = graph.resolve.iter().flat_map(|resolve| &resolve.nodes);
     let nodes = nodes.collect::<Vec<_>>();

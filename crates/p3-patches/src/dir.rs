@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 use crate::error::Failure;
 
-/// What unfinished work is called; whoever holds the lock next removes it.
+/// The prefix of unfinished work's names. The next run that holds the lock removes it.
 pub const UNFINISHED: &str = ".tmp-";
 
 /// A folder that is open.
@@ -427,6 +427,12 @@ fn unfinished() -> OsString {
 /// The refusal of a link.
 pub fn is_link(path: &Path) -> Failure {
     is_other(path, "a symbolic link, which is not followed here")
+}
+
+/// The refusal of a folder in which another run holds the lock.
+pub fn is_locked(path: &Path) -> Failure {
+    Failure::environment(format!("{}: another run is at work here", path.display()))
+        .hint("wait until it has ended")
 }
 
 fn is_other(path: &Path, what: &str) -> Failure {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
-use toml_edit::{DocumentMut, Item, Table, value};
+use toml_edit::value;
 
 use crate::error::Failure;
 use crate::interrupt;
@@ -83,10 +83,7 @@ pub fn graph<'n>(
     locked: Option<&[u8]>,
     folder: &Folder,
 ) -> Result<Metadata> {
-    let mut manifest = DocumentMut::new();
-    manifest["package"]["name"] = value("fetch");
-    manifest["package"]["edition"] = value("2021");
-    manifest["workspace"] = Item::Table(Table::new());
+    let mut manifest = source::fetching_manifest();
     for package in packages {
         let dependency = &mut manifest["dependencies"][package];
         dependency["git"] = value(source.url());

@@ -317,7 +317,7 @@ impl Manifest {
         git_source::graph(&git.source, names, lock, folder)
     }
 
-    /// What the trees that the `lock` file has, but `stanza` has not, were taken in place of.
+    /// The packages in whose place the trees were taken that the `lock` file has and `stanza` has not.
     fn replaced(
         &self,
         lock: &str,

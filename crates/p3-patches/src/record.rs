@@ -33,7 +33,7 @@ pub const SERIES: &str = "series";
 const ON: &str = ".on.";
 
 /// A baseline that takes more than this many times what it took in the fastest record is a loaded machine's.
-const LOADED: f64 = 1.15;
+pub const LOADED: f64 = 1.15;
 
 /// The lines at the top of a record, as TOML in comments of the CSV: all that the samples do not say themselves.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -83,12 +83,19 @@ impl Head {
     }
 }
 
-/// Reads a record: its head and its samples.
-fn read(path: &Path) -> Result<(Head, Vec<Run>)> {
-    let unreadable = || format!("cannot read {}", path.display());
-    let text = fs::read_to_string(path).with_context(unreadable)?;
+/// Reads a record: its head, and the text that has its samples too.
+fn read_head(root: &Path, file: &str) -> Result<(Head, String)> {
+    let unreadable = || format!("cannot read {file}");
+    let text = fs::read_to_string(root.join(file)).with_context(unreadable)?;
     let head = Head::parse(&text).with_context(unreadable)?;
-    Ok((head, parse_csv(&text).with_context(unreadable)?))
+    Ok((head, text))
+}
+
+/// Reads a record: its head and its samples.
+fn read(root: &Path, file: &str) -> Result<(Head, Vec<Run>)> {
+    let (head, text) = read_head(root, file)?;
+    let runs = parse_csv(&text).with_context(|| format!("cannot read {file}"))?;
+    Ok((head, runs))
 }
 
 /// A comparison on one machine with one ISA.
@@ -127,7 +134,7 @@ impl<'a> Filing<'a> {
         let time = now();
         let mut latest = None;
         for file in files(&project.root)? {
-            let (head, _) = read(&project.root.join(&file))?;
+            let (head, _) = read_head(&project.root, &file)?;
             latest = latest.max(Some((head.time, file)));
         }
         match latest {
@@ -162,6 +169,7 @@ impl<'a> Filing<'a> {
         let [candidate, baseline] = [&report.patches, &report.baseline_patches]
             .map(|names| codes(patches, &report.base, names));
         let (candidate, baseline) = (candidate?, baseline?);
+        let patches_sha256 = sha256_of_all(patches, &report.base, &report.patches)?;
         let root = Dir::open(&self.project.root)?;
         let mut filed = Filed::default();
         let mut contents = Vec::new();
@@ -169,20 +177,20 @@ impl<'a> Filing<'a> {
             let isa = &runs[0].isa;
             let executables = workers.iter().find(|(of, _)| of.to_string() == *isa);
             let (_, executables) = executables.context("an instruction set without workers")?;
+            let (seeds, pairs) = plan(runs);
             let mut head = Head {
                 command: report.command.clone(),
                 time: self.time.clone(),
                 release: report.base.clone(),
-                seeds: 0,
-                pairs: 0,
-                patches_sha256: sha256_of_all(patches, &report.base, &report.patches)?,
+                seeds,
+                pairs,
+                patches_sha256: patches_sha256.clone(),
                 machine: report.machine.with_isa(isa),
                 loaded: BTreeMap::new(),
                 workers: BTreeMap::new(),
                 patches: candidate.clone(),
                 baseline_patches: baseline.clone(),
             };
-            (head.seeds, head.pairs) = plan(runs);
             for (side, path) in [
                 ("baseline", &executables.baseline),
                 ("candidate", &executables.candidate),
@@ -192,7 +200,8 @@ impl<'a> Filing<'a> {
                 head.workers.insert(side.to_owned(), sha256(&executable));
             }
             let machine = machine(&report.base, triple, isa);
-            head.loaded = self.loaded_rows(&machine, &head, runs)?;
+            let rows = report.rows.iter().filter(|row| row.isa == *isa);
+            head.loaded = loaded_rows(&self.project.root, &machine, &head, rows)?;
             let mut runs = runs.to_vec();
             if !self.loaded {
                 for (row, ratio) in mem::take(&mut head.loaded) {
@@ -214,39 +223,38 @@ impl<'a> Filing<'a> {
         beside.replace_all(contents)?;
         Ok(filed)
     }
-
-    /// The rows whose baseline took more than [`LOADED`] times the least median of a record in the folder `machine` with the
-    /// same CPU, compiler and baseline, with this ratio.
-    fn loaded_rows(
-        &self,
-        machine: &str,
-        head: &Head,
-        runs: &[Run],
-    ) -> Result<BTreeMap<String, f64>> {
-        let mut least = BTreeMap::<String, f64>::new();
-        let of_machine = files(&self.project.root)?;
-        for file in of_machine.iter().filter(|file| file.starts_with(machine)) {
-            let (other, runs) = read(&self.project.root.join(file))?;
-            let names = |head: &Head| head.baseline_patches.keys().cloned().collect::<Vec<_>>();
-            if other.machine == head.machine && names(&other) == names(head) {
-                for row in Row::all(&runs)? {
-                    let time = least.entry(row.workload).or_insert(row.baseline);
-                    *time = time.min(row.baseline);
-                }
-            }
-        }
-        let mut loaded = BTreeMap::new();
-        for row in Row::all(runs)? {
-            let ratio = least.get(&row.workload).map(|least| row.baseline / least);
-            if let Some(ratio) = ratio.filter(|ratio| *ratio > LOADED) {
-                loaded.insert(row.workload, round4(ratio));
-            }
-        }
-        Ok(loaded)
-    }
 }
 
-/// What [`Filing::file`] has done.
+/// The rows whose baseline took more than [`LOADED`] times the least median of a record in the folder `machine` with the same
+/// CPU, compiler and baseline, with this ratio.
+fn loaded_rows<'r>(
+    root: &Path,
+    machine: &str,
+    head: &Head,
+    rows: impl IntoIterator<Item = &'r Row>,
+) -> Result<BTreeMap<String, f64>> {
+    let mut least = BTreeMap::<String, f64>::new();
+    for file in files_of(root, machine)? {
+        let (other, runs) = read(root, &file)?;
+        let same_baseline = || (other.baseline_patches.keys()).eq(head.baseline_patches.keys());
+        if other.machine == head.machine && same_baseline() {
+            for row in Row::all(&runs)? {
+                let time = least.entry(row.workload).or_insert(row.baseline);
+                *time = time.min(row.baseline);
+            }
+        }
+    }
+    let mut loaded = BTreeMap::new();
+    for row in rows {
+        let ratio = least.get(&row.workload).map(|least| row.baseline / least);
+        if let Some(ratio) = ratio.filter(|ratio| *ratio > LOADED) {
+            loaded.insert(row.workload.clone(), round4(ratio));
+        }
+    }
+    Ok(loaded)
+}
+
+/// The outcome of [`Filing::file`].
 #[derive(Default)]
 pub struct Filed {
     /// By ISA, below the project's root.
@@ -274,17 +282,14 @@ impl Filed {
 
 /// The seeds of the samples, and the most pairs that a row has of one.
 fn plan(runs: &[Run]) -> (usize, usize) {
-    let mut pairs = BTreeMap::<(&str, u64), Vec<usize>>::new();
+    let mut rounds = BTreeMap::<(&str, u64), BTreeSet<usize>>::new();
     for run in runs {
-        let rounds = pairs.entry((&run.workload, run.seed)).or_default();
-        if !rounds.contains(&run.round) {
-            rounds.push(run.round);
-        }
+        let of_seed = rounds.entry((&run.workload, run.seed)).or_default();
+        of_seed.insert(run.round);
     }
-    let mut seeds = pairs.keys().map(|(_, seed)| seed).collect::<Vec<_>>();
-    seeds.sort();
-    seeds.dedup();
-    (seeds.len(), pairs.values().map(Vec::len).max().unwrap_or(0))
+    let seeds: BTreeSet<u64> = rounds.keys().map(|(_, seed)| *seed).collect();
+    let pairs = rounds.values().map(BTreeSet::len).max();
+    (seeds.len(), pairs.unwrap_or(0))
 }
 
 /// The name that samples are filed under. A patch that stacks on others is measured with them and filed under its own name;
@@ -382,7 +387,7 @@ fn newest(
                 continue;
             }
             let file = format!("{folder}/{name}");
-            let (head, runs) = read(&root.join(&file))?;
+            let (head, runs) = read(root, &file)?;
             let (candidate, baseline) = match &present {
                 Some(present) => present,
                 None => {
@@ -420,13 +425,19 @@ fn files(root: &Path) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for base in entries(&root.join(RECORDS), true)? {
         for machine in entries(&root.join(RECORDS).join(&base), true)? {
-            let machine = format!("{RECORDS}/{base}/{machine}");
-            for stem in entries(&root.join(&machine), true)? {
-                let names = entries(&root.join(&machine).join(&stem), false)?;
-                let records = names.iter().filter(|name| name.ends_with(".csv"));
-                files.extend(records.map(|name| format!("{machine}/{stem}/{name}")));
-            }
+            files.extend(files_of(root, &format!("{RECORDS}/{base}/{machine}"))?);
         }
+    }
+    Ok(files)
+}
+
+/// The records with samples in the folder `machine`.
+fn files_of(root: &Path, machine: &str) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    for stem in entries(&root.join(machine), true)? {
+        let names = entries(&root.join(machine).join(&stem), false)?;
+        let records = names.iter().filter(|name| name.ends_with(".csv"));
+        files.extend(records.map(|name| format!("{machine}/{stem}/{name}")));
     }
     Ok(files)
 }
@@ -716,15 +727,13 @@ pub mod tests {
     fn a_loaded_machine_is_noticed() {
         let filed = Filed::new();
         filed.write("series", "2026-01-01-narrow", "Narrow", 0.5, &[]);
-        let project = Project::at(filed.root());
-        let filing = Filing::new(&project, false).unwrap();
         let machine = format!("{RECORDS}/0.8.0/triple-x86-64-v3");
         let loaded = |percent: u64, head: &Head| {
             let mut runs = runs(0.5);
             for run in &mut runs {
                 run.wall_ns = run.wall_ns * percent / 100;
             }
-            filing.loaded_rows(&machine, head, &runs).unwrap()
+            loaded_rows(filed.root(), &machine, head, &Row::all(&runs).unwrap()).unwrap()
         };
         let head = head("Narrow");
         assert!(loaded(114, &head).is_empty());
@@ -758,7 +767,7 @@ pub mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let (mut rows, mut missed) = (0, 0_u64);
         for file in files(&root).unwrap() {
-            let (head, runs) = read(&root.join(file)).unwrap();
+            let (head, runs) = read(&root, &file).unwrap();
             if head.workers.is_empty() {
                 continue;
             }

@@ -15,7 +15,7 @@ use crate::figure;
 use crate::pairs::Run;
 use crate::patch::Patch;
 use crate::project::Project;
-use crate::record::{Counts, RECORDS, Record, SERIES, counts, records, step_records};
+use crate::record::{Counts, LOADED, RECORDS, Record, SERIES, counts, records, step_records};
 use crate::replace;
 use crate::report::{self, Report, Row};
 use crate::saving;
@@ -136,7 +136,7 @@ impl Report {
     }
 }
 
-/// What there is in `benches/record`: all patches together first, then each in the order of the series, as a step before
+/// The sections of all records in `benches/record`: all patches together first, then each in the order of the series, as a step before
 /// the stack that it is the top of.
 pub fn recorded(project: &Project) -> Result<Vec<Section>> {
     let series = Series::load(&project.patches)?;
@@ -238,7 +238,7 @@ impl Links {
 const OUTDATED: &str = "\u{2020}";
 
 /// Marks a ratio that a loaded machine took.
-const LOADED: &str = "\u{2021}";
+const ON_LOADED: &str = "\u{2021}";
 
 /// Effects as Markdown: a line per workload and CPU, a column per ISA, below it what the marks mean. Ratios link to their records
 /// if there are `links`, which are relative to the repository's root.
@@ -277,7 +277,7 @@ pub fn markdown(lines: &[Line<'_>], mut links: Option<&mut Links>) -> String {
     }
     if lines.iter().any(Line::loaded) {
         text += &format!(
-            "\n{LOADED} The baseline took more than 1.15 times what it had taken before: the machine was loaded.\n"
+            "\n{ON_LOADED} The baseline took more than {LOADED} times what it had taken before: the machine was loaded.\n"
         );
     }
     text
@@ -297,7 +297,7 @@ fn markdown_cell(line: &Line<'_>, links: Option<&mut Links>) -> String {
         None => format!("{:.3}", row.ratio),
     };
     let interval = format!("{low:.3} to {high:.3}");
-    let mark = [(record.outdated, OUTDATED), (line.loaded(), LOADED)];
+    let mark = [(record.outdated, OUTDATED), (line.loaded(), ON_LOADED)];
     let mark: String = (mark.iter())
         .filter_map(|(is, mark)| is.then_some(*mark))
         .collect();
@@ -422,7 +422,7 @@ fn generated(path: &Path, part: &str, links: &Links) -> Result<String> {
     ))
 }
 
-/// What stands before and after the marker lines.
+/// The text before and after the marker lines.
 fn outside(text: &str) -> Option<(&str, &str)> {
     let (before, rest) = text.split_once(BEGIN)?;
     let (_, after) = rest.split_once(END)?;
@@ -435,7 +435,7 @@ pub fn check_figures(path: &Path, shown: impl Display) -> Result<()> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
     let (before, after) =
         outside(&text).ok_or_else(|| Failure::check(format!("{shown}: no lines {BEGIN}{END}")))?;
-    // What comes after begins with the end of the marker's line.
+    // The text after the marker begins with the end of its line.
     let first_after = text[..text.len() - after.len()].lines().count() - 1;
     for (first, part) in [(0, before), (first_after, after)] {
         let mut figure = None;

@@ -281,6 +281,15 @@ pub fn published(lock: &str) -> Result<Vec<Locked>> {
     Ok(packages)
 }
 
+/// The manifest of a package whose dependencies cargo is to fetch.
+pub fn fetching_manifest() -> DocumentMut {
+    let mut manifest = DocumentMut::new();
+    manifest["package"]["name"] = value("fetch");
+    manifest["package"]["edition"] = value("2021");
+    manifest["workspace"] = Item::Table(Table::new());
+    manifest
+}
+
 /// The packages in the text of a lock file.
 pub fn packages(lock: &str) -> Result<Vec<Locked>> {
     let lock: Lock = toml::from_str(lock).context("cannot parse Cargo.lock")?;
@@ -294,10 +303,7 @@ pub fn packages(lock: &str) -> Result<Vec<Locked>> {
 /// cached: nothing is built from them.
 fn fetch(patches: &Patches, name: &str, version: &str) -> Result<Locked> {
     let dir = tempfile::tempdir().context("cannot create a temporary folder")?;
-    let mut manifest = DocumentMut::new();
-    manifest["package"]["name"] = value("fetch");
-    manifest["package"]["edition"] = value("2021");
-    manifest["workspace"] = Item::Table(Table::new());
+    let mut manifest = fetching_manifest();
     manifest["dependencies"][name] = value(format!("={version}"));
     fs::create_dir(dir.path().join("src"))?;
     fs::write(dir.path().join("src/lib.rs"), "")?;

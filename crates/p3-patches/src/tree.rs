@@ -15,7 +15,7 @@ use cargo_metadata::semver::Version;
 use rustix::fs::FileType;
 use serde::Serialize;
 
-use crate::dir::{Dir, Place, Staged, Temporary, UNFINISHED, cannot_write, is_link};
+use crate::dir::{Dir, Place, Staged, Temporary, UNFINISHED, cannot_write, is_link, is_locked};
 use crate::error::Failure;
 use crate::interrupt;
 use crate::patch::{Direction, Patch};
@@ -96,12 +96,7 @@ impl Folder {
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(Failure::environment(format!(
-                    "{}: another run is at work here",
-                    path.display()
-                ))
-                .hint("wait until it has ended")
-                .into());
+                return Err(is_locked(path).into());
             }
             Err(TryLockError::Error(error)) => {
                 return Err(cannot_write(&path.join(LOCK), &error).into());

@@ -146,6 +146,13 @@ pub struct Equivalent {
     pub why: &'static str,
 }
 
+impl Equivalent {
+    #[must_use]
+    pub const fn new(place: &'static str, kind: &'static str, why: &'static str) -> Self {
+        Self { place, kind, why }
+    }
+}
+
 /// A kernel to be struck.
 pub struct Examination<'a, I> {
     /// A name for the report.

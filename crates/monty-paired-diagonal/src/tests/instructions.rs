@@ -7,21 +7,17 @@ use super::*;
 
 /// Instructions that are the same within their bounds.
 const EQUIVALENT: &[Equivalent] = &[
-    same(
+    Equivalent::new(
         "»_mm256_sll_epi32",
         "_mm256_sll_epi64",
         "no bit leaves a word",
     ),
-    same(
+    Equivalent::new(
         "»_mm256_srl_epi32",
         "_mm256_sra_epi32",
         "an element is below 2^31",
     ),
 ];
-
-const fn same(place: &'static str, kind: &'static str, why: &'static str) -> Equivalent {
-    Equivalent { place, kind, why }
-}
 
 #[test]
 fn each_wrong_instruction_is_noticed_twice() {

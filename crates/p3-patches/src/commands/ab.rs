@@ -202,7 +202,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     Ok(filed.refused()?)
 }
 
-/// What the user typed. Cargo's alias stands for the option that it adds.
+/// The command as the user typed it. Cargo's alias stands for the option that it adds.
 pub fn command() -> String {
     let words = std::env::args().skip(1).filter(|word| word != "--checkout");
     let words = words.map(|word| results::shell_word(&word));

@@ -63,7 +63,7 @@ struct Applied {
     trees: Vec<Tree>,
     /// Patched too, but not in the prover's graph.
     absent: Vec<Tree>,
-    /// What the graph has of the patched packages in other releases.
+    /// The patched packages that the graph has in other releases too, each in a phrase.
     other_releases: Vec<String>,
 }
 

@@ -9,7 +9,7 @@ use rustix::fs::{FileType, FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::spinner;
-use crate::dir::{Dir, is_link};
+use crate::dir::{Dir, is_link, is_locked};
 use crate::error::Failure;
 use crate::patch::{self, Patch};
 use crate::project::Patches;
@@ -41,7 +41,7 @@ pub struct Args {
 struct Provenance {
     tool: String,
     base: String,
-    /// What `apply` prints for the same patches.
+    /// The hash that `apply` prints for the same patches.
     patches_sha256: String,
     /// In order of application.
     patches: Vec<StampedPatch>,
@@ -151,9 +151,7 @@ fn publish(out: &Dir, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     )
     .is_err()
     {
-        let what = format!("{}: another run is at work here", out.path().display());
-        let failure = Failure::environment(what);
-        return Err(failure.hint("wait until it has ended").into());
+        return Err(is_locked(out.path()).into());
     }
     // Once more, now that no other run can change it.
     let before = own_entries(out)?;

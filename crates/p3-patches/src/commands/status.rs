@@ -49,7 +49,7 @@ struct Status {
     /// The git source that the trees replace, in cargo's notation; null where they replace the registry's packages.
     source: Option<String>,
     patches: Vec<String>,
-    /// What `apply` prints for these patches.
+    /// The hash that `apply` prints for these patches.
     patches_sha256: Option<String>,
     /// With `--verify`: whether these are the patches that were compiled into the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,7 @@ struct Status {
     /// Those of the patches that change no build for this machine's architecture, and why.
     inert: BTreeMap<String, String>,
     trees: Vec<TreeStatus>,
-    /// What the graph has of the patched packages in other releases, and for which packages.
+    /// The patched packages that the graph has in other releases too, and the packages that bring them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     other_releases: Vec<String>,
     /// With `--verify`: what the workspace's lock file has another checksum of than that of the patches.
