@@ -4,6 +4,8 @@
 
 #[cfg(feature = "since-0-8")]
 mod arena;
+#[cfg(feature = "since-0-6")]
+mod dft;
 #[cfg(feature = "since-0-8")]
 mod fri;
 mod hashing;

@@ -12,6 +12,8 @@ use p3_goldilocks::{
     default_goldilocks_poseidon2_12 as p2w12,
     poseidon1::{default_goldilocks_poseidon1_8 as p1w8, default_goldilocks_poseidon1_12 as p1w12},
 };
+#[cfg(feature = "since-0-6")]
+use p3_koala_bear::KoalaBear;
 use p3_koala_bear::{
     default_koalabear_poseidon2_16 as kb16, default_koalabear_poseidon2_24 as kb24,
 };
@@ -20,6 +22,8 @@ use p3_sumcheck::strategy::VariableOrder::{Prefix, Suffix};
 #[cfg(feature = "since-0-5")]
 use rand::{SeedableRng, rngs::SmallRng};
 
+#[cfg(feature = "since-0-6")]
+use crate::dft;
 #[cfg(feature = "since-0-5")]
 use crate::permute::p1w16;
 use crate::quintic::{Packed as PackedKoala, PackedQuintic, Quintic};
@@ -99,6 +103,27 @@ pub const ROWS: &[&[Row]] = &[
         row("merkle-commit/poseidon1-w8/2^16x64", |seed| merkle::commit::<_, 8, 4, 2>(seed, p1w8(), 1 << 16, 64)),
         row("merkle-commit/koala-bear-poseidon2-w16/2^16x64", |seed| koala_bear::commit(seed, 1 << 16, 64)),
         row("merkle-commit-2t/poseidon2-w8/2^16x64", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 16, 64)).threads(2),
+    ],
+    #[cfg(feature = "since-0-6")]
+    &[
+        row("lde/goldilocks/2^13x2633", |seed| dft::lde::<Goldilocks>(seed, 13, 2633)),
+        row("lde/goldilocks/2^16x64", |seed| dft::lde::<Goldilocks>(seed, 16, 64)).quick(),
+        row("lde/goldilocks/2^16x9", |seed| dft::lde::<Goldilocks>(seed, 16, 9)),
+        row("lde/goldilocks/2^18x8", |seed| dft::lde::<Goldilocks>(seed, 18, 8)),
+        row("lde/goldilocks/2^20x4", |seed| dft::lde::<Goldilocks>(seed, 20, 4)),
+        row("lde/goldilocks/2^20x2", |seed| dft::lde::<Goldilocks>(seed, 20, 2)).quick(),
+        row("lde/goldilocks/2^22x1", |seed| dft::lde::<Goldilocks>(seed, 22, 1)),
+        row("lde/goldilocks/2^5x64", |seed| dft::lde_chain::<Goldilocks>(seed, 5, 64)),
+        row("lde/koala-bear/2^16x256", |seed| dft::lde::<KoalaBear>(seed, 16, 256)),
+        row("lde/koala-bear/2^20x4", |seed| dft::lde::<KoalaBear>(seed, 20, 4)),
+        row("lde/baby-bear/2^16x256", |seed| dft::lde::<BabyBear>(seed, 16, 256)),
+        row("lde-2t/goldilocks/2^16x64", |seed| dft::lde::<Goldilocks>(seed, 16, 64)).threads(2),
+        row("dft/goldilocks/2^16x64", |seed| dft::dft::<Goldilocks>(seed, 16, 64)),
+        row("lde-small-batch/goldilocks/2^18x8", |seed| dft::lde_small_batch(seed, 18, 8)),
+        row("lde-small-batch/goldilocks/2^20x4", |seed| dft::lde_small_batch(seed, 20, 4)),
+        row("lde-small-batch/goldilocks/2^20x2", |seed| dft::lde_small_batch(seed, 20, 2)),
+        row("lde-small-batch/goldilocks/2^20x2/bit-reversed", |seed| dft::lde_small_batch_bit_reversed(seed, 20, 2)),
+        row("lde-small-batch/goldilocks/2^22x1", |seed| dft::lde_small_batch(seed, 22, 1)),
     ],
     #[cfg(feature = "since-0-8")]
     &[
@@ -180,6 +205,13 @@ pub const ROWS: &[&[Row]] = &[
     #[cfg(feature = "since-0-5")]
     &[
         row("equal/merkle/poseidon1-w8", |seed| merkle::odd_shapes::<_, 8, 4, 2>(seed, p1w8())),
+    ],
+    #[cfg(feature = "since-0-6")]
+    &[
+        row("equal/lde/goldilocks", |seed| dft::odd_shapes(seed, &dft::goldilocks_edges())),
+        row("equal/lde/koala-bear", |seed| dft::odd_shapes::<KoalaBear>(seed, &dft::montgomery_edges())),
+        row("equal/lde/baby-bear", |seed| dft::odd_shapes::<BabyBear>(seed, &dft::montgomery_edges())),
+        row("equal/lde-2t/goldilocks", |seed| dft::odd_shapes(seed, &dft::goldilocks_edges())).threads(2),
     ],
     #[cfg(feature = "since-0-8")]
     &[

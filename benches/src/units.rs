@@ -6,7 +6,8 @@
 use std::hint::black_box;
 
 use p3_commit::Mmcs;
-use p3_field::{PackedValue, PrimeCharacteristicRing as _};
+use p3_dft::{Radix2DitParallel, TwoAdicSubgroupDft as _};
+use p3_field::{Field as _, PackedValue, PrimeCharacteristicRing as _};
 use p3_goldilocks::poseidon1::{
     default_goldilocks_poseidon1_8 as p1w8, default_goldilocks_poseidon1_12 as p1w12,
 };
@@ -14,6 +15,7 @@ use p3_goldilocks::{
     Goldilocks, default_goldilocks_poseidon2_8 as p2w8, default_goldilocks_poseidon2_12 as p2w12,
     default_goldilocks_poseidon2_16 as p2w16,
 };
+use p3_matrix::bitrev::BitReversibleMatrix as _;
 use p3_matrix::dense::RowMajorMatrix;
 use p3_symmetric::{
     CryptographicPermutation, PseudoCompressionFunction as _, TruncatedPermutation,
@@ -58,6 +60,7 @@ pub const UNITS: &[Unit] = &[
     unit("permute-many/poseidon2-w12/x4-scalar", |times| batch::<Goldilocks, _, 12, 3>(times, p2w12())),
     unit("permute-many/poseidon2-w16/x4-scalar", |times| batch::<Goldilocks, _, 16, 4>(times, p2w16())),
     Unit { leaves: LEAVES, ..unit("merkle-commit/poseidon2-w8/2^5x8", commit) },
+    unit("lde/goldilocks/2^8x8", extension),
     unit("quintic-mul-packed/x16", |times| quintic::passes::<PackedQuintic>(times, |x, y| x * y)),
     unit("quintic-mul-assign-packed/x16", quintic::scaling_passes),
     unit("quintic-square-packed/x16", |times| quintic::passes::<PackedQuintic>(times, |x, _| x.square())),
@@ -132,6 +135,23 @@ fn commit(times: usize) -> Vec<u8> {
         outputs = encode(commitment.roots().as_flattened());
     }
     outputs
+}
+
+/// A whole low-degree extension to twice the height. The trace has the spare capacity that a prover's has, and the
+/// twiddles are those of the first repetition.
+fn extension(times: usize) -> Vec<u8> {
+    let dft = Radix2DitParallel::default();
+    let mut rng = SmallRng::seed_from_u64(1);
+    let matrix = RowMajorMatrix::<Goldilocks>::rand(&mut rng, 1 << 8, COLUMNS);
+    let mut outputs = Vec::new();
+    for _ in 0..times {
+        let mut trace = Vec::with_capacity(2 * matrix.values.len());
+        trace.extend_from_slice(black_box(&matrix.values));
+        let trace = RowMajorMatrix::new(trace, COLUMNS);
+        let extended = dft.coset_lde_batch(trace, 1, Goldilocks::GENERATOR);
+        outputs = extended.bit_reverse_rows().values;
+    }
+    encode(&outputs)
 }
 
 /// What [`Timed`] is the least of.
