@@ -123,9 +123,8 @@ impl<'a> Builder<'a> {
     ) -> Result<Self> {
         let mut builder = Self::new(project, base, names, Candidate::Patched)?;
         // The candidate's trees have the same notes.
-        let (planned, _) = tree::plan(&project.patches, base, below, false)?;
-        let trees = planned.iter().map(|planned| builder.folder.write(planned));
-        builder.below = trees.collect::<Result<_>>()?;
+        let plan = tree::plan(&project.patches, base, below, false)?.complete()?;
+        builder.below = plan.write(&builder.folder)?;
         Ok(builder)
     }
 

@@ -73,6 +73,7 @@ pub fn run(text: &[u8]) -> Result<()> {
         folder: "demo".to_owned(),
         commit: String::new(),
         checksum: String::new(),
+        vendored: None,
         files: published.clone(),
     }];
     let notes = patch.apply(&mut packages, Direction::Forward)?;

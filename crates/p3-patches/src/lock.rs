@@ -249,6 +249,7 @@ mod tests {
             folder: "x".to_owned(),
             commit: String::new(),
             checksum: release.to_owned(),
+            vendored: None,
             files: BTreeMap::from([(FILE.to_owned(), text(published).into_bytes())]),
         };
         seed.add(&package).unwrap();

@@ -350,11 +350,10 @@ impl Manifest {
         gone.map(before).collect()
     }
 
-    /// Whether the lock file has the packages of all `trees`.
-    pub fn locks(&self, trees: &[Tree]) -> bool {
+    /// Whether the lock file has a package.
+    pub fn locks(&self, package: &str) -> bool {
         let lock = fs::read_to_string(self.lock_file()).unwrap_or_default();
-        let named = |tree: &Tree| lock.contains(&format!("\nname = \"{}\"\n", tree.package));
-        trees.iter().all(named)
+        lock.contains(&format!("\nname = \"{package}\"\n"))
     }
 
     /// Resolves the workspace's graph, with cargo's lock file brought up to date.
@@ -385,7 +384,9 @@ impl Manifest {
         let hint = if error.contains(&*self.trees().to_string_lossy()) {
             "where a glob in `members` takes the folder of trees for a member, `exclude = [\".p3-patches\"]` helps"
         } else {
-            "`cargo metadata` in that folder shows the whole message; what is not in cargo's cache takes the registry once"
+            source::vendoring(error).unwrap_or(
+                "`cargo metadata` in that folder shows the whole message; what is not in cargo's cache takes the registry once",
+            )
         };
         let path = self.path.display();
         Err(
@@ -518,6 +519,11 @@ pub fn usage(metadata: &Metadata, tree: &Tree) -> Use {
             .map(|package| (package.version.to_string(), origin(package)))
             .collect(),
     )
+}
+
+/// Whether a graph has a package, of whatever release.
+pub fn has(metadata: &Metadata, name: &str) -> bool {
+    metadata.packages.iter().any(|package| package.name == name)
 }
 
 /// Where the graph takes a package from.

@@ -24,12 +24,15 @@ pub struct Embedded {
 }
 
 /// The series, and one folder of patches per base.
+#[derive(Clone)]
 pub struct Patches {
     embedded: Embedded,
     /// Their folder; without one, the embedded ones are meant.
     folder: Option<PathBuf>,
     /// The root of the checkout that the tool is at work in.
     root: Option<PathBuf>,
+    /// The folder whose configuration of cargo says where packages come from; without one, it is that of the user.
+    workplace: Option<PathBuf>,
 }
 
 /// The root of a checkout of this repository, and its patches.
@@ -63,7 +66,22 @@ impl Patches {
             embedded,
             folder: folder.or_else(own).map(resolve).transpose()?,
             root: root.map(resolve).transpose()?,
+            workplace: None,
         })
+    }
+
+    /// These patches for work in a folder: where the configuration of cargo there replaces the registry, as for vendored
+    /// sources, packages are taken from the replacement.
+    pub fn at_work_in(&self, folder: &Path) -> Self {
+        Self {
+            workplace: Some(folder.to_owned()),
+            ..self.clone()
+        }
+    }
+
+    /// The folder that cargo is to be asked in for packages, if it matters.
+    pub fn workplace(&self) -> Option<&Path> {
+        self.workplace.as_deref()
     }
 
     /// The patches that were compiled into the tool.
@@ -72,6 +90,7 @@ impl Patches {
             embedded: self.embedded,
             folder: None,
             root: None,
+            workplace: None,
         }
     }
 
@@ -217,6 +236,7 @@ impl Project {
                 embedded,
                 folder: Some(patches_dir.clone()),
                 root: Some(root.to_owned()),
+                workplace: None,
             },
             patches_dir,
         }

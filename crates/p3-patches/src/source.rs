@@ -1,6 +1,7 @@
 //! Baseline sources: the registry's tarballs, found in cargo's cache and checked against a lock file.
 //!
-//! The tool itself has no network access; what is not cached, cargo fetches.
+//! The tool itself has no network access; what is not cached, cargo fetches. Where a prover has vendored its crates, cargo has
+//! no tarballs to fetch; then the sources are those of the vendored folder, file by file as its list of checksums has them.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -16,8 +17,10 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use toml_edit::{DocumentMut, Item, Table, value};
 
+use crate::dir::Dir;
 use crate::error::Failure;
 use crate::interrupt;
+use crate::lock;
 use crate::project::Patches;
 
 /// A published package, unpacked in memory.
@@ -31,16 +34,55 @@ pub struct Package {
     pub commit: String,
     /// The tarball's SHA-256, as lock files spell it.
     pub checksum: String,
+    /// The folder that the files were read from, where that was not the tarball.
+    pub vendored: Option<PathBuf>,
     /// Contents by path inside the package, with `/` between its parts.
     pub files: BTreeMap<String, Vec<u8>>,
 }
 
+/// The list that cargo keeps in each folder of a directory source.
+const SUMS: &str = ".cargo-checksum.json";
+
+#[derive(Deserialize)]
+struct Sums {
+    /// SHA-256 of the files by path, with `/` between its parts.
+    files: BTreeMap<String, String>,
+    /// That of the tarball; what is vendored from git has none.
+    package: Option<String>,
+}
+
 impl Package {
+    /// The package with these files, one of which says where it was published from.
+    fn new(
+        name: &str,
+        version: &str,
+        checksum: String,
+        files: BTreeMap<String, Vec<u8>>,
+    ) -> Result<Self> {
+        let vcs = (files.get(VCS_INFO))
+            .with_context(|| format!("no {VCS_INFO}, so its upstream folder is unknown"))?;
+        let VcsInfo {
+            git: Commit { sha1: commit },
+            path_in_vcs: folder,
+        } = serde_json::from_slice(vcs).context(VCS_INFO)?;
+        Ok(Self {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            folder,
+            commit,
+            checksum,
+            vendored: None,
+            files,
+        })
+    }
+
     /// The part of an upstream path that lies inside this package.
     pub fn inside<'p>(&self, path: &'p str) -> Option<&'p str> {
         path.strip_prefix(&self.folder)?.strip_prefix('/')
     }
 }
+
+const VCS_INFO: &str = ".cargo_vcs_info.json";
 
 /// What cargo's packager notes about where a package comes from.
 #[derive(Deserialize)]
@@ -72,6 +114,13 @@ pub struct Locked {
     pub checksum: String,
 }
 
+/// A published package, as cargo finds it.
+struct Found {
+    locked: Locked,
+    /// Its folder, where a directory source stands in for the registry.
+    vendored: Option<PathBuf>,
+}
+
 /// The package as published, from cargo's cache if it is there, with its checksum verified.
 pub fn package(patches: &Patches, name: &str, version: &str) -> Result<Package> {
     let own = own_lock(patches, name, version)?;
@@ -84,7 +133,10 @@ pub fn package(patches: &Patches, name: &str, version: &str) -> Result<Package> 
         Some(locked) if decided(&found) => locked,
         own => {
             let fetched = fetch(patches, name, version)?;
-            let locked = own.unwrap_or(fetched);
+            let locked = own.unwrap_or(fetched.locked);
+            if let Some(folder) = fetched.vendored {
+                return read_vendored(name, version, locked.checksum, folder);
+            }
             found = tarballs(&locked)?;
             locked
         }
@@ -98,14 +150,63 @@ pub fn package(patches: &Patches, name: &str, version: &str) -> Result<Package> 
             .hint("a `[source]` replacement in cargo's configuration keeps sources elsewhere; run without it")
             .into());
     };
-    Err(Failure::input(format!(
-        "{}: wrong checksum\n  expected: {}\n  found:    {}",
-        path.display(),
-        locked.checksum,
-        sha256(bytes)
+    Err(wrong_checksum(path, &locked.checksum, &sha256(bytes))
+        .hint("delete that file; cargo will fetch it again")
+        .into())
+}
+
+fn wrong_checksum(path: &Path, expected: &str, found: &str) -> Failure {
+    let path = path.display();
+    Failure::input(format!(
+        "{path}: wrong checksum\n  expected: {expected}\n  found:    {found}"
     ))
-    .hint("delete that file; cargo will fetch it again")
-    .into())
+}
+
+/// Whether a package's folder is one of a directory source, as `cargo vendor` writes them.
+pub fn is_vendored(folder: &Path) -> bool {
+    folder.join(SUMS).is_file()
+}
+
+/// The package in a folder that `cargo vendor` wrote: one of a tarball with this checksum, by the folder's list, and each file
+/// with the checksum that it has there.
+fn read_vendored(name: &str, version: &str, checksum: String, folder: PathBuf) -> Result<Package> {
+    let dir = Dir::open(&folder)?;
+    let list = folder.join(SUMS);
+    let again = "`cargo vendor` writes that folder again; run it where no patches are applied";
+    let text = dir.read(SUMS)?.unwrap_or_default();
+    let sums: Sums = serde_json::from_slice(&text)
+        .map_err(|error| Failure::input(format!("{}: {error}", list.display())).hint(again))?;
+    let package = sums.package.unwrap_or_default();
+    if package != checksum {
+        return Err(wrong_checksum(&list, &checksum, &package)
+            .hint(again)
+            .into());
+    }
+    // Cargo leaves them out of what it takes from git, as it did of all packages.
+    for published in [VCS_INFO, "Cargo.toml.orig"] {
+        if !sums.files.contains_key(published) {
+            let what = format!("{}: {published} was not vendored", folder.display());
+            let hint =
+                "`cargo vendor` of cargo 1.89 or later writes packages as they were published";
+            return Err(Failure::input(what).hint(hint).into());
+        }
+    }
+    let mut files = BTreeMap::new();
+    for (file, expected) in sums.files {
+        let path = folder.join(&file);
+        let contents = dir.read(&file)?.ok_or_else(|| {
+            Failure::input(format!("{}: is not there", path.display())).hint(again)
+        })?;
+        let found = sha256(&contents);
+        if found != expected {
+            return Err(wrong_checksum(&path, &expected, &found).hint(again).into());
+        }
+        files.insert(file, contents);
+    }
+    let mut package = Package::new(name, version, checksum, files)
+        .with_context(|| folder.display().to_string())?;
+    package.vendored = Some(folder);
+    Ok(package)
 }
 
 /// A file of cargo's cache with the name of a package's tarball. The cache has a folder for each registry, and packages of
@@ -209,20 +310,25 @@ fn caches() -> Result<Vec<PathBuf>> {
 pub fn locked(patches: &Patches, name: &str, version: &str) -> Result<Locked> {
     match own_lock(patches, name, version)? {
         Some(locked) => Ok(locked),
-        None => fetch(patches, name, version),
+        None => Ok(fetch(patches, name, version)?.locked),
     }
 }
 
-/// What speaks against the SHA-256 of a package's tarball, by which it was unpacked: the registry's index, as cargo has it,
-/// and the lock file of these patches.
+/// What speaks against the SHA-256 of a package's tarball, by which it was unpacked: the registry's index, as cargo has it, or
+/// the vendored folder in its place, and the lock file of these patches.
 pub fn objections(
     patches: &Patches,
     name: &str,
     version: &str,
     checksum: &str,
 ) -> Result<Vec<String>> {
+    let Found { locked, vendored } = fetch(patches, name, version)?;
+    let index = match vendored {
+        None => "the registry's index",
+        Some(_) => "the vendored folder",
+    };
     let witnesses = [
-        ("the registry's index", Some(fetch(patches, name, version)?)),
+        (index, Some(locked)),
         (
             "the lock file of the patches",
             own_lock(patches, name, version)?,
@@ -297,42 +403,56 @@ pub fn packages(lock: &str) -> Result<Vec<Locked>> {
 }
 
 /// Has cargo put the package into its cache, from the network only if it must, and returns what the registry's
-/// index says of it.
+/// index says of it. Of vendored sources, which are in no cache, the folder's list says it.
 ///
 /// Cargo fetches what the package depends on too, in the versions of these patches' lock file. Offline it takes any that are
 /// cached: nothing is built from them.
-fn fetch(patches: &Patches, name: &str, version: &str) -> Result<Locked> {
+fn fetch(patches: &Patches, name: &str, version: &str) -> Result<Found> {
     let dir = tempfile::tempdir().context("cannot create a temporary folder")?;
     let mut manifest = fetching_manifest();
-    manifest["dependencies"][name] = value(format!("={version}"));
+    manifest["dependencies"][name]["version"] = value(format!("={version}"));
+    // Features may need packages that a prover has not vendored.
+    manifest["dependencies"][name]["default-features"] = value(false);
     fs::create_dir(dir.path().join("src"))?;
     fs::write(dir.path().join("src/lib.rs"), "")?;
     fs::write(dir.path().join("Cargo.toml"), manifest.to_string())?;
-    let fetch = |offline: &[&str]| {
-        interrupt::output(cargo().arg("fetch").args(offline).current_dir(dir.path()))
+    let manifest = dir.path().join("Cargo.toml");
+    let manifest = manifest.to_str().context("a path that is not UTF-8")?;
+    let graph = |offline: &[&str]| {
+        let options = [&["--manifest-path", manifest], offline].concat();
+        // Cargo goes by the configuration of the folder that it runs in.
+        lock::metadata(patches.workplace().unwrap_or(dir.path()), &options)
     };
     let lock_file = dir.path().join("Cargo.lock");
-    if !fetch(&["--offline"])?.status.success() {
-        let own = patches.lock().unwrap_or_default();
-        fs::write(&lock_file, without(&own, name, version)?)?;
-        let online = fetch(&[])?;
-        if !online.status.success() {
-            let stderr = String::from_utf8_lossy(&online.stderr);
-            return Err(Failure::environment(format!(
-                "{name} {version} is not in cargo's cache and cannot be fetched: {}",
-                cargo_error(&stderr)
-            ))
-            .hint("connect to the registry once, or run `cargo fetch` where it can be reached")
-            .into());
+    let graph = match graph(&["--offline"])? {
+        Ok(graph) => graph,
+        Err(_) => {
+            let own = patches.lock().unwrap_or_default();
+            fs::write(&lock_file, without(&own, name, version)?)?;
+            graph(&[])?.map_err(|error| {
+                Failure::environment(format!(
+                    "{name} {version} is not in cargo's cache and cannot be fetched: {error}"
+                ))
+                .hint(vendoring(&error).unwrap_or(
+                    "connect to the registry once, or run `cargo fetch` where it can be reached",
+                ))
+            })?
         }
-    }
+    };
+    let found = graph.packages.iter().find(|found| found.name == name);
+    let folder = found.and_then(|found| found.manifest_path.parent());
+    let folder = folder.map(|folder| folder.as_std_path().to_owned());
+    let vendored = folder.filter(|folder| is_vendored(folder));
     let lock = fs::read_to_string(lock_file).context("cargo wrote no lock file")?;
-    find_locked(&lock, name, version)?.ok_or_else(|| {
-        Failure::environment(format!(
-            "cargo resolved {name} {version} without a checksum"
-        ))
-        .into()
-    })
+    let locked = find_locked(&lock, name, version)?.ok_or_else(|| {
+        let resolved = format!("cargo resolved {name} {version} without a checksum");
+        match &vendored {
+            None => Failure::environment(resolved),
+            Some(folder) => Failure::input(format!("{}: {resolved}", folder.display()))
+                .hint("it was vendored from git; the patches are for the registry's package"),
+        }
+    })?;
+    Ok(Found { locked, vendored })
 }
 
 /// The text of a lock file without a package, of which cargo would otherwise say what the file says.
@@ -350,7 +470,18 @@ fn without(lock: &str, name: &str, version: &str) -> Result<String> {
     Ok(lock.to_string())
 }
 
-/// Cargo's account of a failure as one line: its `error:` with the list below it, if it has one, and the last cause.
+/// What to do where cargo lacks a package since it was not vendored.
+pub fn vendoring(error: &str) -> Option<&'static str> {
+    error.contains(REPLACED).then_some(
+        "`cargo vendor` takes what the workspace needs, but for packages that are patched: vendor before `apply`, or run this where cargo's configuration does not replace the registry",
+    )
+}
+
+/// Of a source in place of another one, cargo says so.
+const REPLACED: &str = " (which is replacing ";
+
+/// Cargo's account of a failure as one line: its `error:` with the list below it, if it has one, and the last cause, or which
+/// source in place of another one lacks a package.
 pub fn cargo_error(stderr: &str) -> String {
     let lines = stderr
         .lines()
@@ -371,7 +502,10 @@ pub fn cargo_error(stderr: &str) -> String {
             let items = items.map(|(key, value)| format!("{key} {}", value.trim()));
             format!("{error} {}", items.collect::<Vec<_>>().join(", "))
         }
-        (Some(error), None) => error.to_owned(),
+        (Some(error), None) => match lines.iter().find(|line| line.contains(REPLACED)) {
+            Some(replaced) => format!("{error}, {replaced}"),
+            None => error.to_owned(),
+        },
         _ => lines
             .last()
             .map_or("no message from cargo".to_owned(), |line| {
@@ -404,21 +538,7 @@ fn unpack(name: &str, version: &str, checksum: String, bytes: &[u8]) -> Result<P
         entry.read_to_end(&mut contents)?;
         files.insert(parts.join("/"), contents);
     }
-    let vcs = files
-        .get(".cargo_vcs_info.json")
-        .context("no .cargo_vcs_info.json, so its upstream folder is unknown")?;
-    let VcsInfo {
-        git: Commit { sha1: commit },
-        path_in_vcs: folder,
-    } = serde_json::from_slice(vcs).context(".cargo_vcs_info.json")?;
-    Ok(Package {
-        name: name.to_owned(),
-        version: version.to_owned(),
-        folder,
-        commit,
-        checksum,
-        files,
-    })
+    Package::new(name, version, checksum, files)
 }
 
 #[cfg(test)]
@@ -494,6 +614,10 @@ mod tests {
         let stderr = "    Updating index\nerror: failed to parse `x`\n\nCaused by:\n  no\n\nCaused by:\n  because\n";
         assert_eq!(cargo_error(stderr), "failed to parse `x`: because");
         assert_eq!(cargo_error("error: no\n"), "no");
+        let replaced = "error: no\nlocation searched: b (which is replacing a)\nrequired by c\n";
+        let expected = "no, location searched: b (which is replacing a)";
+        assert_eq!(cargo_error(replaced), expected);
+        assert!(vendoring(expected).is_some() && vendoring("no").is_none());
         let list = "error: not a member:\ncurrent:   /a\nworkspace: /b\n\nthis may help: do\n";
         let expected = "not a member: current /a, workspace /b";
         assert_eq!(cargo_error(list), expected);

@@ -16,7 +16,7 @@ use rustix::fs::FileType;
 use serde::Serialize;
 
 use crate::dir::{Dir, Place, Staged, Temporary, UNFINISHED, cannot_write, is_link, is_locked};
-use crate::error::Failure;
+use crate::error::{Failure, Kind};
 use crate::interrupt;
 use crate::patch::{Direction, Patch};
 use crate::project::Patches;
@@ -67,6 +67,17 @@ pub struct Planned {
     pub place: String,
     /// Contents by path inside the tree, the stamp's among them.
     pub files: BTreeMap<String, Vec<u8>>,
+    /// The folder of vendored sources that it is made from, where that is not the tarball. The tree is the same.
+    pub vendored: Option<PathBuf>,
+}
+
+/// The trees of some patches.
+pub struct Plan {
+    pub trees: Vec<Planned>,
+    /// A note for each hunk at an offset.
+    notes: Vec<String>,
+    /// The patched packages whose sources are not to be had here, each with the reason. A prover need not have them.
+    missing: Vec<(String, anyhow::Error)>,
 }
 
 /// A folder of trees that no other run is at work in.
@@ -211,6 +222,7 @@ impl Planned {
             folder,
             commit,
             checksum,
+            vendored,
             mut files,
         } = package;
         let stamp = Stamp {
@@ -235,6 +247,7 @@ impl Planned {
             stamp,
             place,
             files,
+            vendored,
         }
     }
 
@@ -277,34 +290,71 @@ impl Planned {
     }
 }
 
-/// The packages that `patches` name, as published, in the order of their names.
-pub fn baseline(from: &Patches, base: &str, patches: &[Patch]) -> Result<Vec<Package>> {
-    let mut names = patches
-        .iter()
-        .flat_map(|patch| &patch.header.packages)
-        .collect::<Vec<_>>();
-    names.sort();
-    names.dedup();
-    names
-        .into_iter()
-        .map(|name| source::package(from, name, base))
-        .collect()
+impl Plan {
+    /// The plan, if it has a tree for each package.
+    pub fn complete(mut self) -> Result<Self> {
+        self.assert_available(|_| true)?;
+        Ok(self)
+    }
+
+    /// Fails if a package is to be patched whose sources are not to be had.
+    pub fn assert_available(&mut self, is_used: impl Fn(&str) -> bool) -> Result<()> {
+        let mut used = self.missing.extract_if(.., |(name, _)| is_used(name));
+        used.next().map_or(Ok(()), |(_, reason)| Err(reason))
+    }
+
+    /// The packages without a tree.
+    pub fn missing(&self) -> impl Iterator<Item = &str> {
+        self.missing.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Writes the trees below `dest`.
+    pub fn write(&self, dest: &Folder) -> Result<Vec<Tree>> {
+        self.trees
+            .iter()
+            .map(|planned| dest.write(planned))
+            .collect()
+    }
+
+    /// Prints the notes.
+    pub fn print_notes(&self) {
+        for note in &self.notes {
+            eprintln!("note: {note}");
+        }
+    }
 }
 
-/// The trees of `names`, which are in series order and complete, and a note for each hunk at an offset.
-pub fn plan(
-    from: &Patches,
-    base: &str,
-    names: &[String],
-    reverted: bool,
-) -> Result<(Vec<Planned>, Vec<String>)> {
-    let patches = names
+/// The packages that `patches` name, in the order of their names.
+fn named(patches: &[Patch]) -> BTreeSet<String> {
+    let named = patches.iter().flat_map(|patch| &patch.header.packages);
+    named.cloned().collect()
+}
+
+/// The packages that `patches` name, as published, in the order of their names.
+pub fn baseline(from: &Patches, base: &str, patches: &[Patch]) -> Result<Vec<Package>> {
+    let names = named(patches);
+    (names.iter().map(|name| source::package(from, name, base))).collect()
+}
+
+/// The trees of `names`, which are in series order and complete.
+pub fn plan(from: &Patches, base: &str, names: &[String], reverted: bool) -> Result<Plan> {
+    let mut patches = names
         .iter()
         .map(|name| Patch::load(from, base, name))
         .collect::<Result<Vec<_>>>()?;
-    let mut packages = baseline(from, base, &patches)?;
+    let (mut packages, mut missing) = (Vec::new(), Vec::new());
+    for name in named(&patches) {
+        match source::package(from, &name, base) {
+            Ok(package) => packages.push(package),
+            Err(error) if is_unavailable(&error) => missing.push((name, error)),
+            Err(error) => return Err(error),
+        }
+    }
+    if packages.is_empty() && !missing.is_empty() {
+        return Err(missing.swap_remove(0).1);
+    }
     let mut notes = Vec::new();
-    for patch in &patches {
+    for patch in &mut patches {
         interrupt::check()?;
         if patch.files.is_empty() {
             return Err(
@@ -316,6 +366,14 @@ pub fn plan(
                     .into(),
             );
         }
+        if !missing.is_empty() {
+            let is_there = |path: &str| {
+                packages
+                    .iter()
+                    .any(|package| package.inside(path).is_some())
+            };
+            patch.files.retain(|file| is_there(&file.path));
+        }
         notes.extend(patch.apply(&mut packages, Direction::Forward)?);
     }
     if reverted {
@@ -326,12 +384,18 @@ pub fn plan(
     let touched = packages
         .into_iter()
         .filter(|package| patches.iter().any(|patch| touches(patch, package)));
-    Ok((
-        touched
+    Ok(Plan {
+        trees: touched
             .map(|package| Planned::new(package, &patches, reverted))
             .collect(),
         notes,
-    ))
+        missing,
+    })
+}
+
+/// Whether the surroundings are why a package's sources are not to be had: neither cargo's cache nor a registry has them.
+fn is_unavailable(error: &anyhow::Error) -> bool {
+    Failure::behind(error).is_some_and(|failure| failure.kind == Kind::Environment)
 }
 
 /// Writes the trees of the patches `names` (in series order, with what they need) below `dest`.
@@ -341,11 +405,9 @@ pub fn materialize(
     names: &[String],
     dest: &Folder,
 ) -> Result<Vec<Tree>> {
-    let (planned, notes) = plan(from, base, names, false)?;
-    for note in notes {
-        eprintln!("note: {note}");
-    }
-    planned.iter().map(|planned| dest.write(planned)).collect()
+    let plan = plan(from, base, names, false)?.complete()?;
+    plan.print_notes();
+    plan.write(dest)
 }
 
 /// Writes trees from which the patches have been taken back again, for `ab --revert`.
@@ -355,8 +417,7 @@ pub fn materialize_reverted(
     names: &[String],
     dest: &Folder,
 ) -> Result<Vec<Tree>> {
-    let (planned, _) = plan(from, base, names, true)?;
-    planned.iter().map(|planned| dest.write(planned)).collect()
+    plan(from, base, names, true)?.complete()?.write(dest)
 }
 
 /// Puts a folder with these files at `place` below `dir` in one step.

@@ -61,8 +61,8 @@ struct Applied {
     /// Where no names were given, the patches that were not chosen, with the reason.
     left_out: Vec<(String, String)>,
     trees: Vec<Tree>,
-    /// Patched too, but not in the prover's graph.
-    absent: Vec<Tree>,
+    /// The packages that are patched too, but not in the prover's graph.
+    absent: Vec<String>,
     /// The patched packages that the graph has in other releases too, each in a phrase.
     other_releases: Vec<String>,
 }
@@ -71,6 +71,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let series = Series::load(patches)?;
     let effects = Effects::load(patches)?;
     let manifest = Manifest::load(&args.downstream.manifest_path)?;
+    let patches = &patches.at_work_in(manifest.root());
     if Some(manifest.root()) == patches.root() {
         let path = manifest.path.display();
         return Err(Failure::input(format!(
@@ -109,11 +110,8 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     for (name, reason) in inert {
         eprintln!("note: {name}: {reason}");
     }
-    for tree in absent {
-        eprintln!(
-            "note: {} is patched too, but nothing here depends on it",
-            tree.package
-        );
+    for package in absent {
+        eprintln!("note: {package} is patched too, but nothing here depends on it");
     }
     for other in other_releases {
         eprintln!("note: {other}");
@@ -201,7 +199,10 @@ fn apply(
     };
 
     progress.set_message(format!("writing {}", names.join(", ")));
-    let mut trees = tree::materialize(patches, &base, &names, folder)?;
+    let mut plan = tree::plan(patches, &base, &names, false)?;
+    plan.assert_available(|package| manifest.locks(package))?;
+    plan.print_notes();
+    let mut trees = plan.write(folder)?;
     progress.set_message("resolving the graph");
     let write = |trees: &[Tree]| {
         let git = checkout.as_ref().map(|checkout| Git {
@@ -219,19 +220,21 @@ fn apply(
     };
     // A patch may span packages of which this prover uses some. What its graph lacks cannot be overridden and need
     // not be; what it has in another version or from elsewhere is a failure, found below.
-    let mut absent = Vec::new();
-    let mut set_aside = |trees: &mut Vec<Tree>, metadata: &Metadata| {
-        absent.extend(trees.extract_if(.., |tree| manifest::usage(metadata, tree) == Use::Absent));
+    let mut absent: Vec<_> = plan.missing().map(str::to_owned).collect();
+    let mut set_aside = |trees: &mut Vec<Tree>, metadata: &Metadata| -> Result<()> {
+        plan.assert_available(|package| manifest::has(metadata, package))?;
+        let unused = |tree: &mut Tree| manifest::usage(metadata, tree) == Use::Absent;
+        absent.extend(trees.extract_if(.., unused).map(|tree| tree.package));
         if trees.is_empty() {
-            let packages = absent.iter().map(|tree| tree.package.as_str());
-            return Err(choice::nothing_to_patch(&manifest.path, packages));
+            let packages = absent.iter().map(String::as_str);
+            return Err(choice::nothing_to_patch(&manifest.path, packages).into());
         }
         Ok(())
     };
     // Where the graph is known, the manifest need not be written for it.
     if let (None, Some(graph)) = (recorded, &unpatched) {
         set_aside(&mut trees, graph)?;
-    } else if !manifest.locks(&trees)
+    } else if !trees.iter().all(|tree| manifest.locks(&tree.package))
         && let Ok(graph) = manifest.resolve_locked()?
     {
         set_aside(&mut trees, &graph)?;

@@ -391,10 +391,8 @@ fn ci_features(header: &Header) -> Result<()> {
 
 /// Whether the patches apply, one on top of the other, where each hunk says.
 fn applies(project: &Project, base: &str, names: &[String]) -> Result<()> {
-    let (_, notes) = tree::plan(&project.patches, base, names, false)?;
-    for note in notes {
-        eprintln!("note: {note}");
-    }
+    let plan = tree::plan(&project.patches, base, names, false)?.complete()?;
+    plan.print_notes();
     Ok(())
 }
 

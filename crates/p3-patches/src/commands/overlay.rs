@@ -1,10 +1,10 @@
 //! `overlay`: patched packages as a folder for a git repository of the user's own.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::PathBuf;
+use std::{env, fs};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use rustix::fs::{FileType, FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
@@ -84,18 +84,21 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let series = Series::load(patches)?;
     let (base, names) = series.chosen(patches, args.base.as_deref(), &args.names)?;
     let out = &std::path::absolute(&args.out)?;
+    let here = env::current_dir().context("cannot tell the current folder")?;
+    let patches = &patches.at_work_in(&here);
     let progress = spinner(format!("writing {}", out.display()));
     if out.exists() {
         own_entries(&Dir::open(out)?)?;
     }
 
-    let (planned, notes) = tree::plan(patches, &base, &names, false)?;
+    let plan = tree::plan(patches, &base, &names, false)?.complete()?;
     let applied = (names.iter())
         .map(|name| Ok(StampedPatch::new(&Patch::load(patches, &base, name)?)))
         .collect::<Result<Vec<_>>>()?;
     let mut files = BTreeMap::new();
     let mut packages = Vec::new();
-    for planned in planned {
+    plan.print_notes();
+    for planned in plan.trees {
         let folder = planned.stamp.package.clone();
         let inside = |(file, contents)| (format!("{folder}/{file}"), contents);
         files.extend(planned.files.into_iter().map(inside));
@@ -128,9 +131,6 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     published?;
     progress.finish_and_clear();
 
-    for note in notes {
-        eprintln!("note: {note}");
-    }
     println!("{}: {}", out.display(), provenance.title());
     println!("  patches {}", provenance.patches_sha256);
     for Stamp {

@@ -34,6 +34,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let folder = Folder::lock(&manifest.trees())?;
     // Once more, now that no other run can change it.
     let manifest = Manifest::load(&manifest.path)?;
+    let patches = &patches.at_work_in(manifest.root());
     let stanza = manifest
         .stanza
         .as_ref()

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use comfy_table::{Table, presets};
@@ -24,9 +25,10 @@ use crate::tree::{self, Planned, Stamp, StampedPatch, Tree};
 /// registry's tarball and the patches, and compared with the one on disk. Exits with 1 if a tree differs, is missing, or
 /// is not what the workspace's graph uses.
 ///
-/// The tarball is the one that the lock file of the patches has the checksum of. With --verify, the registry's index has to
-/// agree, and the workspace's lock file in what it has in common with that of the patches; it is printed what each tree was
-/// made from, and by which files it differs.
+/// The tarball is the one that the lock file of the patches has the checksum of. Where cargo's configuration replaces the
+/// registry by vendored sources, and there is no tarball, their files stand in for it, and their checksums for the index. With
+/// --verify, the registry's index has to agree, and the workspace's lock file in what it has in common with that of the
+/// patches; it is printed what each tree was made from, and by which files it differs.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cargo p3 status --manifest-path ../prover/Cargo.toml
@@ -91,6 +93,9 @@ struct TreeStatus {
 struct Provenance {
     /// The SHA-256 of the registry's tarball.
     checksum: String,
+    /// The folder that the files come from, where that is not the tarball.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vendored: Option<PathBuf>,
     /// Upstream's, and the package's folder there, by the tarball.
     commit: String,
     folder: String,
@@ -115,6 +120,7 @@ impl Provenance {
         }
         Ok(Self {
             checksum: checksum.clone(),
+            vendored: planned.vendored.clone(),
             commit: commit.clone(),
             folder: folder.clone(),
             patches: applied.clone(),
@@ -138,6 +144,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         other_releases: Vec::new(),
         lock: None,
     };
+    let patches = &patches.at_work_in(manifest.root());
     let series = Series::load(patches)?;
     let Some(stanza) = &manifest.stanza else {
         if let Ok(graph) = manifest.resolve_locked()? {
@@ -157,7 +164,8 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     };
     let progress = spinner("comparing trees");
     let (base, names) = series.resolve(patches, Some(&stanza.base), &stanza.names)?;
-    let (planned, _) = tree::plan(patches, &base, &names, false)?;
+    let mut plan = tree::plan(patches, &base, &names, false)?;
+    plan.assert_available(|package| stanza.overrides.contains_key(package))?;
     let metadata = manifest.resolve_locked()?;
     let root = manifest.dir()?;
     let mut twice = None;
@@ -168,9 +176,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             version: stanza.base.clone(),
             path,
         };
-        let planned = planned
-            .iter()
-            .find(|planned| planned.stamp.package == *package);
+        let planned = (plan.trees.iter()).find(|planned| planned.stamp.package == *package);
         let folder = root.folder(place)?;
         let state = match (&folder, planned) {
             (None, _) => "missing",
@@ -295,10 +301,14 @@ impl Status {
             let Some(made_from) = &tree.made_from else {
                 continue;
             };
-            println!(
-                "\n{}\n  tarball {}\n  commit {}, folder {}",
-                tree.package, made_from.checksum, made_from.commit, made_from.folder
-            );
+            println!("\n{}\n  tarball {}", tree.package, made_from.checksum);
+            if let Some(vendored) = &made_from.vendored {
+                println!(
+                    "  files from {}, by its list of checksums",
+                    vendored.display()
+                );
+            }
+            println!("  commit {}, folder {}", made_from.commit, made_from.folder);
             for StampedPatch { name, sha256 } in &made_from.patches {
                 println!("  patch {name} {sha256}");
             }

@@ -191,15 +191,20 @@ fn choose(
     manifest: &Manifest,
     folder: &Folder,
 ) -> Result<(String, Vec<String>, Vec<Tree>)> {
+    let patches = &patches.at_work_in(manifest.root());
     let _lock = manifest.restore_lock(folder)?;
     let graph = manifest.resolve()?;
     let names = &args.names;
     let (base, Choice { names, .. }) =
         choice::chosen(patches, series, &manifest.path, || &graph, None, names)?;
     ab::refuse_inert(patches, &base, &args.names)?;
-    let mut trees = tree::materialize(patches, &base, &names, folder)?;
+    let mut plan = tree::plan(patches, &base, &names, false)?;
+    plan.assert_available(|package| manifest::has(&graph, package))?;
+    plan.print_notes();
+    let mut trees = plan.write(folder)?;
     let absent = trees.extract_if(.., |tree| manifest::usage(&graph, tree) == Use::Absent);
-    let absent: Vec<_> = absent.map(|tree| tree.package).collect();
+    let mut absent: Vec<_> = absent.map(|tree| tree.package).collect();
+    absent.extend(plan.missing().map(str::to_owned));
     if trees.is_empty() {
         let absent = absent.iter().map(String::as_str);
         return Err(choice::nothing_to_patch(&manifest.path, absent).into());

@@ -1,7 +1,6 @@
 //! `apply` without names: the release comes from the lock file, the patches from the graph.
 
 use std::fs;
-use std::process::Command;
 
 use insta::assert_snapshot;
 
@@ -280,28 +279,6 @@ fn other_settings_of_cargo_change_nothing() {
     fixture.succeed(&["status"]);
     fixture.succeed(&["remove"]);
     assert_eq!(fixture.manifest(), MANIFEST);
-}
-
-#[test]
-fn a_vendored_registry_is_patched() {
-    let fixture = Fixture::new();
-    let vendor = Command::new(env!("CARGO"))
-        .args(["vendor", "--offline", "--locked"])
-        .current_dir(fixture.prover())
-        .output()
-        .unwrap();
-    assert!(vendor.status.success(), "{vendor:?}");
-    let config = String::from_utf8(vendor.stdout).unwrap();
-    write(&fixture.prover().join(".cargo/config.toml"), &config);
-    let lock = fixture.lock();
-    fixture.succeed(&["apply"]);
-    fixture.succeed(&["status"]);
-    fixture.cargo(&["tree", "--locked", "--offline"]);
-    fixture.succeed(&["remove"]);
-    assert_eq!(
-        (fixture.manifest(), fixture.lock()),
-        (MANIFEST.to_owned(), lock)
-    );
 }
 
 #[test]

@@ -9,6 +9,7 @@ use insta::assert_snapshot;
 use toml::{Table, Value};
 
 use crate::fixture::{Fixture, MANIFEST, cargo_home, git, redact_hashes, write};
+use crate::vendored::vendor;
 
 /// The prover, and the repository that it has p3-goldilocks from.
 pub struct GitUser {
@@ -484,4 +485,20 @@ fn a_manifest_that_patches_the_package_already() {
         let run = user.apply_fails(&["demo"]);
         assert!(run.contains("already patches p3-symmetric to"), "{run}");
     }
+}
+
+/// Cargo rewrites the manifests of what it vendors from git, so nothing there can be compared with a release. Vendored after
+/// `apply`, it is what was compared before.
+#[test]
+fn a_vendored_repository_is_refused() {
+    let user = GitUser::new();
+    vendor(&user.fixture);
+    assert_snapshot!(user.apply_fails(&["demo"]));
+
+    let config = user.fixture.prover().join(".cargo/config.toml");
+    fs::remove_file(&config).unwrap();
+    assert!(user.apply(&["demo"]).starts_with("exit 0\n"));
+    vendor(&user.fixture);
+    user.fixture.succeed(&["status"]);
+    user.fixture.cargo(&["tree", "--locked", "--offline"]);
 }

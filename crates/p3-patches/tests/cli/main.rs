@@ -23,4 +23,5 @@ mod supply;
 mod synced;
 mod trial;
 mod upstream;
+mod vendored;
 mod verified;
