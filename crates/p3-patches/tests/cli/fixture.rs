@@ -290,6 +290,15 @@ pub fn adds(path: &str, text: &str) -> String {
     )
 }
 
+/// The head of a record's file, without samples.
+pub fn record_head(command: &str, time: &str, cpu: &str, isa: &str) -> String {
+    format!(
+        "# command = \"{command}\"\n# time = \"{time}\"\n# release = \"0.8.0\"\n# seeds = 2\n# pairs = 1\n# [machine]\n\
+         # cpu = \"{cpu}\"\n# cores = 2\n# rustc = \"rustc 1.95.0\"\n# rustflags = \"-C target-cpu={isa}\"\n\
+         workload,isa,threads,seed,round,side,wall_ns,cpu_ns\n"
+    )
+}
+
 /// Writes a file and the folders above it.
 pub fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();

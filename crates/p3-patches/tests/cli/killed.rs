@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::fixture::{DEMO, Fixture, MANIFEST, adds, git, write};
+use crate::fixture::{DEMO, Fixture, MANIFEST, adds, git, record_head, write};
 use crate::from_git::GitUser;
 
 const KILLS: usize = 100;
@@ -614,12 +614,7 @@ fn a_record_of_a_later_day_is_refused() {
     let killer = Killer::new(with_workers(Fixture::new().with_crates()));
     let later = killer.fixture.project();
     let later = later.join("benches/record/0.8.0/machine-native/series/2999-01-01-cpu.csv");
-    write(
-        &later,
-        "# command = \"\"\n# time = \"2999-01-01\"\n# release = \"0.8.0\"\n# seeds = 1\n# pairs = 1\n# [machine]\n\
-         # cpu = \"a\"\n# cores = 1\n# rustc = \"a\"\n# rustflags = \"\"\n\
-         workload,isa,threads,seed,round,side,wall_ns,cpu_ns\n",
-    );
+    write(&later, &record_head("", "2999-01-01", "a", "native"));
     let output = killer
         .command(&["ab", "demo", "--record"])
         .output()

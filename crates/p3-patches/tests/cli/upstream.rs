@@ -8,7 +8,9 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{DEMO, Fixture, KERNEL, MANIFEST, adds, git, in_diff, repository, write};
+use crate::fixture::{
+    DEMO, Fixture, KERNEL, MANIFEST, adds, git, in_diff, record_head, repository, write,
+};
 
 #[test]
 fn check_passes() {
@@ -599,11 +601,7 @@ fn an_export_has_the_record() {
         &format!("{KERNEL}\n#[test]\nfn twice_x() {{}}\n"),
     );
     let file = "benches/record/0.8.0/x86_64-unknown-linux-gnu-x86-64-v3/demo/2026-01-01-a-cpu.csv";
-    let mut record = "# command = \"cargo p3 ab demo\"\n# time = \"2026-01-01\"\n# release = \"0.8.0\"\n# seeds = 2\n\
-                      # pairs = 1\n# [machine]\n# cpu = \"A CPU\"\n# cores = 2\n# rustc = \"rustc 1.95.0\"\n\
-                      # rustflags = \"-C target-cpu=x86-64-v3\"\n\
-                      workload,isa,threads,seed,round,side,wall_ns,cpu_ns\n"
-        .to_owned();
+    let mut record = record_head("cargo p3 ab demo", "2026-01-01", "A CPU", "x86-64-v3");
     for seed in [1, 2] {
         for (side, ns) in [("baseline", 10), ("candidate", 8), ("control", 10)] {
             record += &format!(
