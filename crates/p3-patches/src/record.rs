@@ -336,12 +336,18 @@ pub fn file_name(time: &str, cpu: &str) -> String {
 
 /// The records of `name` on `base` with all that it needs, one for each TRIPLE-ISA and CPU: the newest of the patches' present
 /// code, else the newest.
-pub fn records(root: &Path, patches: &Patches, base: &str, name: &str) -> Result<Vec<Record>> {
+pub fn records(
+    root: &Path,
+    patches: &Patches,
+    series: &Series,
+    base: &str,
+    name: &str,
+) -> Result<Vec<Record>> {
     let asked = match name {
         SERIES => Vec::new(),
         name => vec![name.to_owned()],
     };
-    let (_, names) = Series::load(patches)?.chosen(patches, Some(base), &asked)?;
+    let (_, names) = series.chosen(patches, Some(base), &asked)?;
     newest(root, patches, base, name, &names, &[])
 }
 
@@ -493,7 +499,15 @@ struct Counted {
 }
 
 /// The newest counts of `name` on `base` for each TRIPLE-ISA.
-pub fn counts(root: &Path, patches: &Patches, base: &str, name: &str) -> Result<Vec<Counts>> {
+pub fn counts(
+    root: &Path,
+    patches: &Patches,
+    series: &Series,
+    base: &str,
+    name: &str,
+) -> Result<Vec<Counts>> {
+    let (_, names) = series.chosen(patches, Some(base), &[name.to_owned()])?;
+    let present = codes(patches, base, &names)?;
     let mut counts = Vec::new();
     for machine in entries(&root.join(RECORDS).join(base), true)? {
         let folder = format!("{RECORDS}/{base}/{machine}/{name}");
@@ -503,10 +517,8 @@ pub fn counts(root: &Path, patches: &Patches, base: &str, name: &str) -> Result<
             let unreadable = || format!("cannot read {file}");
             let json = fs::read(root.join(&file)).with_context(unreadable)?;
             let read: Counts = serde_json::from_slice(&json).with_context(unreadable)?;
-            let asked = [name.to_owned()];
-            let (_, names) = Series::load(patches)?.chosen(patches, Some(base), &asked)?;
             counts.push(Counts {
-                outdated: read.code != codes(patches, base, &names)?,
+                outdated: read.code != present,
                 file,
                 ..read
             });
@@ -689,7 +701,9 @@ pub mod tests {
         let filed = Filed::new();
         let project = Project::at(filed.root());
         let found = || {
-            let records = records(&project.root, &project.patches, "0.8.0", "quick-sponge");
+            let patches = &project.patches;
+            let series = Series::load(patches).unwrap();
+            let records = records(&project.root, patches, &series, "0.8.0", "quick-sponge");
             let found = records.unwrap().into_iter();
             found
                 .map(|record| (record.machine.cpu, record.rows[0].ratio, record.outdated))

@@ -143,7 +143,7 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
     let newest_first = || series.bases.iter().rev().map(ToString::to_string);
     let mut sections = Vec::new();
     for base in newest_first() {
-        let records = records(&project.root, &project.patches, &base, SERIES)?;
+        let records = records(&project.root, &project.patches, &series, &base, SERIES)?;
         if !records.is_empty() {
             sections.push(Section {
                 title: format!("All patches, Plonky3 {base}"),
@@ -178,8 +178,8 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
             let is_default = base == default;
             let section = Section {
                 title: format!("{name}{with}, Plonky3 {base}"),
-                records: records(&project.root, &project.patches, &base, name)?,
-                counts: counts(&project.root, &project.patches, &base, name)?,
+                records: records(&project.root, &project.patches, &series, &base, name)?,
+                counts: counts(&project.root, &project.patches, &series, &base, name)?,
                 figure: None,
                 name: Some(name.clone()),
                 patch: Some((name.clone(), base)),

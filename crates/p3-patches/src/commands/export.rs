@@ -93,8 +93,8 @@ pub fn texts(project: &Project, base: &str, name: &str, author: &str) -> Result<
     let series = Series::load(&project.patches)?;
     let measured = Measured {
         step: record::step_records(project, &series, base, name)?,
-        stack: record::records(&project.root, &project.patches, base, name)?,
-        counts: record::counts(&project.root, &project.patches, base, name)?,
+        stack: record::records(&project.root, &project.patches, &series, base, name)?,
+        counts: record::counts(&project.root, &project.patches, &series, base, name)?,
     };
     let sections = sections(&patch, base, &measured);
     Ok(Texts {

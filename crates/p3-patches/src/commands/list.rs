@@ -60,7 +60,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             effect: match patches.root() {
                 Some(root) => {
                     let base = series.default_base_of(patches, &entry.name)?;
-                    record::records(root, patches, &base, &entry.name)?
+                    record::records(root, patches, &series, &base, &entry.name)?
                 }
                 None => Vec::new(),
             },
