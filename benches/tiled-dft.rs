@@ -3,7 +3,7 @@
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use p3_dft::{Radix2DitParallel, TwoAdicSubgroupDft};
-use p3_field::{PrimeCharacteristicRing as _, TwoAdicField};
+use p3_field::TwoAdicField;
 use p3_goldilocks::Goldilocks;
 use p3_koala_bear::KoalaBear;
 use p3_matrix::dense::RowMajorMatrix;

@@ -147,6 +147,7 @@ pub struct Equivalent {
 }
 
 impl Equivalent {
+    /// The operation at `place` may go wrong as `kind` says, since `why`.
     #[must_use]
     pub const fn new(place: &'static str, kind: &'static str, why: &'static str) -> Self {
         Self { place, kind, why }
