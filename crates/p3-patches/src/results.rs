@@ -59,9 +59,10 @@ pub fn lines(records: &[Record]) -> Vec<Line<'_>> {
 }
 
 /// The workloads that a prover consists of. Bare permutations and products are in the records and on the page.
-const PROVER: [&str; 8] = [
+const PROVER: [&str; 9] = [
     "merkle-commit/",
     "merkle-commit-2t/",
+    "lde/",
     "fri-commit/",
     "sumcheck-prove/",
     "whir-prove/",
