@@ -1,0 +1,29 @@
+//! The instructions of AVX2, each another one in turn, wherever it is executed: two tests have to notice.
+//! `cargo p3 test --only 'instructions/*'`
+
+use p3_patches_testing::mutation::Instructions;
+
+use super::packed::*;
+
+#[test]
+fn each_wrong_instruction_is_noticed_twice() {
+    let report = Instructions {
+        files: &["x86_64_avx2/butterfly.rs"],
+        // The first executes all of them.
+        tests: &[
+            ("butterflies_are_exact", butterflies_are_exact),
+            ("few_butterflies_are_exact", few_butterflies_are_exact),
+            (
+                "folds_are_canonical_next_to_carries",
+                folds_are_canonical_next_to_carries,
+            ),
+            (
+                "differences_borrow_where_they_have_to",
+                differences_borrow_where_they_have_to,
+            ),
+        ],
+        equivalent: &[],
+    }
+    .run();
+    insta::assert_snapshot!("instructions", report);
+}
