@@ -13,11 +13,8 @@ mod packed;
 mod signed;
 mod smt;
 
-use p3_field::PrimeCharacteristicRing;
-use p3_goldilocks::Goldilocks;
+use p3_patches_testing::goldilocks::P;
 
-/// The three twiddles with an extreme digit: 1/2, both of whose lower digits are `-2^31`, and those that have an upper one.
-fn extreme() -> [Goldilocks; 3] {
-    let digit = Goldilocks::new((1 << 63) - (1 << 31));
-    [Goldilocks::ONE.halve(), digit, digit.div_2exp_u64(32)]
-}
+/// The three twiddles with an extreme digit: 1/2, both of whose lower digits are `-2^31`, the one whose upper digit is, and
+/// that over `2^32`.
+const EXTREME: [u64; 3] = [P.div_ceil(2), (1 << 63) - (1 << 31), 0x8000_0000_0000_0000];

@@ -164,7 +164,7 @@ const BOCHS_TESTS: &str = "--test-threads 1 --skip mutation::tests --skip tests:
 /// Of the kernels' tests, those that Miri runs: every operation next to its carries, permutations of few rounds, every lane, width
 /// and size of a group. It takes a millisecond for an instruction, and lacks assembly, of which Plonky3's scalar products over
 /// Goldilocks and packed products over 31-bit fields are made.
-const MIRI_TESTS: [&str; 10] = [
+const MIRI_TESTS: [&str; 14] = [
     "poseidon1_packed::tests::fold_holds_at_its_bounds",
     "poseidon1_packed::tests::normalized_halves_stay_within_their_bounds",
     "poseidon1_packed::tests::unreduced_products_stay_within_their_bounds",
@@ -173,7 +173,11 @@ const MIRI_TESTS: [&str; 10] = [
     "poseidon2_fused::tests::reductions_and_divisions_hold_at_their_bounds",
     "tests::divisions_are_those_of_the_lanes",
     "tests::edges_beside_each_other",
+    "tests::packed::differences_borrow_where_they_have_to",
+    "tests::packed::few_butterflies_are_exact",
     "tests::packed::few_rounds_match_the_paper",
+    "tests::packed::folds_are_canonical_next_to_carries",
+    "tests::packed::signed_products_are_exact",
     "tests::packed_matrices_match_the_paper",
 ];
 
@@ -181,11 +185,12 @@ const MIRI_TESTS: [&str; 10] = [
 const MIRI_IFMA_TEST: &str = "tests::few_rounds_of_packed_states_match_the_paper";
 
 /// The optimizations with kernels for x86-64 of their own.
-const X86_KERNELS: [&str; 5] = [
+const X86_KERNELS: [&str; 6] = [
     "ifma-permute",
     "monty-paired-diagonal",
     "packed-mds-karatsuba",
     "packed-poseidon2",
+    "prepared-twiddles",
     "quintic-single-product",
 ];
 

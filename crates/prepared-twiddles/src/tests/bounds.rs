@@ -1,11 +1,10 @@
 //! The words of a product on intervals: none wraps, for any twiddle and any input.
 
-use p3_field::{PrimeCharacteristicRing, PrimeField64};
 use p3_goldilocks::Goldilocks;
-use p3_patches_testing::goldilocks::P;
+use p3_patches_testing::goldilocks::{self as plain, P};
 use p3_patches_testing::mutation::panics;
 
-use super::extreme;
+use super::EXTREME;
 use super::lanes::{Integer, Range};
 use crate::prepared_twiddle::{PreparedTwiddle, signed_digits};
 
@@ -59,8 +58,8 @@ fn bounds_have_no_slack() {
 /// Twiddles with a least digit that the intervals exclude, as they are.
 #[test]
 fn extreme_twiddles_do_not_wrap() {
-    for twiddle in extreme() {
-        let prepared = PreparedTwiddle::<Integer<false>>::new(twiddle);
+    for twiddle in EXTREME {
+        let prepared = PreparedTwiddle::<Integer<false>>::new(Goldilocks::new(twiddle));
         let digit = |x: Integer<false>| [i128::from(x.0 as i32); 2];
         let [low, high] = prepared.constants.map(|c| i128::from(c.0));
         let [low, high] = [low - (1 << 63), high - (1 << 63) + (1 << 32)];
@@ -93,15 +92,15 @@ fn biases_cancel() {
 /// `[c0, c1]` are in range and stand for `2^31 (w + v + 1)`.
 #[test]
 fn constants_are_digits() {
-    for w in extreme()
+    for w in EXTREME
         .into_iter()
-        .chain([0, 1, P - 1, 1 << 31, P - (1 << 31)].map(Goldilocks::new))
+        .chain([0, 1, P - 1, 1 << 31, P - (1 << 31)])
     {
-        let [low, high] = PreparedTwiddle::<Integer<false>>::new(w).constants;
+        let [low, high] = PreparedTwiddle::<Integer<false>>::new(Goldilocks::new(w)).constants;
         let c0 = i128::from(low.0) - (1 << 63);
         let c1 = i128::from(high.0) - (1 << 63) + (1 << 32);
         assert!((DIGITS[0]..=DIGITS[1]).contains(&c0) && (0..1 << 32).contains(&c1));
-        let c = (w + w.mul_2exp_u64(32) + Goldilocks::ONE).mul_2exp_u64(31);
-        assert_eq!(c0 + (c1 << 32), i128::from(c.as_canonical_u64()));
+        let sum = plain::add(plain::add(w, plain::mul(w, 1 << 32)), 1);
+        assert_eq!(c0 + (c1 << 32), i128::from(plain::mul(sum, 1 << 31)));
     }
 }

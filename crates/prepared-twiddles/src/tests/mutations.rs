@@ -3,17 +3,16 @@
 use std::string::String;
 use std::vec::Vec;
 
-use p3_field::PrimeField64;
 use p3_goldilocks::Goldilocks;
 use p3_patches_testing::goldilocks::{self as plain, EDGES, P, representative};
 use p3_patches_testing::mutation::{self, Examination, Struck};
 
-use super::extreme;
+use super::EXTREME;
 use super::lanes::Integer;
 use crate::prepared_twiddle::PreparedTwiddle;
 
 fn operations<const FLIPPED: bool>() -> String {
-    let mut twiddles: Vec<u64> = extreme().map(|w| w.as_canonical_u64()).to_vec();
+    let mut twiddles: Vec<u64> = EXTREME.to_vec();
     twiddles.extend(EDGES);
     twiddles.extend(mutation::sample(representative(), 16));
     let mut inputs: Vec<[u64; 3]> = Vec::new();

@@ -7,8 +7,8 @@ use p3_goldilocks::Goldilocks;
 use p3_patches_testing::goldilocks::{self as plain, EDGES, P, representative};
 use proptest::prelude::*;
 
-use super::extreme;
-use crate::prepared_twiddle::{PreparedTwiddle, SignedVector, prepared_butterfly};
+use super::EXTREME;
+use crate::prepared_twiddle::{PreparedTwiddle, SignedVector, prepared_butterfly, signed_digits};
 use crate::vector::{Packed, Vector};
 
 type Packing = <Goldilocks as Field>::Packing;
@@ -54,7 +54,7 @@ fn check(w: u64, a: impl Fn(usize) -> u64, b: impl Fn(usize) -> u64) {
 /// The extreme twiddles, powers of 2 and edges, with operands at the ends of digits; each lane another one.
 #[test]
 pub fn butterflies_are_exact() {
-    let mut twiddles: Vec<u64> = extreme().map(|w| w.as_canonical_u64()).to_vec();
+    let mut twiddles = EXTREME.to_vec();
     twiddles.extend(EDGES);
     twiddles.extend((0..64).flat_map(|bit| [1 << bit, (1u64 << bit).wrapping_neg()]));
     let digits = [0, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff];
@@ -76,12 +76,41 @@ pub fn butterflies_are_exact() {
     }
 }
 
-/// Few of them, for Miri.
+/// The preparation on integers: Plonky3's scalar arithmetic is assembly, which Miri lacks.
+fn prepare(w: u64) -> PreparedTwiddle<V> {
+    let v = plain::mul(w, 1 << 32);
+    let c = plain::mul(plain::add(plain::add(w, v), 1), 1 << 31);
+    let c0 = i128::from(c as i32);
+    let c1 = (i128::from(c) - c0) >> 32;
+    PreparedTwiddle {
+        w: signed_digits(w % P).map(V::splat),
+        v: signed_digits(v).map(V::splat),
+        constants: [(1 << 63) + c0, (1 << 63) - (1 << 32) + c1].map(|c| V::splat(c as u64)),
+    }
+}
+
+/// Few of them, for Miri: each extreme twiddle, an edge in each lane.
 #[test]
 pub fn few_butterflies_are_exact() {
-    for (i, w) in extreme().into_iter().enumerate() {
+    for (i, w) in EXTREME.into_iter().enumerate() {
         let edge = |lane: usize| EDGES[(5 * i + lane) % EDGES.len()];
-        check(w.as_canonical_u64(), edge, |lane| !edge(lane));
+        let [a, b] = [pack(edge), pack(|lane| !edge(lane))].map(Packed::to_words);
+        let [sums, differences] = prepare(w).butterfly(a, b).map(words);
+        for lane in 0..Packing::WIDTH {
+            let (a, product) = (edge(lane), plain::mul(w, !edge(lane)));
+            assert_eq!(sums[lane] % P, plain::add(a, product));
+            let negated = plain::residue(-i128::from(product));
+            assert_eq!(differences[lane] % P, plain::add(a, negated));
+        }
+    }
+}
+
+#[test]
+fn preparations_are_those_on_integers() {
+    for w in EXTREME.into_iter().chain(EDGES) {
+        let (ours, plain) = (PreparedTwiddle::<V>::new(Goldilocks::new(w)), prepare(w));
+        let fields = |x: PreparedTwiddle<V>| [x.w, x.v, x.constants].map(|x| x.map(words));
+        assert_eq!(fields(ours), fields(plain), "{w:x}");
     }
 }
 

@@ -43,6 +43,7 @@ binary! {
     __m256i: _mm256_add_epi32, false, _mm256_sub_epi32;
     __m256i: _mm256_add_epi64, false, _mm256_sub_epi64, _mm256_add_epi32;
     __m256i: _mm256_and_si256, false, _mm256_or_si256, _mm256_andnot_si256;
+    __m256i: _mm256_andnot_si256, true, _mm256_and_si256;
     __m256i: _mm256_cmpgt_epi64, true, _mm256_cmpeq_epi64, _mm256_cmpgt_epi32;
     __m256i: _mm256_madd_epi16, false, _mm256_maddubs_epi16, _mm256_mullo_epi16;
     __m256i: _mm256_maddubs_epi16, true, _mm256_madd_epi16, _mm256_mullo_epi16;
@@ -50,6 +51,7 @@ binary! {
     __m256i: _mm256_mul_epu32, false, _mm256_mul_epi32, _mm256_mullo_epi32;
     __m256i: _mm256_sub_epi32, true, _mm256_add_epi32;
     __m256i: _mm256_sub_epi64, true, _mm256_add_epi64, _mm256_sub_epi32;
+    __m256i: _mm256_xor_si256, false, _mm256_or_si256, _mm256_and_si256;
 }
 
 /// Shifts by a count in a register.
