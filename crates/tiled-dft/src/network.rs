@@ -331,7 +331,7 @@ unsafe fn transform_tile<F: Field>(
     for (row, (lo, hi)) in rows.enumerate() {
         // SAFETY: the rows and their elements are there, and `dst` is not borrowed now.
         let src = unsafe { [src.read(row, len), src.read(row + half, len)] };
-        apply_oop(first[index], scale, src, [lo, hi]);
+        butterflies_oop(first[index], scale, src, [lo, hi]);
     }
     // SAFETY: the loop has written both halves.
     let [lo, hi] =
@@ -344,7 +344,7 @@ unsafe fn transform_tile<F: Field>(
         // SAFETY: the rows are there, and `src` is not borrowed now.
         let dst = unsafe { [dst.write(2 * block, len), dst.write(2 * block + 1, len)] };
         let (lo, hi) = pair.split_at(len);
-        apply_oop(twiddle, None, [lo, hi], dst);
+        butterflies_oop(twiddle, None, [lo, hi], dst);
     }
 }
 
@@ -364,7 +364,7 @@ fn transform_block<F: Field>(
     if size_of_val(values) > BLOCK_BYTES {
         // Depth first: a half that fits is finished before the other one is fetched.
         let (lo, hi) = values.split_at_mut(values.len() / 2);
-        apply(twiddles[index], scale, lo, hi);
+        butterflies(twiddles[index], scale, lo, hi);
         transform_block(lo, rest, 2 * index, None);
         transform_block(hi, rest, 2 * index + 1, None);
         return;
@@ -374,7 +374,7 @@ fn transform_block<F: Field>(
         let blocks = values.chunks_exact_mut(len);
         for (block, &twiddle) in blocks.zip(&twiddles[index << depth..]) {
             let (lo, hi) = block.split_at_mut(len / 2);
-            apply(twiddle, scale, lo, hi);
+            butterflies(twiddle, scale, lo, hi);
         }
         scale = None;
         len /= 2;
@@ -418,7 +418,7 @@ fn transform_across<F: Field>(
 }
 
 /// The butterfly of two halves, in place.
-fn apply<F: Field>(twiddle: F, scale: Option<F>, lo: &mut [F], hi: &mut [F]) {
+fn butterflies<F: Field>(twiddle: F, scale: Option<F>, lo: &mut [F], hi: &mut [F]) {
     match scale {
         Some(scale) => ScaledDitButterfly::new(twiddle, scale).apply_to_rows(lo, hi),
         None if twiddle == F::ONE => TwiddleFreeButterfly.apply_to_rows(lo, hi),
@@ -427,7 +427,7 @@ fn apply<F: Field>(twiddle: F, scale: Option<F>, lo: &mut [F], hi: &mut [F]) {
 }
 
 /// The butterfly of two halves, out of place.
-fn apply_oop<F: Field>(
+fn butterflies_oop<F: Field>(
     twiddle: F,
     scale: Option<F>,
     [lo, hi]: [&[F]; 2],
