@@ -82,6 +82,13 @@ fn permutation() {
     fuzz(Command::new(program), "permutation");
 }
 
+#[test]
+#[ignore = "needs cargo-fuzz"]
+fn dft() {
+    let program = build(&repository().join("fuzz"), "dft", "dft");
+    fuzz(Command::new(program), "dft");
+}
+
 /// The same target on every patch, and on Plonky3 as published to compare with.
 #[test]
 #[ignore = "needs cargo-fuzz"]

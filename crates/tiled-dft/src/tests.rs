@@ -1,16 +1,17 @@
 //! The network in both directions against p3-dft's as published, on elements in every representation.
 
 use alloc::vec::Vec;
+use core::mem::MaybeUninit;
 
 use p3_baby_bear::BabyBear;
 use p3_field::{PrimeCharacteristicRing as _, TwoAdicField};
 use p3_goldilocks::Goldilocks;
 use p3_koala_bear::KoalaBear;
-use p3_matrix::dense::RowMajorMatrix;
+use p3_matrix::dense::{RowMajorMatrix, RowMajorMatrixViewMut};
 use p3_matrix::util::reverse_matrix_index_bits;
 use proptest::prelude::*;
 
-use crate::network::{Passes, transform, twiddles};
+use crate::network::{Passes, transform, transform_oop, twiddles};
 use crate::{Radix2DitParallel, TwoAdicSubgroupDft as _};
 
 /// Words at the ends of every range that the arithmetic of a field distinguishes.
@@ -92,4 +93,38 @@ proptest! {
         let words = words.iter().copied().cycle().take(width << log_h);
         agrees(log_h, width, words.map(BabyBear::from_u64).collect());
     }
+}
+
+/// Transforms `2^3` rows of two elements with tables that `change` spoils, into a matrix of so many rows.
+fn transform_with(change: impl FnOnce(&mut Vec<Vec<BabyBear>>), rows: usize) {
+    let mut layers = twiddles(3, BabyBear::two_adic_generator(3), BabyBear::ONE);
+    change(&mut layers);
+    let mat = RowMajorMatrix::new([BabyBear::ONE; 16].to_vec(), 2);
+    let mut values = [MaybeUninit::uninit(); 16];
+    let mut dst = RowMajorMatrixViewMut::new(&mut values[..2 * rows], 2);
+    let passes = Passes::new::<BabyBear>(3, 2);
+    transform_oop(passes, &mat.as_view(), &mut dst, &layers, &|_, _| {});
+}
+
+#[test]
+fn tables_as_they_are_fit() {
+    transform_with(|_| {}, 8);
+}
+
+#[test]
+#[should_panic(expected = "incorrect number of twiddle layers")]
+fn rejects_a_layer_too_many() {
+    transform_with(|layers| layers.push(layers[0].clone()), 8);
+}
+
+#[test]
+#[should_panic(expected = "incorrect twiddle count for layer 1")]
+fn rejects_a_short_layer() {
+    transform_with(|layers| layers[1].truncate(1), 8);
+}
+
+#[test]
+#[should_panic(expected = "assertion `left == right` failed")]
+fn rejects_another_height() {
+    transform_with(|_| {}, 4);
 }

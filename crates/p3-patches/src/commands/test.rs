@@ -460,7 +460,7 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
         },
         weekly: dependent.weekly,
     }));
-    for target in ["permutation", "merkle", "patch"] {
+    for target in ["permutation", "dft", "merkle", "patch"] {
         stages.push(stage(&format!("fuzz/{target}"), Work::Fuzz(target)));
     }
     for isa in distinct() {
