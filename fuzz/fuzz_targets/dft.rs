@@ -58,7 +58,10 @@ fn check_butterflies(len: usize, mut elements: impl Iterator<Item = Goldilocks>)
         return;
     };
     let high_vectors = Packing::pack_slice_mut(&mut high);
-    for (low, high) in Packing::pack_slice_mut(&mut low).iter_mut().zip(high_vectors) {
+    for (low, high) in Packing::pack_slice_mut(&mut low)
+        .iter_mut()
+        .zip(high_vectors)
+    {
         (*low, *high) = butterfly(*low, *high);
     }
     assert_eq!((low, high), (expected_low, expected_high));
