@@ -450,7 +450,6 @@ mod tests {
     use p3_baby_bear::BabyBear;
     use p3_field::{PrimeCharacteristicRing as _, TwoAdicField};
     use p3_goldilocks::Goldilocks;
-    use p3_matrix::bitrev::BitReversibleMatrix;
     use p3_matrix::dense::RowMajorMatrix;
     use rand::SeedableRng;
     use rand::distr::{Distribution, StandardUniform};
@@ -478,7 +477,7 @@ mod tests {
         StandardUniform: Distribution<F>,
     {
         let mut rng = SmallRng::seed_from_u64(1);
-        let mut shapes = vec![(4, 3), (5, 65)];
+        let mut shapes = vec![(4, 17), (4, 33)];
         if !cfg!(miri) {
             let widths = || (1..10).chain([17, 33]);
             shapes.extend((0..8).flat_map(|log_h| widths().map(move |width| (log_h, width))));
@@ -488,10 +487,11 @@ mod tests {
             let mat = RowMajorMatrix::<F>::rand(&mut rng, 1 << log_h, width);
             for shift in [F::ONE, F::GENERATOR, F::ZERO] {
                 let layers = twiddles(log_h, F::two_adic_generator(log_h), shift);
-                let mut expected = NaiveDft
-                    .coset_dft_batch(mat.clone(), shift)
-                    .bit_reverse_rows()
-                    .to_row_major_matrix();
+                let natural = NaiveDft.coset_dft_batch(mat.clone(), shift);
+                // Not by p3-matrix, whose reversal is undefined behaviour to Miri.
+                let mut rows: Vec<_> = natural.row_slices().collect();
+                reverse_slice_index_bits(&mut rows);
+                let mut expected = RowMajorMatrix::new(rows.concat(), width);
                 for passes in all_passes(log_h, width) {
                     let blocks = 1 << passes.log_blocks;
                     let seen: Vec<_> = (0..blocks).map(|_| AtomicBool::new(false)).collect();
