@@ -1,0 +1,123 @@
+//! The butterflies with one operation changed at a time: the values have to show each.
+
+use std::string::String;
+use std::vec::Vec;
+
+use p3_patches_testing::goldilocks::{self as plain, P};
+use p3_patches_testing::mutation::{self, Equivalent, Examination, Struck};
+
+use super::lanes::Integer;
+use super::{I, inputs, layers};
+use crate::gaussian::{Twiddle, ZERO, load, prepare, radix_2, radix_4, store};
+use crate::vector::{Vector, Word};
+
+type Lane = Struck<Integer<false>>;
+
+const FILES: &[&str] = &["gaussian.rs", mutation::AS_FUNCTION];
+
+const EQUIVALENT: &[Equivalent] = &[
+    Equivalent::new(
+        "h.»and(V::splat((1 << 16) - 1)).shl(48)",
+        "skipped",
+        "the shift drops the other bits",
+    ),
+    Equivalent::new(
+        "let low = »V::splat(0)",
+        "constant + 1",
+        "products are multiples of 2^4, and the shift drops what is below",
+    ),
+];
+
+fn lane(x: u64) -> Lane {
+    Struck(Integer(x))
+}
+
+/// Words between layers, spread over their range, and what they stand for.
+fn element(x: u64) -> ([Lane; 2], u64) {
+    let spread = |x: u64| {
+        let range = (1u128 << 52) - (1 << 41);
+        (1 << 41) + ((u128::from(x) * range) >> 64) as u64
+    };
+    let [l, h] = [spread(x), spread(x.rotate_left(29))];
+    ([l, h].map(lane), plain::add(l, plain::mul(I, h)))
+}
+
+fn is(words: [Lane; 2], x: u64) -> bool {
+    store(words).0.0 % P == x
+}
+
+/// With and without a scale.
+fn scales(scale: u64) -> [(Option<Twiddle<Lane>>, Option<u64>); 2] {
+    [(None, None), (Some(prepare(lane(scale))), Some(scale % P))]
+}
+
+fn two_layers() -> String {
+    Examination {
+        name: "radix_4",
+        files: FILES,
+        bounds: None,
+        inputs: &inputs(64),
+        value: &|&[a, b, c, d, t, s, scale]| {
+            let (words, x): (Vec<_>, Vec<_>) = [a, b, c, d].map(element).into_iter().unzip();
+            let words = [words[0], words[1], words[2], words[3]];
+            let x = [x[0], x[1], x[2], x[3]];
+            let [t, s] = [t, s].map(|t| t % P);
+            let twiddles = [t, s, plain::mul(t, s)].map(|t| prepare(lane(t)));
+            scales(scale).into_iter().all(|(prepared, scale)| {
+                let results = radix_4(words, twiddles, prepared);
+                let exact = layers(x, t, s, scale);
+                results
+                    .into_iter()
+                    .zip(exact)
+                    .all(|(y, exact)| is(y, exact))
+            })
+        },
+        equivalent: EQUIVALENT,
+    }
+    .run()
+}
+
+fn one_layer() -> String {
+    Examination {
+        name: "radix_2",
+        files: FILES,
+        bounds: None,
+        inputs: &inputs(64),
+        value: &|&[a, b, _, _, t, _, scale]| {
+            let [(a_words, a), (b_words, b)] = [a, b].map(element);
+            let twiddle = prepare(lane(t));
+            scales(scale).into_iter().all(|(prepared, scale)| {
+                let [sum, difference] = radix_2([a_words, b_words], twiddle, prepared);
+                let a = plain::mul(scale.unwrap_or(1), a);
+                let product = plain::mul(t % P, b);
+                let negated = plain::residue(-i128::from(product));
+                is(sum, plain::add(a, product)) && is(difference, plain::add(a, negated))
+            })
+        },
+        equivalent: EQUIVALENT,
+    }
+    .run()
+}
+
+fn loaded() -> String {
+    Examination {
+        name: "load",
+        files: FILES,
+        bounds: None,
+        inputs: &inputs(64),
+        value: &|&[x, ..]| {
+            let [l, h] = load(lane(x));
+            let [l_zero, h_zero] = ZERO.map(Vector::splat);
+            is([l.wrapping_add(l_zero), h.wrapping_add(h_zero)], x % P)
+        },
+        equivalent: &EQUIVALENT[..1],
+    }
+    .run()
+}
+
+#[test]
+fn each_wrong_operation_is_noticed() {
+    insta::assert_snapshot!("radix_4", two_layers());
+    insta::assert_snapshot!("radix_2", one_layer());
+    insta::assert_snapshot!("load", loaded());
+}
