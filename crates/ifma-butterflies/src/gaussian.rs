@@ -9,7 +9,7 @@
 //! Words of loaded elements are in `[0, 2^48)`, words between layers in `[2^41, 2^52)`. In units of `2^50`, with `e = 2^-11`:
 //!
 //! - Words of a product are in `(-e, 1/2 + e)`.
-//! - The first operand of a butterfly is in `[1 + 2^-8 - e, 5/4 + 2^-7)` when [`normalized`], and in
+//! - The first operand of a butterfly is in `[1 + 2^-8 - e, 5/4 + 2^-7)` when `normalized`, and in
 //!   `[1 + 2^-8 - e, 3/2 + 2^-7)` as a product with [`ZERO`].
 //! - Radix 4 adds three products to it, of which it subtracts at most two: words are above `2^-8 - 4 e > 2^-9`, and below
 //!   `3 + 2^-6`.
