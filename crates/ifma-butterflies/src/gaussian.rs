@@ -42,7 +42,7 @@ pub fn load<V: Limb>(x: V) -> [V; 2] {
 
 /// A word, from words in `[2^4, 2^52)`.
 ///
-/// What exceeds 48 bits is moved first: from `h` it leaves `l` nonnegative, from `l` it leaves `h` below `2^48 + 2^4`. With
+/// Bits above 48 move to the other word first: those of `h` leave `l` nonnegative, those of `l` leave `h` below `2^48 + 2^4`. With
 /// `g = h >> 16`, the result is `low + 2^64 g = low + g (2^32 - 1)`, where `g` is at most `2^32`.
 #[inline(always)]
 pub fn store<V: Limb>([l, h]: [V; 2]) -> V {

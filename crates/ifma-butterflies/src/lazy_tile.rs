@@ -60,7 +60,7 @@ pub fn transform_lazily<'a, 'b, F: Field, L: LazyButterflies<F::Packing>>(
 ) {
     let vectors = src(0).len().div_ceil(F::Packing::WIDTH);
     let scratch = &mut scratch[..vectors << layers.len()];
-    // What is left after the first step is an even number of layers, or one.
+    // The first step leaves an even number of layers, or one.
     let first = if layers.len() == 2 {
         1
     } else {

@@ -23,12 +23,17 @@ const MASK_52: u64 = (1 << 52) - 1;
 /// The fourth root of unity.
 const I: u64 = 1 << 48;
 
-/// What two layers make of `x`, as the trait's documentation says, on integers.
+/// The sum and the difference, on integers.
+fn butterfly(x: u64, y: u64) -> [u64; 2] {
+    [
+        plain::add(x, y),
+        plain::add(x, plain::residue(-i128::from(y))),
+    ]
+}
+
+/// The results of two layers on `x`, as the trait's documentation has them, on integers.
 fn layers(x: [u64; 4], t: u64, s: u64, scale: Option<u64>) -> [u64; 4] {
-    let negated = |x: u64| plain::residue(-i128::from(x));
-    let butterfly = |x, y| [plain::add(x, y), plain::add(x, negated(y))];
-    let c = scale.unwrap_or(1);
-    let y = [c, s, t, plain::mul(t, s)];
+    let y = [scale.unwrap_or(1), s, t, plain::mul(t, s)];
     let y: [u64; 4] = core::array::from_fn(|i| plain::mul(y[i], x[i] % P));
     let ([a, c], [b, d]) = (butterfly(y[0], y[2]), butterfly(y[1], y[3]));
     let ([a, b], [c, d]) = (butterfly(a, b), butterfly(c, plain::mul(I, d)));

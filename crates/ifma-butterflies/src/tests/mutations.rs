@@ -1,19 +1,16 @@
 //! The butterflies with one operation changed at a time: the values have to show each.
 
 use std::string::String;
-use std::vec::Vec;
 
 use p3_patches_testing::goldilocks::{self as plain, P};
 use p3_patches_testing::mutation::{self, Equivalent, Examination, Struck};
 
 use super::lanes::Integer;
-use super::{I, inputs, layers};
+use super::{I, butterfly, inputs, layers};
 use crate::gaussian::{Twiddle, ZERO, load, prepare, radix_2, radix_4, store};
 use crate::vector::{Vector, Word};
 
 type Lane = Struck<Integer<false>>;
-
-const FILES: &[&str] = &["gaussian.rs", mutation::AS_FUNCTION];
 
 const EQUIVALENT: &[Equivalent] = &[
     Equivalent::new(
@@ -51,73 +48,56 @@ fn scales(scale: u64) -> [(Option<Twiddle<Lane>>, Option<u64>); 2] {
     [(None, None), (Some(prepare(lane(scale))), Some(scale % P))]
 }
 
-fn two_layers() -> String {
+/// Strikes what `value` runs; the first `equivalent` of [`EQUIVALENT`] are there.
+fn examine(name: &str, equivalent: usize, value: &dyn Fn(&[u64; 7]) -> bool) -> String {
     Examination {
-        name: "radix_4",
-        files: FILES,
+        name,
+        files: &["gaussian.rs", mutation::AS_FUNCTION],
         bounds: None,
         inputs: &inputs(64),
-        value: &|&[a, b, c, d, t, s, scale]| {
-            let (words, x): (Vec<_>, Vec<_>) = [a, b, c, d].map(element).into_iter().unzip();
-            let words = [words[0], words[1], words[2], words[3]];
-            let x = [x[0], x[1], x[2], x[3]];
-            let [t, s] = [t, s].map(|t| t % P);
-            let twiddles = [t, s, plain::mul(t, s)].map(|t| prepare(lane(t)));
-            scales(scale).into_iter().all(|(prepared, scale)| {
-                let results = radix_4(words, twiddles, prepared);
-                let exact = layers(x, t, s, scale);
-                results
-                    .into_iter()
-                    .zip(exact)
-                    .all(|(y, exact)| is(y, exact))
-            })
-        },
-        equivalent: EQUIVALENT,
+        value,
+        equivalent: &EQUIVALENT[..equivalent],
     }
     .run()
 }
 
-fn one_layer() -> String {
-    Examination {
-        name: "radix_2",
-        files: FILES,
-        bounds: None,
-        inputs: &inputs(64),
-        value: &|&[a, b, _, _, t, _, scale]| {
-            let [(a_words, a), (b_words, b)] = [a, b].map(element);
-            let twiddle = prepare(lane(t));
-            scales(scale).into_iter().all(|(prepared, scale)| {
-                let [sum, difference] = radix_2([a_words, b_words], twiddle, prepared);
-                let a = plain::mul(scale.unwrap_or(1), a);
-                let product = plain::mul(t % P, b);
-                let negated = plain::residue(-i128::from(product));
-                is(sum, plain::add(a, product)) && is(difference, plain::add(a, negated))
-            })
-        },
-        equivalent: EQUIVALENT,
-    }
-    .run()
+fn two_layers(&[a, b, c, d, t, s, scale]: &[u64; 7]) -> bool {
+    let elements = [a, b, c, d].map(element);
+    let (words, x) = (elements.map(|(words, _)| words), elements.map(|(_, x)| x));
+    let [t, s] = [t, s].map(|t| t % P);
+    let twiddles = [t, s, plain::mul(t, s)].map(|t| prepare(lane(t)));
+    scales(scale).into_iter().all(|(prepared, scale)| {
+        let results = radix_4(words, twiddles, prepared);
+        let exact = layers(x, t, s, scale);
+        results
+            .into_iter()
+            .zip(exact)
+            .all(|(y, exact)| is(y, exact))
+    })
 }
 
-fn loaded() -> String {
-    Examination {
-        name: "load",
-        files: FILES,
-        bounds: None,
-        inputs: &inputs(64),
-        value: &|&[x, ..]| {
-            let [l, h] = load(lane(x));
-            let [l_zero, h_zero] = ZERO.map(Vector::splat);
-            is([l.wrapping_add(l_zero), h.wrapping_add(h_zero)], x % P)
-        },
-        equivalent: &EQUIVALENT[..1],
-    }
-    .run()
+fn one_layer(&[a, b, _, _, t, _, scale]: &[u64; 7]) -> bool {
+    let [(a_words, a), (b_words, b)] = [a, b].map(element);
+    let twiddle = prepare(lane(t));
+    scales(scale).into_iter().all(|(prepared, scale)| {
+        let results = radix_2([a_words, b_words], twiddle, prepared);
+        let exact = butterfly(plain::mul(scale.unwrap_or(1), a), plain::mul(t % P, b));
+        results
+            .into_iter()
+            .zip(exact)
+            .all(|(y, exact)| is(y, exact))
+    })
+}
+
+fn loaded(&[x, ..]: &[u64; 7]) -> bool {
+    let [l, h] = load(lane(x));
+    let [l_zero, h_zero] = ZERO.map(Vector::splat);
+    is([l.wrapping_add(l_zero), h.wrapping_add(h_zero)], x % P)
 }
 
 #[test]
 fn each_wrong_operation_is_noticed() {
-    insta::assert_snapshot!("radix_4", two_layers());
-    insta::assert_snapshot!("radix_2", one_layer());
-    insta::assert_snapshot!("load", loaded());
+    insta::assert_snapshot!("radix_4", examine("radix_4", 2, &two_layers));
+    insta::assert_snapshot!("radix_2", examine("radix_2", 2, &one_layer));
+    insta::assert_snapshot!("load", examine("load", 1, &loaded));
 }

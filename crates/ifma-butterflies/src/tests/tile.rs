@@ -13,6 +13,7 @@ use p3_matrix::dense::RowMajorMatrix;
 use p3_util::reverse_slice_index_bits;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
+use tiled_dft::network::twiddles;
 
 use crate::LazyButterflies;
 use crate::lazy_tile::{scratch, transform_lazily};
@@ -55,22 +56,6 @@ impl<P: PackedField<Scalar: TwoAdicField>> LazyButterflies<P> for Plain {
     }
 }
 
-/// The tables of a network, as p3-dft has them with tiled-dft.
-fn twiddles<F: Field>(log_h: usize, root: F, shift: F) -> Vec<Vec<F>> {
-    (0..log_h)
-        .map(|layer| {
-            let powers = root.exp_power_of_2(layer).powers();
-            let mut twiddles: Vec<F> = powers.take(1 << (log_h - 1 - layer)).collect();
-            reverse_slice_index_bits(&mut twiddles);
-            let shift = shift.exp_power_of_2(layer);
-            twiddles
-                .into_iter()
-                .map(|twiddle| shift * twiddle)
-                .collect()
-        })
-        .collect()
-}
-
 /// A tile that is a whole matrix, in scratch memory for more columns than it has.
 fn transform<L: LazyButterflies<<Goldilocks as Field>::Packing>>(
     lazy: L,
@@ -104,25 +89,19 @@ fn agrees_with_the_definition<L: LazyButterflies<<Goldilocks as Field>::Packing>
             let mat = RowMajorMatrix::<Goldilocks>::rand(&mut rng, 1 << log_h, width);
             let root = Goldilocks::two_adic_generator(log_h);
             for shift in [Goldilocks::ONE, Goldilocks::GENERATOR, Goldilocks::ZERO] {
-                for scale in [None, Some(Goldilocks::GENERATOR)] {
-                    let natural = NaiveDft.coset_dft_batch(mat.clone(), shift);
-                    let mut rows: Vec<_> = natural.row_slices().collect();
+                let natural = NaiveDft.coset_dft_batch(mat.clone(), shift);
+                let natural: Vec<_> = natural.row_slices().collect();
+                // With the inverse root, evaluations come in the opposite order.
+                let mut opposite = natural.clone();
+                opposite[1..].reverse();
+                for (root, mut rows) in [(root, natural), (root.inverse(), opposite)] {
                     reverse_slice_index_bits(&mut rows);
-                    let factor = scale.unwrap_or(Goldilocks::ONE);
-                    let expected: Vec<_> = rows.concat().iter().map(|&x| factor * x).collect();
                     let layers = twiddles(log_h, root, shift);
-                    assert_eq!(transform(lazy, &mat, &layers, scale), expected);
-
-                    // With the inverse root, evaluations come in the opposite order.
-                    let layers = twiddles(log_h, root.inverse(), shift);
-                    let natural: Vec<_> = natural.row_slices().collect();
-                    let height = natural.len();
-                    let mut rows: Vec<_> = (0..height)
-                        .map(|i| natural[(height - i) % height])
-                        .collect();
-                    reverse_slice_index_bits(&mut rows);
-                    let expected: Vec<_> = rows.concat().iter().map(|&x| factor * x).collect();
-                    assert_eq!(transform(lazy, &mat, &layers, scale), expected);
+                    for scale in [None, Some(Goldilocks::GENERATOR)] {
+                        let factor = scale.unwrap_or(Goldilocks::ONE);
+                        let expected: Vec<_> = rows.concat().iter().map(|&x| factor * x).collect();
+                        assert_eq!(transform(lazy, &mat, &layers, scale), expected);
+                    }
                 }
             }
         }
