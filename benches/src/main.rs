@@ -4,8 +4,12 @@
 
 #[cfg(feature = "since-0-8")]
 mod arena;
+#[cfg(feature = "since-0-8")]
+mod blake3;
 #[cfg(feature = "since-0-6")]
 mod dft;
+#[cfg(feature = "since-0-8")]
+mod dot;
 #[cfg(feature = "since-0-8")]
 mod fri;
 mod hashing;

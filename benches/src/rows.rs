@@ -5,6 +5,8 @@ use p3_baby_bear::{
 };
 use p3_field::Field;
 #[cfg(feature = "since-0-8")]
+use p3_field::extension::BinomialExtensionField;
+#[cfg(feature = "since-0-8")]
 use p3_goldilocks::MdsMatrixGoldilocks;
 #[cfg(feature = "since-0-5")]
 use p3_goldilocks::{
@@ -31,12 +33,14 @@ use crate::quintic::{Packed as PackedKoala, PackedQuintic, Quintic};
 use crate::row::{Packed, PackedWide};
 use crate::row::{Row, row};
 #[cfg(feature = "since-0-8")]
-use crate::{fri, phases, stark, sumcheck, whir};
+use crate::{dot, fri, phases, stark, sumcheck, whir};
 #[cfg(feature = "since-0-5")]
 use crate::{koala_bear, merkle};
 use crate::{permute, quintic};
 
 type PackedBaby = <BabyBear as Field>::Packing;
+#[cfg(feature = "since-0-8")]
+type Quartic<F> = BinomialExtensionField<F, 4>;
 
 /// Older releases have no default constants for this width.
 #[cfg(feature = "since-0-5")]
@@ -133,7 +137,19 @@ pub const ROWS: &[&[Row]] = &[
         row("stark-prove/keccak-air", |seed| stark::keccak(seed, 1 << 12)),
         row("stark-prove/keccak-air/2^10", |seed| stark::keccak(seed, 1 << 10)).quick(),
         row("stark-prove/keccak-air-batch", |seed| stark::keccak_batch(seed, 12)),
+        row("stark-prove/keccak-air-blake3", |seed| stark::keccak_blake3(seed, 1 << 12)),
         row("quotient/keccak-air", |seed| stark::keccak_quotient(seed, 1 << 12)).quick(),
+
+        row("dot-columns/goldilocks/2^15x2633", |seed| dot::columns::<Goldilocks, fri::Challenge>(seed, 15, 2633)),
+        row("dot-columns/goldilocks/2^18x64", |seed| dot::columns::<Goldilocks, fri::Challenge>(seed, 18, 64)).quick(),
+        row("dot-columns/goldilocks/2^20x8", |seed| dot::columns::<Goldilocks, fri::Challenge>(seed, 20, 8)),
+        row("dot-columns/koala-bear/2^18x64", |seed| dot::columns::<KoalaBear, Quartic<KoalaBear>>(seed, 18, 64)),
+        row("dot-columns/baby-bear/2^18x64", |seed| dot::columns::<BabyBear, Quartic<BabyBear>>(seed, 18, 64)),
+        row("dot-rows/goldilocks/2^16x2633", |seed| dot::rows::<Goldilocks, fri::Challenge>(seed, 16, 2633)),
+        row("dot-rows/goldilocks/2^18x64", |seed| dot::rows::<Goldilocks, fri::Challenge>(seed, 18, 64)).quick(),
+        row("dot-rows/koala-bear/2^18x64", |seed| dot::rows::<KoalaBear, Quartic<KoalaBear>>(seed, 18, 64)),
+        row("dot-rows/baby-bear/2^18x64", |seed| dot::rows::<BabyBear, Quartic<BabyBear>>(seed, 18, 64)),
+        row("open/goldilocks/2^15x2633", |seed| dot::open(seed, 15, 2633)),
     ],
     &[
         row("quintic-mul-packed", quintic::mul::<PackedQuintic>),
@@ -220,6 +236,13 @@ pub const ROWS: &[&[Row]] = &[
         row("equal/fri-commit/quintic", |seed| fri::quintic(seed, 9)),
         row("equal/stark-prove/keccak-air", |seed| stark::keccak(seed, 1 << 5)),
         row("equal/stark-prove/keccak-air-batch", |seed| stark::keccak_batch(seed, 5)),
+        row("equal/dot/goldilocks", |seed| dot::odd_shapes::<_, fri::Challenge>(seed, &dft::goldilocks_edges())),
+        row("equal/dot/goldilocks-degree-5", |seed| dot::odd_shapes::<_, BinomialExtensionField<_, 5>>(seed, &dft::goldilocks_edges())),
+        row("equal/dot/koala-bear", |seed| dot::odd_shapes::<KoalaBear, Quartic<KoalaBear>>(seed, &dft::montgomery_edges())),
+        row("equal/dot/baby-bear", |seed| dot::odd_shapes::<BabyBear, Quartic<BabyBear>>(seed, &dft::montgomery_edges())),
+        row("equal/dot-2t/goldilocks", |seed| dot::odd_shapes::<_, fri::Challenge>(seed, &dft::goldilocks_edges())).threads(2),
+        row("equal/open/goldilocks", |seed| dot::open(seed, 6, 100)),
+        row("equal/stark-prove/keccak-air-blake3", |seed| stark::keccak_blake3(seed, 1 << 5)),
         row("equal/quotient/keccak-air", |seed| stark::keccak_quotient(seed, 1 << 5)),
     ],
     &[

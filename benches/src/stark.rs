@@ -3,18 +3,20 @@
 use p3_air::symbolic::AirLayout;
 use p3_air::{Air, AirBuilder, BaseAir};
 use p3_batch_stark::{BatchProof, ProverData, StarkInstance, prove_batch, verify_batch};
+use p3_challenger::GrindingChallenger;
 use p3_commit::{Pcs as CommitmentScheme, PolynomialSpace, UnivariateStarkPcs};
 use p3_dft::Radix2DitParallel;
-use p3_field::BasedVectorSpace;
+use p3_field::{BasedVectorSpace, PrimeField64};
 use p3_goldilocks::{Goldilocks, default_goldilocks_poseidon2_8};
 use p3_keccak_air::{KeccakAir, NUM_KECCAK_COLS, NUM_ROUNDS, generate_trace_rows};
 use p3_matrix::dense::RowMajorMatrix;
-use p3_uni_stark::{Proof, StarkConfig, StarkGenericConfig, prove, quotient_values, verify};
+use p3_uni_stark::{Proof, StarkConfig, StarkGenericConfig, Val, prove, quotient_values, verify};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::blake3;
 use crate::fri::{Challenge, Challenger, Pcs, parameters, val_mmcs};
 use crate::row::{Prepared, encode};
 use crate::timing::time;
@@ -23,6 +25,19 @@ type Config = StarkConfig<Pcs, Challenge, Challenger>;
 
 /// Proves as many Keccak permutations as fit a trace of `rows` rows. The output is the proof.
 pub fn keccak(seed: u64, rows: usize) -> Prepared {
+    prove_keccak(seed, rows, config)
+}
+
+/// The same with Blake3 in the place of Poseidon2.
+pub fn keccak_blake3(seed: u64, rows: usize) -> Prepared {
+    prove_keccak(seed, rows, blake3::config)
+}
+
+fn prove_keccak<SC>(seed: u64, rows: usize, config: fn() -> SC) -> Prepared
+where
+    SC: StarkGenericConfig<Challenger: GrindingChallenger<Witness = Val<SC>>> + 'static,
+    Val<SC>: PrimeField64,
+{
     let inputs = keccak_inputs(seed, rows);
     Prepared::new(move || {
         let config = config();
@@ -31,8 +46,8 @@ pub fn keccak(seed: u64, rows: usize) -> Prepared {
         let (timing, proof) = time(|| prove(&config, &KeccakAir {}, trace, &[]));
         (timing, to_bytes(&proof.expect("the trace is valid")))
     })
-    .verified_by(|bytes| {
-        let proof: Proof<Config> = from_bytes(bytes)?;
+    .verified_by(move |bytes| {
+        let proof: Proof<SC> = from_bytes(bytes)?;
         verify(&config(), &KeccakAir {}, &proof, &[]).map_err(|error| format!("proof: {error:?}"))
     })
 }
@@ -135,7 +150,7 @@ fn keccak_inputs(seed: u64, rows: usize) -> Vec<[u64; 25]> {
     (0..rows / NUM_ROUNDS).map(|_| rng.random()).collect()
 }
 
-fn keccak_trace(inputs: Vec<[u64; 25]>) -> RowMajorMatrix<Goldilocks> {
+fn keccak_trace<F: PrimeField64>(inputs: Vec<[u64; 25]>) -> RowMajorMatrix<F> {
     generate_trace_rows(inputs, parameters().log_blowup)
 }
 
