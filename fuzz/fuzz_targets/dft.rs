@@ -1,5 +1,5 @@
-//! Transforms of matrices by the kernel of tiled-dft, and butterflies by that of prepared-twiddles, against p3-dft as
-//! published.
+//! Transforms of matrices by the kernel of tiled-dft, butterflies by that of prepared-twiddles, and dot products of matrices and
+//! rows by that of lazy-dot-products, against Plonky3 as published.
 //!
 //! An input is a head of three bytes, which are the field, the height and the width, then words in little-endian order, which
 //! are repeated where more are asked for: the shift, then the matrix. Words are taken as they are, canonical or not.
@@ -67,6 +67,52 @@ fn check_butterflies(len: usize, mut elements: impl Iterator<Item = Goldilocks>)
     assert_eq!((low, high), (expected_low, expected_high));
 }
 
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+fn check_dot_products(log_h: usize, width: usize, mut elements: impl Iterator<Item = Goldilocks>) {
+    use lazy_dot_products::dot_product::{
+        batched_columnwise_dot_product, batched_linear_combination, coeffwise_dot_product,
+    };
+    use p3_field::extension::BinomialExtensionField;
+    use p3_field::{
+        Algebra, BasedVectorSpace, ExtensionField, Field, PackedField, PackedFieldExtension,
+        PackedValue,
+    };
+    use p3_matrix::Matrix;
+
+    type Extension = BinomialExtensionField<Goldilocks, 2>;
+    type Packing = <Goldilocks as Field>::Packing;
+    type ExtensionPacking = <Extension as ExtensionField<Goldilocks>>::ExtensionPacking;
+
+    let mut take = |count: usize| -> Vec<Goldilocks> { elements.by_ref().take(count).collect() };
+    let mat = RowMajorMatrix::new(take(width << log_h), width);
+    let weights = take(2 << log_h);
+    let weight = |r: usize| Extension::from_basis_coefficients_fn(|i| weights[2 * r + i]);
+    let weights: Vec<Extension> = (0..1 << log_h).map(weight).collect();
+    let mut acc = ExtensionPacking::zero_vec(width.div_ceil(Packing::WIDTH));
+    let items = (0..1 << log_h).map(|r| (mat.padded_horizontally_packed_row(r), [weights[r]]));
+    batched_columnwise_dot_product::<Extension, _, _, 1>(&mut acc, items);
+    let columns =
+        <ExtensionPacking as PackedFieldExtension<Goldilocks, Extension>>::to_ext_iter(acc);
+    let columns: Vec<Extension> = columns.take(width).collect();
+    assert_eq!(columns, mat.columnwise_dot_product(&weights));
+
+    let (values, coeffs) = (
+        take(width * Packing::WIDTH),
+        take(2 * width * Packing::WIDTH),
+    );
+    let (values, vectors) = (Packing::pack_slice(&values), Packing::pack_slice(&coeffs));
+    let pairs = || vectors.chunks_exact(2).zip(values.iter().copied());
+    assert_eq!(
+        coeffwise_dot_product(2, pairs()),
+        Packing::coeffwise_dot_product(2, pairs())
+    );
+    let coeffs = &coeffs[..width];
+    assert_eq!(
+        batched_linear_combination(values, coeffs),
+        Packing::batched_linear_combination(values, coeffs)
+    );
+}
+
 fuzz_target!(|data: &[u8]| {
     let Some((&[field, log_h, width], words)) = data.split_first_chunk::<3>() else {
         return;
@@ -84,7 +130,10 @@ fuzz_target!(|data: &[u8]| {
         _ => {
             let elements = words.map(Goldilocks::new);
             #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
-            check_butterflies(width, elements.clone());
+            {
+                check_butterflies(width, elements.clone());
+                check_dot_products(log_h, width, elements.clone());
+            }
             check(log_h, width, elements);
         }
     }

@@ -164,7 +164,7 @@ const BOCHS_TESTS: &str = "--test-threads 1 --skip mutation::tests --skip tests:
 /// Of the kernels' tests, those that Miri runs: every operation next to its carries, permutations of few rounds, every lane, width
 /// and size of a group. It takes a millisecond for an instruction, and lacks assembly, of which Plonky3's scalar products over
 /// Goldilocks and packed products over 31-bit fields are made.
-const MIRI_TESTS: [&str; 14] = [
+const MIRI_TESTS: [&str; 15] = [
     "poseidon1_packed::tests::fold_holds_at_its_bounds",
     "poseidon1_packed::tests::normalized_halves_stay_within_their_bounds",
     "poseidon1_packed::tests::unreduced_products_stay_within_their_bounds",
@@ -176,6 +176,7 @@ const MIRI_TESTS: [&str; 14] = [
     "tests::packed::differences_borrow_where_they_have_to",
     "tests::packed::few_butterflies_are_exact",
     "tests::packed::few_rounds_match_the_paper",
+    "tests::packed::few_sums_are_exact",
     "tests::packed::folds_are_canonical_next_to_carries",
     "tests::packed::signed_products_are_exact",
     "tests::packed_matrices_match_the_paper",
@@ -185,9 +186,10 @@ const MIRI_TESTS: [&str; 14] = [
 const MIRI_IFMA_TEST: &str = "tests::few_rounds_of_packed_states_match_the_paper";
 
 /// The optimizations with kernels for x86-64 of their own.
-const X86_KERNELS: [&str; 7] = [
+const X86_KERNELS: [&str; 8] = [
     "ifma-butterflies",
     "ifma-permute",
+    "lazy-dot-products",
     "monty-paired-diagonal",
     "packed-mds-karatsuba",
     "packed-poseidon2",

@@ -131,15 +131,15 @@ impl Word for Range {
         Self::Exact(self.interval().minus(rhs.interval()).in_word(64))
     }
 
-    /// Three shifts lose upper bits, which the text has accounted for: those of reductions by 32 and 52, that of a square by
-    /// 33.
+    /// Four shifts lose upper bits, which the text has accounted for: those of reductions by 32, 44 and 52, that of a square
+    /// by 33.
     fn shl(self, bits: u32) -> Self {
         let x = self.interval();
         if bits == 33 {
             return Self::Modulo;
         }
-        if bits == 52 {
-            return Self::new(0, (1 << 64) - (1 << 52));
+        if bits == 44 || bits == 52 {
+            return Self::new(0, (1 << 64) - (1 << bits));
         }
         if bits == 32 && x.high() >> 32 != 0 {
             assert!(x.low() >= 0);

@@ -1,0 +1,61 @@
+//! The sums with one operation changed at a time: the bounds or the values have to show each.
+
+use std::vec::Vec;
+
+use p3_patches_testing::goldilocks::{self as plain, EDGES, P, representative};
+use p3_patches_testing::mutation::{self, Examination, Struck};
+
+use super::lanes::{Integer, Range};
+use crate::lazy_product::{LazyProduct, Sums, TERMS, parts, zero};
+
+/// The last two terms of a dot product, with the sums of those before them.
+fn dot_product<V: LazyProduct>(before: Sums<V>, terms: [[V; 2]; 2]) -> [V; 2] {
+    let mut sums = zero();
+    for [x, y] in terms {
+        V::add_product(&mut sums, x.digits(), y.limbs());
+    }
+    for (sums, before) in sums.iter_mut().flatten().zip(before.into_iter().flatten()) {
+        *sums = sums.wrapping_add(before);
+    }
+    parts(sums)
+}
+
+/// The sums of [`TERMS`] less two terms, which nothing strikes.
+fn before<V: LazyProduct>(x: V, y: V) -> Sums<Struck<V>> {
+    let mut sums = [[V::splat(0); 3]; 2];
+    for _ in 2..TERMS {
+        V::add_product(&mut sums, x.digits(), y.limbs());
+    }
+    sums.map(|sums| sums.map(Struck))
+}
+
+#[test]
+fn each_wrong_operation_is_noticed() {
+    let mut inputs: Vec<[u64; 2]> = Vec::new();
+    for x in EDGES {
+        inputs.extend(EDGES.map(|y| [x, y]));
+    }
+    let random = mutation::sample(representative(), 64);
+    inputs.extend(random.iter().zip(&random[1..]).map(|(&x, &y)| [x, y]));
+    let any = Range::any();
+    let bounded = before(any, any);
+    let report = Examination {
+        name: "sums",
+        files: &["lazy_product.rs", mutation::AS_FUNCTION],
+        bounds: Some(&|| {
+            dot_product(bounded, [[Struck(any); 2]; 2]);
+        }),
+        inputs: &inputs,
+        value: &|&[x, y]| {
+            let lane = Integer::<false>;
+            let terms = [[x, y], [y, x]];
+            let struck = terms.map(|term| term.map(|x| Struck(lane(x))));
+            let [low, high] = dot_product(before(lane(x), lane(y)), struck).map(|part| part.0.0);
+            let expected = plain::mul(plain::mul(x, y), TERMS as u64);
+            plain::add(low % P, high % P) == expected
+        },
+        equivalent: &[],
+    }
+    .run();
+    insta::assert_snapshot!("mutations", report);
+}
