@@ -288,7 +288,7 @@ mod tests {
             let row = matrix[r * vectors..][..vectors].iter().copied();
             (row, scales)
         });
-        // What is there already stays.
+        // The products are added to the ones.
         let one = <Ext<D> as ExtensionField<Goldilocks>>::ExtensionPacking::ONE;
         let mut acc = vec![one; vectors * N];
         batched_columnwise_dot_product::<Ext<D>, _, _, N>(&mut acc, items);

@@ -11,7 +11,7 @@ fn carries(fits: bool) -> Term {
     let [x, y, z] = sums.map(Term::integer);
     let upper = y.plus(x.right(22));
     if fits {
-        // What the bounds show.
+        // The test of bounds shows these two.
         assume(upper.below(integer(1 << 64)));
         assume(z.plus(upper.right(22)).below(integer(1 << 64)));
     }
