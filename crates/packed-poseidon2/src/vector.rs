@@ -40,9 +40,9 @@ pub trait Vector: Word {
     /// `EPSILON` that the compiler cannot see: it would replace a product by shifts and subtractions.
     fn epsilon() -> Self;
 
-    /// `x + (flipped_y - FLIP)` modulo the order, in `[0, B^2)`, for sums in `[0, 2 B^2 - B)`.
+    /// `x + (flipped_y - FLIP)` modulo the order, in `[0, B^2)`, for sums in `[0, 2 B^2 - B + 1)`.
     ///
-    /// If the sum carries, it leaves less than `B^2 - B`, and one addition of `EPSILON` corrects it.
+    /// If the sum carries, it leaves at most `B^2 - B`, and one addition of `EPSILON` corrects it.
     fn add_modulo(x: Self, flipped_y: Self) -> Self;
 }
 

@@ -56,9 +56,8 @@ impl Limb for Range {
     }
 
     fn add_product_low(self, a: Self, b: Self) -> Self {
-        factor(a);
-        factor(b);
-        self.wrapping_add(Self::new(0, MASK_52.into()))
+        let product = factor(a).high() * factor(b).high();
+        self.wrapping_add(Self::new(0, product.min(MASK_52.into())))
     }
 
     fn add_product_high(self, a: Self, b: Self) -> Self {

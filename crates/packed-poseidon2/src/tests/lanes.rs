@@ -10,8 +10,8 @@ use p3_patches_testing::smt::{Term, assume, integer, require};
 
 use crate::vector::{EPSILON, Vector, Word};
 
-/// `2 B^2 - B`: the sums that [`Vector::add_modulo`] takes are below this.
-pub const SUMS: i128 = (1 << 65) - (1 << 32);
+/// `2 B^2 - B + 1`: the sums that [`Vector::add_modulo`] takes are below this.
+pub const SUMS: i128 = (1 << 65) - (1 << 32) + 1;
 
 const fn flip(flipped: bool) -> u64 {
     if flipped { 1 << 63 } else { 0 }
@@ -357,9 +357,11 @@ impl<const FLIPPED: bool> Vector for Symbol<FLIPPED> {
     /// The trait's contract. The instruction sets' own are proved to keep it.
     fn add_modulo(x: Self, flipped_y: Self) -> Self {
         let y = flipped_y.0.minus(word(Self::FLIP));
-        require(can_be_added(x.0, y));
+        let fits = can_be_added(x.0, y);
+        require(fits);
         let sum = Term::variable(64);
-        assume(is_sum(x.0, y, sum));
+        // Of other operands, no word may be the sum: that nothing is would prove anything.
+        assume(is_sum(x.0, y, sum).or(fits.negation()));
         Self(sum)
     }
 }
