@@ -11,6 +11,7 @@ mod limb;
 mod mutations;
 #[cfg(all(target_arch = "x86_64", target_feature = "avx512ifma"))]
 mod packed;
+mod smt;
 mod tile;
 
 use std::vec::Vec;
