@@ -133,7 +133,7 @@ fn add_products<const K: usize>(
 }
 
 /// Pairs from which on the reductions of a dot product take less time than is saved.
-const LEAST_TERMS: usize = 8;
+pub const LEAST_TERMS: usize = 8;
 
 /// The accumulators of `d` dot products, as `PackedField::coeffwise_dot_product` has them.
 #[inline]

@@ -182,17 +182,21 @@ const MIRI_TESTS: [&str; 15] = [
     "tests::packed_matrices_match_the_paper",
 ];
 
-/// And this one, which is there with IFMA.
-const MIRI_IFMA_TEST: &str = "tests::few_rounds_of_packed_states_match_the_paper";
+/// And these, which are there with IFMA.
+const MIRI_IFMA_TESTS: [&str; 2] = [
+    "tests::few_rounds_of_packed_states_match_the_paper",
+    "tests::packed::few_products_are_exact",
+];
 
 /// The optimizations with kernels for x86-64 of their own.
-const X86_KERNELS: [&str; 8] = [
+const X86_KERNELS: [&str; 9] = [
     "ifma-butterflies",
     "ifma-permute",
     "lazy-dot-products",
     "monty-paired-diagonal",
     "packed-mds-karatsuba",
     "packed-poseidon2",
+    "packed-product",
     "prepared-twiddles",
     "quintic-single-product",
 ];
@@ -812,8 +816,8 @@ impl Stage {
 }
 
 fn miri_tests(isa: Isa) -> impl Iterator<Item = &'static str> {
-    let ifma = (isa == Isa::V4Ifma).then_some(MIRI_IFMA_TEST);
-    MIRI_TESTS.into_iter().chain(ifma)
+    let ifma = (isa == Isa::V4Ifma).then_some(MIRI_IFMA_TESTS);
+    MIRI_TESTS.into_iter().chain(ifma.into_iter().flatten())
 }
 
 /// Cargo with Miri, of the compiler that [`MIRI`] pins. Cargo's variable would override it.

@@ -1,0 +1,58 @@
+//! Vectors that are fetched from memory ahead of their use.
+
+/// How far ahead, in bytes.
+///
+/// It is a page. A processor's own prefetchers stop at the end of one, whose successor may be anywhere.
+#[cfg(target_arch = "x86_64")]
+const AHEAD: usize = 4096;
+
+/// The vectors of a row. Each has the processor fetch what is [`AHEAD`] bytes further, of this row or of the next ones.
+///
+/// A vector of field arithmetic takes dozens of instructions, so that few of the following loads are under way before it is
+/// done, and all but those few wait for memory.
+#[inline]
+pub fn prefetched<P: Copy>(row: &[P]) -> impl Iterator<Item = P> {
+    row.iter().map(|vector| {
+        prefetch(vector);
+        *vector
+    })
+}
+
+#[inline(always)]
+fn prefetch<P>(vector: &P) {
+    // Smaller values would fetch a cache line many times.
+    #[cfg(target_arch = "x86_64")]
+    if size_of::<P>() >= 32 {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let ahead = core::ptr::from_ref(vector).cast::<i8>().wrapping_add(AHEAD);
+        // SAFETY: SSE is part of x86-64. A prefetch reads no memory that the program sees, and ignores an address without any.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(ahead) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = vector;
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::prefetched;
+
+    /// What is ahead of the last vectors belongs to nobody, or is not mapped.
+    #[test]
+    fn vectors_are_those_of_the_row() {
+        fn check<const BYTES: usize>() {
+            for len in [0, 1, 2, 100, 4096] {
+                let row: Vec<[u8; BYTES]> = (0..len).map(|i| [i as u8; BYTES]).collect();
+                assert!(
+                    prefetched(&row).eq(row.iter().copied()),
+                    "{len} of {BYTES} bytes"
+                );
+                assert_eq!(prefetched(&row).size_hint(), (len, Some(len)));
+            }
+        }
+        check::<8>();
+        check::<32>();
+        check::<64>();
+    }
+}
