@@ -15,8 +15,8 @@ mod smt;
 
 use std::vec::Vec;
 
-use p3_patches_testing::goldilocks::{self as plain, EDGES, P};
-use p3_patches_testing::{goldilocks::representative, mutation};
+use p3_patches_testing::goldilocks::{self as plain, EDGES, P, representative};
+use p3_patches_testing::mutation;
 use proptest::prelude::*;
 
 use self::lanes::Integer;
@@ -50,9 +50,10 @@ fn square_is_exact(x: u64) -> bool {
 
 #[test]
 fn products_are_exact() {
-    for x in factors() {
+    let factors = factors();
+    for &x in &factors {
         assert!(square_is_exact(x), "{x:x}");
-        for y in factors() {
+        for &y in &factors {
             assert!(product_is_exact(x, y), "{x:x} {y:x}");
         }
     }

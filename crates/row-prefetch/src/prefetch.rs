@@ -38,7 +38,7 @@ mod tests {
 
     use super::prefetched;
 
-    /// What is ahead of the last vectors belongs to nobody, or is not mapped.
+    /// The address ahead of the last vectors belongs to no row, or is not mapped.
     #[test]
     fn vectors_are_those_of_the_row() {
         fn check<const BYTES: usize>() {

@@ -8,19 +8,15 @@ use std::vec::Vec;
 use p3_patches_testing::smt::{Proof, Term, assume, integer, products};
 
 use super::P;
-use super::lanes::{Symbol, shifted, word};
+use super::lanes::{Symbol, leaves, shifted, word};
+use super::limb::zero;
 use crate::gaussian::{Twiddle, ZERO, load, prepare, radix_2, store};
 
 type Words = [Symbol<false>; 2];
 
-/// What two words stand for.
+/// The value of two words.
 fn value([l, h]: Words) -> Term {
     l.0.integer().plus(h.0.integer().left(48))
-}
-
-/// `2^96 + 1` times an integer: a multiple of the order.
-fn zero(x: Term) -> Term {
-    x.left(96).plus(x)
 }
 
 /// Any words in this range.
@@ -43,13 +39,10 @@ fn smt_load_and_store() {
     // taken `g` times, and perhaps once more.
     let stores = |range: [i128; 2]| {
         let x = words(range);
-        let stored = store(x).0.integer();
+        let Symbol(stored) = store(x);
         let c = x[1].0.right(48).integer();
         let g = shifted().right(16).integer();
-        let left = value(x).minus(stored).minus(zero(c));
-        let multiple = g.times(P.into());
-        left.is(multiple)
-            .or(left.is(multiple.plus(integer(P.into()))))
+        leaves(value(x).minus(zero(c)), stored, g)
     };
     Proof("gaussian, store").holds(|| stores([1 << 4, 1 << 52]));
     Proof("gaussian, store, of smaller words").fails(|| stores([0, 1 << 52]));

@@ -123,7 +123,7 @@ fn operations_on_limbs() {
         name: "operand, that is carry",
         files: FILES,
         bounds: Some(&|| {
-            // What `carry` takes, less the constant that comes first.
+            // The range that `carry` takes, less the constant that comes first.
             let constant = Limbs::<Bounds>::constant(Goldilocks::new(0));
             let least = i128::from(constant[0]);
             let l = [(1 << 19) - least, (1 << 63) - (1 << 19) - 1 - least];

@@ -7,8 +7,8 @@ use std::vec::Vec;
 
 use p3_patches_testing::smt::{Proof, Term, assume, integer, products, require};
 
-use super::lanes::{Symbol, word};
-use super::limb::folded;
+use super::lanes::{Symbol, leaves, word};
+use super::limb::{folded, zero};
 use super::{MASK_52, P};
 use crate::poseidon2_limbs::{self, Limbs};
 use crate::poseidon2_rounds::Representation;
@@ -16,19 +16,14 @@ use crate::poseidon2_rounds::Representation;
 /// Two limbs.
 type Words = [Term; 2];
 
-/// What two signed limbs stand for.
+/// The value of two signed limbs.
 fn value([l, h]: Words) -> Term {
     l.signed_integer().plus(h.signed_integer().left(52))
 }
 
-/// What an operand stands for: of the lower limb, the low 52 bits.
+/// The value of an operand, whose lower limb counts by its low 52 bits.
 fn operand_value([l, h]: Words) -> Term {
     value([l.masked(word(MASK_52)), h])
-}
-
-/// `2^96 + 1` times an integer: a multiple of the order.
-fn zero(x: Term) -> Term {
-    x.left(96).plus(x)
 }
 
 fn limbs(l: [i128; 2], h: [i128; 2]) -> Words {
@@ -39,7 +34,7 @@ fn limbs(l: [i128; 2], h: [i128; 2]) -> Words {
     x
 }
 
-/// What the kernel returns for limbs.
+/// The kernel's result for these limbs.
 fn run(x: Words, kernel: impl FnOnce([Symbol<false>; 2]) -> [Symbol<false>; 2]) -> Words {
     kernel(x.map(Symbol)).map(|word| word.0)
 }
@@ -87,9 +82,7 @@ fn smt_reduce() {
         let u = high.signed_right(12).extract(0, 32).integer();
         let order = integer(P.into());
         let bias = order.plus(zero(integer(1 << 18)));
-        let left = value(x).minus(reduced.integer()).minus(bias);
-        let multiple = u.times(P.into()).minus(zero(c));
-        left.is(multiple).or(left.is(multiple.plus(order)))
+        leaves(value(x).minus(bias).plus(zero(c)), reduced, u)
     };
     let (l, h) = ((1 << 63) - (1 << 32), (1 << 62) - (1 << 13));
     Proof("limbs, reduce").holds(|| reduces(l, h));

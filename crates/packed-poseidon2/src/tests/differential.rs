@@ -1,4 +1,4 @@
-//! What the crates of kernels share: a permutation against Plonky3 as published, and values that a permutation of random
+//! Tests that the crates of kernels share: a permutation against Plonky3 as published, and values that a permutation of random
 //! states does not reach.
 
 use core::array;

@@ -304,6 +304,14 @@ pub fn is_sum(x: Term, y: Term, sum: Term) -> Term {
     exact.is(sum.integer()).or(exact.is(corrected))
 }
 
+/// `x - reduced` is `multiple` times the order, or once more.
+pub fn leaves(x: Term, reduced: Term, multiple: Term) -> Term {
+    let left = x.minus(reduced.integer());
+    let multiple = multiple.times(P.into());
+    let corrected = multiple.plus(integer(P.into()));
+    left.is(multiple).or(left.is(corrected))
+}
+
 impl<const FLIPPED: bool> Word for Symbol<FLIPPED> {
     fn wrapping_add(self, rhs: Self) -> Self {
         Self(self.0.plus(rhs.0))
@@ -360,7 +368,7 @@ impl<const FLIPPED: bool> Vector for Symbol<FLIPPED> {
         let fits = can_be_added(x.0, y);
         require(fits);
         let sum = Term::variable(64);
-        // Of other operands, no word may be the sum: that nothing is would prove anything.
+        // Beyond the bound, no word may be the sum, and an assumption that nothing satisfies proves anything.
         assume(is_sum(x.0, y, sum).or(fits.negation()));
         Self(sum)
     }

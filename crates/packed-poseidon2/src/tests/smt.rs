@@ -9,7 +9,7 @@ use std::format;
 use p3_patches_testing::goldilocks::P;
 use p3_patches_testing::smt::{Proof, Term, assume, integer, products};
 
-use super::lanes::{Symbol, can_be_added, is_sum, shifted, word};
+use super::lanes::{Symbol, can_be_added, is_sum, leaves, shifted, word};
 use crate::poseidon2_halves::{Halves, LIMIT, REDUCTION_BIAS, mul_unreduced};
 use crate::poseidon2_rounds::Representation;
 use crate::vector::{EPSILON, Vector, mul, product, reduce_product, square};
@@ -107,14 +107,6 @@ fn smt_product() {
     Proof("product, another bias").fails(|| is_product([2, EPSILON - 1], [1, EPSILON - 1]));
 }
 
-/// `x - reduced` is `multiple` times the order, or once more.
-fn leaves(x: Term, reduced: Term, multiple: Term) -> Term {
-    let left = x.minus(reduced.integer());
-    let multiple = multiple.times(P.into());
-    let corrected = multiple.plus(integer(P.into()));
-    left.is(multiple).or(left.is(corrected))
-}
-
 /// With `high = d + 2^32 c`, `2^64 high = (d + (2^32 + 1) c) p + (2^32 - 1) d - c`.
 fn folded(high: Term) -> Term {
     let [d, c] = digits(high);
@@ -134,7 +126,7 @@ fn smt_reductions<const FLIPPED: bool>(name: &str) {
     Proof(&format!("reduce_product, {name}, of a square")).holds(|| reduces(2, (1 << 64) - 2));
     Proof(&format!("reduce_product, {name}, offset for any")).fails(|| reduces(2, 1 << 64));
 
-    // What a reduction of a product gets exceeds the product by `p - EPSILON`, and it adds `EPSILON`: once the order.
+    // The operand of a product's reduction exceeds the product by `p - EPSILON`, and it adds `EPSILON`: once the order.
     let squares = |root: bool| {
         let Symbol(reduced) = square::<Symbol<FLIPPED>>(variable());
         if root {

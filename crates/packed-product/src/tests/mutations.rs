@@ -11,9 +11,10 @@ use crate::limb_product::{mul, square};
 
 #[test]
 fn each_wrong_operation_is_noticed() {
+    let factors = factors();
     let mut inputs: Vec<[u64; 2]> = Vec::new();
-    for x in factors() {
-        inputs.extend(factors().into_iter().map(|y| [x, y]));
+    for &x in &factors {
+        inputs.extend(factors.iter().map(|&y| [x, y]));
     }
     let any = Struck(Range::any());
     let report = Examination {

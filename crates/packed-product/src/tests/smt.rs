@@ -4,11 +4,11 @@
 
 use p3_patches_testing::smt::{Proof, Term, assume, integer, products};
 
-use super::P;
-use super::lanes::Symbol;
+use super::lanes::{Symbol, leaves};
+use super::limb::zero;
 use crate::limb_product::{columns, reduce, square_columns};
 
-/// What columns stand for. The upper one is signed.
+/// The value of columns, the upper one of which is signed.
 fn value([w0, w1, w2]: [Symbol<false>; 3]) -> Term {
     let upper = w2.0.signed_integer().left(104);
     w0.0.integer().plus(w1.0.integer().left(52)).plus(upper)
@@ -19,7 +19,7 @@ fn end() -> Term {
     integer(1).left(64).left(64)
 }
 
-/// `2^52 (2^44 - 2^12) - 2^128`, what columns start with.
+/// `2^52 (2^44 - 2^12) - 2^128`, which columns start with.
 fn start() -> Term {
     let positive = integer((1 << 96) - (1 << 64));
     positive.minus(end())
@@ -61,7 +61,7 @@ fn smt_columns() {
     Proof("columns of a square, upper one misplaced").fails(|| square(&[0, 52, 103]));
 }
 
-/// What is left is `p d - (2^96 + 1) c`'s, and perhaps an order.
+/// The reduction takes `2^96 + 1` from the columns `c` times, the order `d` times, and perhaps the order once more.
 fn reduces(limit: Term) -> Term {
     let [w0, w1, w2] = [(); 3].map(|()| variable());
     let columns = [w0, w1, w2];
@@ -74,10 +74,7 @@ fn reduces(limit: Term) -> Term {
     let Symbol(reduced) = reduce(columns);
     let d = w1.0.extract(12, 32).integer();
     let c = w1.0.right(44).integer().plus(w2.0.signed_integer().left(8));
-    let order = integer(P.into());
-    let left = value(columns).minus(reduced.integer());
-    let multiple = d.times(P.into()).plus(c.left(96)).plus(c);
-    left.is(multiple).or(left.is(multiple.plus(order)))
+    leaves(value(columns).minus(zero(c)), reduced, d)
 }
 
 #[test]
