@@ -226,7 +226,7 @@ impl<'a> Filing<'a> {
 }
 
 /// The rows whose baseline took more than [`LOADED`] times the least median of a record in the folder `machine` with the same
-/// CPU, compiler and baseline, with this ratio.
+/// CPU, compiler and baseline, with this ratio. A baseline whose patches had another text then is another one.
 fn loaded_rows<'r>(
     root: &Path,
     machine: &str,
@@ -236,8 +236,7 @@ fn loaded_rows<'r>(
     let mut least = BTreeMap::<String, f64>::new();
     for file in files_of(root, machine)? {
         let (other, runs) = read(root, &file)?;
-        let same_baseline = || (other.baseline_patches.keys()).eq(head.baseline_patches.keys());
-        if other.machine == head.machine && same_baseline() {
+        if other.machine == head.machine && other.baseline_patches == head.baseline_patches {
             for row in Row::all(&runs)? {
                 let time = least.entry(row.workload).or_insert(row.baseline);
                 *time = time.min(row.baseline);
@@ -752,6 +751,17 @@ pub mod tests {
         let head = head("Narrow");
         assert!(loaded(114, &head).is_empty());
         assert_eq!(loaded(116, &head)["merkle-commit/x/2^4"], 1.16);
+        // The same patches with another text are another baseline.
+        let step = |code: &str| Head {
+            baseline_patches: BTreeMap::from([("base-layer".into(), code.into())]),
+            ..head.clone()
+        };
+        let samples = String::from_utf8(csv(&runs(0.5)).unwrap()).unwrap();
+        filed.put(
+            &format!("{machine}/step/2026-01-02-narrow.csv"),
+            &(step("bb").text().unwrap() + &samples),
+        );
+        assert_eq!(loaded(130, &step("bb")).len(), 1);
         let rows = loaded(130, &head).into_iter();
         let filed = super::Filed {
             refused: rows.collect(),
@@ -768,10 +778,7 @@ pub mod tests {
             ..head.clone()
         };
         assert!(loaded(130, &other).is_empty());
-        let mut step = head.clone();
-        step.baseline_patches
-            .insert("base-layer".into(), "aa".into());
-        assert!(loaded(130, &step).is_empty());
+        assert!(loaded(130, &step("aa")).is_empty());
     }
 
     /// The A/A control of every row that was recorded in the present order of runs, with 5 seeds at a time.
