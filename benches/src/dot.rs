@@ -58,7 +58,7 @@ where
 }
 
 /// Heights and widths next to the steps of kernels: blocks of rows, terms before a reduction, vectors of columns.
-const SHAPES: [[usize; 2]; 12] = [
+const SHAPES: [[usize; 2]; 13] = [
     [1, 1],
     [4, 63],
     [7, 65],
@@ -69,6 +69,7 @@ const SHAPES: [[usize; 2]; 12] = [
     [511, 9],
     [513, 8],
     [1030, 24],
+    [4105, 5],
     [5, 4100],
     [64, 1000],
 ];

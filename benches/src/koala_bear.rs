@@ -1,4 +1,4 @@
-//! The hashes that upstream's WHIR example uses with KoalaBear.
+//! The hashes that upstream's WHIR example uses with KoalaBear, and a STARK's configuration of them.
 
 use p3_challenger::DuplexChallenger;
 use p3_commit::Mmcs as _;
@@ -36,6 +36,31 @@ pub fn mmcs() -> Mmcs {
         0,
     )
 }
+
+#[cfg(feature = "since-0-8")]
+mod stark {
+    use p3_commit::ExtensionMmcs;
+    use p3_dft::Radix2DitParallel;
+    use p3_field::extension::BinomialExtensionField;
+    use p3_fri::{FriParameters, TwoAdicFriPcs};
+    use p3_koala_bear::KoalaBear;
+    use p3_uni_stark::StarkConfig;
+
+    use super::{Challenger, Mmcs, challenger, mmcs};
+
+    type Challenge = BinomialExtensionField<KoalaBear, 4>;
+    type ChallengeMmcs = ExtensionMmcs<KoalaBear, Challenge, Mmcs>;
+    type Pcs = TwoAdicFriPcs<KoalaBear, Radix2DitParallel<KoalaBear>, Mmcs, ChallengeMmcs>;
+
+    /// Upstream's benchmark parameters, as [`crate::fri::parameters`] has them, with challenges of degree 4.
+    pub fn config() -> StarkConfig<Pcs, Challenge, Challenger> {
+        let parameters = FriParameters::new_benchmark(ChallengeMmcs::new(mmcs()));
+        let pcs = Pcs::new(Radix2DitParallel::default(), mmcs(), parameters);
+        StarkConfig::new(pcs, challenger())
+    }
+}
+#[cfg(feature = "since-0-8")]
+pub use stark::config;
 
 /// Commits to one matrix. The output is the root, which hashes all else.
 pub fn commit(seed: u64, height: usize, width: usize) -> Prepared {

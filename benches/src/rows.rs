@@ -138,6 +138,7 @@ pub const ROWS: &[&[Row]] = &[
         row("stark-prove/keccak-air/2^10", |seed| stark::keccak(seed, 1 << 10)).quick(),
         row("stark-prove/keccak-air-batch", |seed| stark::keccak_batch(seed, 12)),
         row("stark-prove/keccak-air-blake3", |seed| stark::keccak_blake3(seed, 1 << 12)),
+        row("stark-prove/keccak-air-koala-bear", |seed| stark::keccak_koala_bear(seed, 1 << 12)),
         row("quotient/keccak-air", |seed| stark::keccak_quotient(seed, 1 << 12)).quick(),
 
         row("dot-columns/goldilocks/2^15x2633", |seed| dot::columns::<Goldilocks, fri::Challenge>(seed, 15, 2633)),
@@ -145,10 +146,12 @@ pub const ROWS: &[&[Row]] = &[
         row("dot-columns/goldilocks/2^20x8", |seed| dot::columns::<Goldilocks, fri::Challenge>(seed, 20, 8)),
         row("dot-columns/koala-bear/2^18x64", |seed| dot::columns::<KoalaBear, Quartic<KoalaBear>>(seed, 18, 64)),
         row("dot-columns/baby-bear/2^18x64", |seed| dot::columns::<BabyBear, Quartic<BabyBear>>(seed, 18, 64)),
+        row("dot-columns/koala-bear/2^15x2633", |seed| dot::columns::<KoalaBear, Quartic<KoalaBear>>(seed, 15, 2633)),
         row("dot-rows/goldilocks/2^16x2633", |seed| dot::rows::<Goldilocks, fri::Challenge>(seed, 16, 2633)),
         row("dot-rows/goldilocks/2^18x64", |seed| dot::rows::<Goldilocks, fri::Challenge>(seed, 18, 64)).quick(),
         row("dot-rows/koala-bear/2^18x64", |seed| dot::rows::<KoalaBear, Quartic<KoalaBear>>(seed, 18, 64)),
         row("dot-rows/baby-bear/2^18x64", |seed| dot::rows::<BabyBear, Quartic<BabyBear>>(seed, 18, 64)),
+        row("dot-rows/koala-bear/2^16x2633", |seed| dot::rows::<KoalaBear, Quartic<KoalaBear>>(seed, 16, 2633)),
         row("open/goldilocks/2^15x2633", |seed| dot::open(seed, 15, 2633)),
     ],
     &[
@@ -240,9 +243,11 @@ pub const ROWS: &[&[Row]] = &[
         row("equal/dot/goldilocks-degree-5", |seed| dot::odd_shapes::<_, BinomialExtensionField<_, 5>>(seed, &dft::goldilocks_edges())),
         row("equal/dot/koala-bear", |seed| dot::odd_shapes::<KoalaBear, Quartic<KoalaBear>>(seed, &dft::montgomery_edges())),
         row("equal/dot/baby-bear", |seed| dot::odd_shapes::<BabyBear, Quartic<BabyBear>>(seed, &dft::montgomery_edges())),
+        row("equal/dot/baby-bear-degree-5", |seed| dot::odd_shapes::<BabyBear, BinomialExtensionField<_, 5>>(seed, &dft::montgomery_edges())),
         row("equal/dot-2t/goldilocks", |seed| dot::odd_shapes::<_, fri::Challenge>(seed, &dft::goldilocks_edges())).threads(2),
         row("equal/open/goldilocks", |seed| dot::open(seed, 6, 100)),
         row("equal/stark-prove/keccak-air-blake3", |seed| stark::keccak_blake3(seed, 1 << 5)),
+        row("equal/stark-prove/keccak-air-koala-bear", |seed| stark::keccak_koala_bear(seed, 1 << 5)),
         row("equal/quotient/keccak-air", |seed| stark::keccak_quotient(seed, 1 << 5)),
     ],
     &[

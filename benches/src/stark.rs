@@ -1,4 +1,4 @@
-//! Keccak-f permutations in upstream's `prove_goldilocks_poseidon2` configuration: whole STARKs, and their constraints alone.
+//! Keccak-f permutations in upstream's `prove_goldilocks_poseidon2` configuration, or another hash or field: whole STARKs, and their constraints alone.
 
 use p3_air::symbolic::AirLayout;
 use p3_air::{Air, AirBuilder, BaseAir};
@@ -16,10 +16,10 @@ use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::blake3;
 use crate::fri::{Challenge, Challenger, Pcs, parameters, val_mmcs};
 use crate::row::{Prepared, encode};
 use crate::timing::time;
+use crate::{blake3, koala_bear};
 
 type Config = StarkConfig<Pcs, Challenge, Challenger>;
 
@@ -31,6 +31,11 @@ pub fn keccak(seed: u64, rows: usize) -> Prepared {
 /// The same with Blake3 in the place of Poseidon2.
 pub fn keccak_blake3(seed: u64, rows: usize) -> Prepared {
     prove_keccak(seed, rows, blake3::config)
+}
+
+/// The same over KoalaBear, with challenges of degree 4 and its Poseidon2.
+pub fn keccak_koala_bear(seed: u64, rows: usize) -> Prepared {
+    prove_keccak(seed, rows, koala_bear::config)
 }
 
 fn prove_keccak<SC>(seed: u64, rows: usize, config: fn() -> SC) -> Prepared
