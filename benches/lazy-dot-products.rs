@@ -4,8 +4,9 @@
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 mod products {
     use criterion::{BenchmarkId, Criterion, Throughput, criterion_group};
+    use lazy_dot_products::columnwise::unreduced_columnwise_dot_product;
     use lazy_dot_products::dot_product::{
-        batched_columnwise_dot_product, batched_linear_combination, coeffwise_dot_product,
+        Columnwise, batched_linear_combination, coeffwise_dot_product,
     };
     use p3_field::extension::BinomialExtensionField;
     use p3_field::{
@@ -53,7 +54,10 @@ mod products {
             });
             group.bench_function(BenchmarkId::new("lazy", &name), |bencher| {
                 bencher.iter(|| {
-                    batched_columnwise_dot_product::<Extension, _, _, 1>(&mut acc, items());
+                    unreduced_columnwise_dot_product::<Columnwise, Goldilocks, Extension, _, _, 1>(
+                        &mut acc,
+                        items(),
+                    );
                 });
             });
         }

@@ -1,19 +1,33 @@
 //! Transforms of matrices by the kernel of tiled-dft, butterflies by that of prepared-twiddles, and dot products of matrices and
-//! rows by that of lazy-dot-products, against Plonky3 as published.
+//! rows by those of lazy-dot-products and monty-dot-products, against Plonky3 as published.
 //!
 //! An input is a head of three bytes, which are the field, the height and the width, then words in little-endian order, which
 //! are repeated where more are asked for: the shift, then the matrix. Words are taken as they are, canonical or not.
 
 #![no_main]
 
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+use lazy_dot_products::{
+    columnwise::{UnreducedSum, unreduced_columnwise_dot_product},
+    dot_product::{Columnwise, batched_linear_combination, coeffwise_dot_product},
+};
 use libfuzzer_sys::fuzz_target;
 use p3_baby_bear::BabyBear;
 use p3_dft::{Radix2DitParallel, TwoAdicSubgroupDft};
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+use p3_field::{
+    Algebra, ExtensionField, Field, PackedField, PackedFieldExtension, PackedValue,
+    extension::BinomialExtensionField,
+};
 use p3_field::{PrimeCharacteristicRing, TwoAdicField};
 use p3_goldilocks::Goldilocks;
 use p3_koala_bear::KoalaBear;
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+use p3_matrix::Matrix;
 use p3_matrix::dense::RowMajorMatrix;
 use p3_matrix::util::reverse_matrix_index_bits;
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+use p3_monty_31::{FieldParameters, MontyField31, TwoAdicData};
 use tiled_dft::network::{Passes, transform, twiddles};
 
 /// Elements of a matrix at most, as a power of two: more than fit a tile.
@@ -44,7 +58,6 @@ fn check<F: TwoAdicField + Ord>(log_h: usize, width: usize, mut elements: impl I
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 fn check_butterflies(len: usize, mut elements: impl Iterator<Item = Goldilocks>) {
     use p3_dft::{Butterfly, DitButterfly};
-    use p3_field::{Field, PackedValue};
     use prepared_twiddles::prepared_twiddle::prepared_butterfly;
 
     type Packing = <Goldilocks as Field>::Packing;
@@ -67,49 +80,71 @@ fn check_butterflies(len: usize, mut elements: impl Iterator<Item = Goldilocks>)
     assert_eq!((low, high), (expected_low, expected_high));
 }
 
+/// `coeffwise` takes the weights of a row's vectors, one after the other, and the row.
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
-fn check_dot_products(log_h: usize, width: usize, mut elements: impl Iterator<Item = Goldilocks>) {
-    use lazy_dot_products::dot_product::{
-        batched_columnwise_dot_product, batched_linear_combination, coeffwise_dot_product,
-    };
-    use p3_field::extension::BinomialExtensionField;
-    use p3_field::{
-        Algebra, BasedVectorSpace, ExtensionField, Field, PackedField, PackedFieldExtension,
-        PackedValue,
-    };
-    use p3_matrix::Matrix;
-
-    type Extension = BinomialExtensionField<Goldilocks, 2>;
-    type Packing = <Goldilocks as Field>::Packing;
-    type ExtensionPacking = <Extension as ExtensionField<Goldilocks>>::ExtensionPacking;
-
-    let mut take = |count: usize| -> Vec<Goldilocks> { elements.by_ref().take(count).collect() };
+fn check_dot_products<F, EF, S>(
+    log_h: usize,
+    width: usize,
+    mut elements: impl Iterator<Item = F>,
+    coeffwise: fn(&[F::Packing], &[F::Packing]) -> [F::Packing; 8],
+) where
+    F: TwoAdicField,
+    EF: ExtensionField<F>,
+    S: UnreducedSum<F>,
+{
+    let mut take = |count: usize| -> Vec<F> { elements.by_ref().take(count).collect() };
     let mat = RowMajorMatrix::new(take(width << log_h), width);
-    let weights = take(2 << log_h);
-    let weight = |r: usize| Extension::from_basis_coefficients_fn(|i| weights[2 * r + i]);
-    let weights: Vec<Extension> = (0..1 << log_h).map(weight).collect();
-    let mut acc = ExtensionPacking::zero_vec(width.div_ceil(Packing::WIDTH));
+    let weights = take(EF::DIMENSION << log_h);
+    let weights: Vec<EF> = weights
+        .chunks_exact(EF::DIMENSION)
+        .map(|weight| EF::from_basis_coefficients_fn(|i| weight[i]))
+        .collect();
+    let mut acc = EF::ExtensionPacking::zero_vec(width.div_ceil(F::Packing::WIDTH));
     let items = (0..1 << log_h).map(|r| (mat.padded_horizontally_packed_row(r), [weights[r]]));
-    batched_columnwise_dot_product::<Extension, _, _, 1>(&mut acc, items);
-    let columns =
-        <ExtensionPacking as PackedFieldExtension<Goldilocks, Extension>>::to_ext_iter(acc);
-    let columns: Vec<Extension> = columns.take(width).collect();
+    unreduced_columnwise_dot_product::<S, F, EF, _, _, 1>(&mut acc, items);
+    let columns: Vec<EF> = EF::ExtensionPacking::to_ext_iter(acc).take(width).collect();
     assert_eq!(columns, mat.columnwise_dot_product(&weights));
 
-    let (values, coeffs) = (
-        take(width * Packing::WIDTH),
-        take(2 * width * Packing::WIDTH),
+    let row = take(width * F::Packing::WIDTH);
+    let weights = take(EF::DIMENSION * width * F::Packing::WIDTH);
+    let (row, weights) = (
+        F::Packing::pack_slice(&row),
+        F::Packing::pack_slice(&weights),
     );
-    let (values, vectors) = (Packing::pack_slice(&values), Packing::pack_slice(&coeffs));
-    let pairs = || vectors.chunks_exact(2).zip(values.iter().copied());
+    let pairs = weights.chunks_exact(EF::DIMENSION).zip(row.iter().copied());
     assert_eq!(
-        coeffwise_dot_product(2, pairs()),
-        Packing::coeffwise_dot_product(2, pairs())
+        F::Packing::unpack_slice(&coeffwise(weights, row)),
+        F::Packing::unpack_slice(&F::Packing::coeffwise_dot_product(EF::DIMENSION, pairs))
     );
-    let coeffs = &coeffs[..width];
+}
+
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+fn check_combinations(width: usize, mut elements: impl Iterator<Item = Goldilocks>) {
+    type Packing = <Goldilocks as Field>::Packing;
+
+    let values: Vec<Goldilocks> = elements.by_ref().take(width * Packing::WIDTH).collect();
+    let coeffs: Vec<Goldilocks> = elements.take(width).collect();
+    let values = Packing::pack_slice(&values);
     assert_eq!(
-        batched_linear_combination(values, coeffs),
-        Packing::batched_linear_combination(values, coeffs)
+        batched_linear_combination(values, &coeffs),
+        Packing::batched_linear_combination(values, &coeffs)
+    );
+}
+
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+fn check_monty<FP>(log_h: usize, width: usize, elements: impl Iterator<Item = MontyField31<FP>>)
+where
+    FP: FieldParameters + TwoAdicData,
+    BinomialExtensionField<MontyField31<FP>, 4>: ExtensionField<MontyField31<FP>>,
+{
+    check_dot_products::<_, BinomialExtensionField<_, 4>, monty_dot_products::dot_product::Sums<FP>>(
+        log_h,
+        width,
+        elements,
+        |weights, row| {
+            let pairs = weights.chunks_exact(4).zip(row.iter().copied());
+            monty_dot_products::dot_product::coeffwise_dot_product::<FP>(4, pairs)
+        },
     );
 }
 
@@ -125,14 +160,32 @@ fuzz_target!(|data: &[u8]| {
     let width = 1 + usize::from(width) % 100;
     let log_h = usize::from(log_h) % (LOG_ELEMENTS - width.ilog2() as usize);
     match field % 3 {
-        0 => check(log_h, width, words.map(BabyBear::from_u64)),
-        1 => check(log_h, width, words.map(KoalaBear::from_u64)),
+        0 => {
+            let elements = words.map(BabyBear::from_u64);
+            #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+            check_monty(log_h, width, elements.clone());
+            check(log_h, width, elements);
+        }
+        1 => {
+            let elements = words.map(KoalaBear::from_u64);
+            #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+            check_monty(log_h, width, elements.clone());
+            check(log_h, width, elements);
+        }
         _ => {
             let elements = words.map(Goldilocks::new);
             #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
             {
                 check_butterflies(width, elements.clone());
-                check_dot_products(log_h, width, elements.clone());
+                check_dot_products::<_, BinomialExtensionField<_, 2>, Columnwise>(
+                    log_h,
+                    width,
+                    elements.clone(),
+                    |weights, row| {
+                        coeffwise_dot_product(2, weights.chunks_exact(2).zip(row.iter().copied()))
+                    },
+                );
+                check_combinations(width, elements.clone());
             }
             check(log_h, width, elements);
         }

@@ -1,15 +1,11 @@
 //! Dot products of packed elements, reduced once in [`TERMS`] terms.
 
-use alloc::vec;
-use alloc::vec::Vec;
 use core::array;
 
-use p3_field::{
-    Algebra, BasedVectorSpace, ExtensionField, Field, PrimeCharacteristicRing, PrimeField64,
-    chunked_linear_combination, generic_batched_columnwise_dot_product,
-};
+use p3_field::{Algebra, Field, PrimeCharacteristicRing, PrimeField64, chunked_linear_combination};
 
 use crate::Goldilocks;
+use crate::columnwise::{ROWS, UnreducedSum};
 use crate::lazy_product::{LazyProduct, Sums, TERMS, parts, zero};
 use crate::vector::{Packed, Vector};
 
@@ -22,111 +18,54 @@ fn total(sums: Sums<Words>) -> Packing {
     Packing::from_words(low) + Packing::from_words(high)
 }
 
-/// The rows of a pass over the sums. It divides [`TERMS`].
-const ROWS: usize = 8;
+/// A sum of products of columns and weights, which are given by their limbs.
+#[derive(Clone, Copy)]
+pub struct Columnwise(Sums<Words>);
 
-/// Vectors of a row up to which a pass copies it. Short rows are near each other, and the processor expects that they are
-/// read in the order of memory. Long ones are streams, which it follows side by side.
-const SHORT: usize = 16;
+impl UnreducedSum<Goldilocks> for Columnwise {
+    type Weight = [u64; 3];
+    const TERMS: usize = TERMS;
 
-/// `acc[c * N + j] += scales[j] * row[c]`, as [`Field::batched_columnwise_dot_product`] has it.
-pub fn batched_columnwise_dot_product<EF, R, I, const N: usize>(
-    acc: &mut [EF::ExtensionPacking],
-    mut items: I,
-) where
-    EF: ExtensionField<Goldilocks>,
-    R: Iterator<Item = Packing>,
-    I: Iterator<Item = (R, [EF; N])>,
-{
-    // Few rows do not pay for the reductions.
-    if items.size_hint().1.is_some_and(|rows| rows < 2 * ROWS) {
-        return generic_batched_columnwise_dot_product::<Goldilocks, EF, R, I, N>(acc, items);
+    #[inline(always)]
+    fn zero() -> Self {
+        Self(zero())
     }
-    let vectors = acc.len() / N;
-    let mut sums = vec![zero::<Words>(); acc.len() * EF::DIMENSION];
-    let mut weights = vec![[[0; 3]; ROWS]; N * EF::DIMENSION];
-    let mut copies = [[Words::splat(0); ROWS]; SHORT];
-    let mut rows: Vec<R> = Vec::with_capacity(ROWS);
-    let mut terms = 0;
-    loop {
-        let mut count = 0;
-        for (i, (row, scales)) in items.by_ref().take(ROWS).enumerate() {
-            for (weights, scale) in weights.chunks_exact_mut(EF::DIMENSION).zip(scales) {
-                for (weight, w) in weights.iter_mut().zip(scale.as_basis_coefficients_slice()) {
-                    weight[i] = Words::limbs_of(w.as_canonical_u64());
-                }
-            }
-            if vectors <= SHORT {
-                // A row may end early. Internal iteration keeps its position in a register.
-                let mut slots = copies[..vectors].iter_mut().map(|column| &mut column[i]);
-                row.take(vectors).for_each(|x| {
-                    if let Some(slot) = slots.next() {
-                        *slot = x.to_words();
-                    }
-                });
-                slots.for_each(|slot| *slot = Words::splat(0));
-            } else {
-                rows.push(row);
-            }
-            count += 1;
+
+    #[inline(always)]
+    fn weight(x: Goldilocks) -> [u64; 3] {
+        Words::limbs_of(x.as_canonical_u64())
+    }
+
+    #[inline(always)]
+    fn add_products(sums: &mut [Self], column: &[Packing; ROWS], weights: &[[Self::Weight; ROWS]]) {
+        // Two at a time, so that their sums stay in registers.
+        let (weight_pairs, weight_rest) = weights.as_chunks::<2>();
+        let (sum_pairs, sum_rest) = sums.as_chunks_mut::<2>();
+        for (sums, weights) in sum_pairs.iter_mut().zip(weight_pairs) {
+            add_products(sums, column, weights);
         }
-        // Rows that are not there count as zero.
-        for weight in &mut weights {
-            weight[count..].fill([0; 3]);
-        }
-        if vectors <= SHORT {
-            for (sums, column) in sums.chunks_exact_mut(weights.len()).zip(&copies) {
-                add_column(sums, column, &weights);
-            }
-        } else {
-            let mut word = |i: usize| match rows.get_mut(i).and_then(Iterator::next) {
-                Some(x) => x.to_words(),
-                None => Words::splat(0),
-            };
-            for sums in sums.chunks_exact_mut(weights.len()) {
-                add_column(sums, &array::from_fn(&mut word), &weights);
-            }
-            rows.clear();
-        }
-        terms += ROWS;
-        if count < ROWS || terms == TERMS {
-            terms = 0;
-            for (acc, sums) in acc.iter_mut().zip(sums.chunks_exact_mut(EF::DIMENSION)) {
-                *acc += EF::ExtensionPacking::from_basis_coefficients_fn(|i| total(sums[i]));
-                sums.fill(zero());
-            }
-        }
-        if count < ROWS {
-            return;
+        for (sums, weights) in sum_rest.iter_mut().zip(weight_rest) {
+            add_products(array::from_mut(sums), column, array::from_ref(weights));
         }
     }
-}
 
-/// Adds the products of a vector of columns and the weights of its rows, which are given by their limbs.
-#[inline(always)]
-fn add_column(sums: &mut [Sums<Words>], column: &[Words; ROWS], weights: &[[[u64; 3]; ROWS]]) {
-    // Two at a time, so that their sums stay in registers.
-    let (weight_pairs, weight_rest) = weights.as_chunks::<2>();
-    let (sum_pairs, sum_rest) = sums.as_chunks_mut::<2>();
-    for (sums, weights) in sum_pairs.iter_mut().zip(weight_pairs) {
-        add_products(sums, column, weights);
-    }
-    for (sums, weights) in sum_rest.iter_mut().zip(weight_rest) {
-        add_products(array::from_mut(sums), column, array::from_ref(weights));
+    #[inline(always)]
+    fn reduce(self) -> Packing {
+        total(self.0)
     }
 }
 
 #[inline(always)]
 fn add_products<const K: usize>(
-    sums: &mut [Sums<Words>; K],
-    column: &[Words; ROWS],
+    sums: &mut [Columnwise; K],
+    column: &[Packing; ROWS],
     weights: &[[[u64; 3]; ROWS]; K],
 ) {
     let mut local = *sums;
-    for (i, word) in column.iter().enumerate() {
-        let digits = word.digits();
+    for (i, x) in column.iter().enumerate() {
+        let digits = x.to_words().digits();
         for (sums, weight) in local.iter_mut().zip(weights) {
-            Words::add_product(sums, digits, weight[i].map(Words::splat));
+            Words::add_product(&mut sums.0, digits, weight[i].map(Words::splat));
         }
     }
     *sums = local;
@@ -210,12 +149,16 @@ pub fn batched_linear_combination(values: &[Packing], coeffs: &[Goldilocks]) -> 
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+    use alloc::vec::Vec;
+
     use p3_field::extension::BinomialExtensionField;
-    use p3_field::{PackedFieldExtension, PackedValue};
+    use p3_field::{BasedVectorSpace, ExtensionField, PackedFieldExtension, PackedValue};
     use rand::rngs::SmallRng;
     use rand::{RngExt, SeedableRng};
 
     use super::*;
+    use crate::columnwise::{SHORT, unreduced_columnwise_dot_product};
 
     const LANES: usize = Packing::WIDTH;
 
@@ -291,7 +234,9 @@ mod tests {
         // The products are added to the ones.
         let one = <Ext<D> as ExtensionField<Goldilocks>>::ExtensionPacking::ONE;
         let mut acc = vec![one; vectors * N];
-        batched_columnwise_dot_product::<Ext<D>, _, _, N>(&mut acc, items);
+        unreduced_columnwise_dot_product::<Columnwise, Goldilocks, Ext<D>, _, _, N>(
+            &mut acc, items,
+        );
         for (i, acc) in acc.iter().enumerate() {
             let (c, j) = (i / N, i % N);
             for l in 0..LANES {
@@ -331,7 +276,9 @@ mod tests {
             let items = (0..100u64).filter(|i| i % 2 == 0);
             let items = items.map(|i| (row.iter().copied(), [Ext::from_u64(i)]));
             let mut acc = ExtPacking::zero_vec(vectors);
-            batched_columnwise_dot_product::<Ext, _, _, 1>(&mut acc, items);
+            unreduced_columnwise_dot_product::<Columnwise, Goldilocks, Ext, _, _, 1>(
+                &mut acc, items,
+            );
             assert_eq!(acc[..vectors - 1], vec![sum; vectors - 1]);
             assert_eq!(acc[vectors - 1], ExtPacking::ZERO);
         }

@@ -164,13 +164,14 @@ const BOCHS_TESTS: &str = "--test-threads 1 --skip mutation::tests --skip tests:
 /// Of the kernels' tests, those that Miri runs: every operation next to its carries, permutations of few rounds, every lane, width
 /// and size of a group. It takes a millisecond for an instruction, and lacks assembly, of which Plonky3's scalar products over
 /// Goldilocks and packed products over 31-bit fields are made.
-const MIRI_TESTS: [&str; 15] = [
+const MIRI_TESTS: [&str; 17] = [
     "poseidon1_packed::tests::fold_holds_at_its_bounds",
     "poseidon1_packed::tests::normalized_halves_stay_within_their_bounds",
     "poseidon1_packed::tests::unreduced_products_stay_within_their_bounds",
     "poseidon2_fused::tests::add_modulo_corrects_once_up_to_its_bound",
     "poseidon2_fused::tests::products_are_exact",
     "poseidon2_fused::tests::reductions_and_divisions_hold_at_their_bounds",
+    "tests::a_pass_over_edges_is_exact",
     "tests::divisions_are_those_of_the_lanes",
     "tests::edges_beside_each_other",
     "tests::packed::differences_borrow_where_they_have_to",
@@ -180,6 +181,7 @@ const MIRI_TESTS: [&str; 15] = [
     "tests::packed::folds_are_canonical_next_to_carries",
     "tests::packed::signed_products_are_exact",
     "tests::packed_matrices_match_the_paper",
+    "tests::rows_of_edges_are_exact",
 ];
 
 /// And these, which are there with IFMA.
@@ -189,10 +191,11 @@ const MIRI_IFMA_TESTS: [&str; 2] = [
 ];
 
 /// The optimizations with kernels for x86-64 of their own.
-const X86_KERNELS: [&str; 9] = [
+const X86_KERNELS: [&str; 10] = [
     "ifma-butterflies",
     "ifma-permute",
     "lazy-dot-products",
+    "monty-dot-products",
     "monty-paired-diagonal",
     "packed-mds-karatsuba",
     "packed-poseidon2",

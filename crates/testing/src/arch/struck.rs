@@ -83,6 +83,30 @@ shifts! {
     _mm256_srl_epi64, _mm256_sll_epi64, _mm256_srl_epi32;
 }
 
+/// Shifts by a constant.
+macro_rules! shifts_by_constants {
+    ($($name:ident, $($other:ident),*;)*) => {$(
+        #[track_caller]
+        pub unsafe fn $name<const COUNT: i32>(a: __m256i) -> __m256i {
+            // SAFETY: the caller is compiled for AVX2.
+            unsafe {
+                $(if strike(stringify!($other)) {
+                    return cpu::$other::<COUNT>(a);
+                })*
+                if strike("skipped") {
+                    return a;
+                }
+                cpu::$name::<COUNT>(a)
+            }
+        }
+    )*};
+}
+
+shifts_by_constants! {
+    _mm256_slli_epi64, _mm256_srli_epi64, _mm256_slli_epi32;
+    _mm256_srli_epi64, _mm256_slli_epi64, _mm256_srli_epi32;
+}
+
 /// The count of a shift.
 #[track_caller]
 pub unsafe fn _mm_cvtsi32_si128(a: i32) -> __m128i {

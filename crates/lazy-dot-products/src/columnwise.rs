@@ -1,0 +1,120 @@
+//! Columnwise dot products whose sums are reduced once in many rows, for any field that has such sums.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::{
+    BasedVectorSpace, ExtensionField, Field, PrimeCharacteristicRing,
+    generic_batched_columnwise_dot_product,
+};
+
+/// The rows of a pass over the sums.
+pub const ROWS: usize = 8;
+
+/// Vectors of a row up to which a pass copies it. Short rows are near each other, and the processor expects that they are
+/// read in the order of memory. Long ones are streams, which it follows side by side.
+pub const SHORT: usize = 16;
+
+/// A sum of products of packed elements and scalar weights, before it is reduced.
+pub trait UnreducedSum<F: Field>: Copy {
+    /// A weight in the form that products take. The default is zero.
+    type Weight: Copy + Default;
+
+    /// Terms that a sum takes, a multiple of [`ROWS`].
+    const TERMS: usize;
+
+    fn zero() -> Self;
+
+    fn weight(x: F) -> Self::Weight;
+
+    /// Adds the products of a vector of columns and the weights of its rows, those of `sums[i]` in `weights[i]`.
+    fn add_products(
+        sums: &mut [Self],
+        column: &[F::Packing; ROWS],
+        weights: &[[Self::Weight; ROWS]],
+    );
+
+    fn reduce(self) -> F::Packing;
+}
+
+/// `acc[c * N + j] += scales[j] * row[c]`, as [`Field::batched_columnwise_dot_product`] has it, with sums that are
+/// reduced once in [`UnreducedSum::TERMS`] rows.
+pub fn unreduced_columnwise_dot_product<S, F, EF, R, I, const N: usize>(
+    acc: &mut [EF::ExtensionPacking],
+    mut items: I,
+) where
+    S: UnreducedSum<F>,
+    F: Field,
+    EF: ExtensionField<F>,
+    R: Iterator<Item = F::Packing>,
+    I: Iterator<Item = (R, [EF; N])>,
+{
+    // Few rows do not pay for the reductions.
+    if items.size_hint().1.is_some_and(|rows| rows < 2 * ROWS) {
+        return generic_batched_columnwise_dot_product::<F, EF, R, I, N>(acc, items);
+    }
+    let vectors = acc.len() / N;
+    let mut sums = vec![S::zero(); acc.len() * EF::DIMENSION];
+    let mut weights = vec![[S::Weight::default(); ROWS]; N * EF::DIMENSION];
+    let mut copies = [[F::Packing::ZERO; ROWS]; SHORT];
+    let mut rows: Vec<R> = Vec::with_capacity(ROWS);
+    let mut column = [F::Packing::ZERO; ROWS];
+    let mut terms = 0;
+    loop {
+        let mut count = 0;
+        for (i, (row, scales)) in items.by_ref().take(ROWS).enumerate() {
+            for (weights, scale) in weights.chunks_exact_mut(EF::DIMENSION).zip(scales) {
+                for (weight, &w) in weights.iter_mut().zip(scale.as_basis_coefficients_slice()) {
+                    weight[i] = S::weight(w);
+                }
+            }
+            if vectors <= SHORT {
+                // A row may end early. Internal iteration keeps its position in a register.
+                let mut slots = copies[..vectors].iter_mut().map(|column| &mut column[i]);
+                row.take(vectors).for_each(|x| {
+                    if let Some(slot) = slots.next() {
+                        *slot = x;
+                    }
+                });
+                slots.for_each(|slot| *slot = F::Packing::ZERO);
+            } else {
+                rows.push(row);
+            }
+            count += 1;
+        }
+        // Rows that are not there count as zero.
+        if count < ROWS {
+            for weight in &mut weights {
+                weight[count..].fill(S::Weight::default());
+            }
+        }
+        if vectors <= SHORT {
+            for (sums, column) in sums.chunks_exact_mut(weights.len()).zip(&copies) {
+                S::add_products(sums, column, &weights);
+            }
+        } else {
+            for sums in sums.chunks_exact_mut(weights.len()) {
+                // No closure: where the compiler does not inline it, vectors pass through memory, one after the other.
+                for (slot, row) in column.iter_mut().zip(&mut rows) {
+                    match row.next() {
+                        Some(x) => *slot = x,
+                        None => *slot = F::Packing::ZERO,
+                    }
+                }
+                S::add_products(sums, &column, &weights);
+            }
+            rows.clear();
+        }
+        terms += ROWS;
+        if count < ROWS || terms == S::TERMS {
+            terms = 0;
+            for (acc, sums) in acc.iter_mut().zip(sums.chunks_exact_mut(EF::DIMENSION)) {
+                *acc += EF::ExtensionPacking::from_basis_coefficients_fn(|i| sums[i].reduce());
+                sums.fill(S::zero());
+            }
+        }
+        if count < ROWS {
+            return;
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The sums on plain integers, their operations and instructions gone wrong, and the hooks on elements given by their forms.
+
+#[cfg(all(struck, not(target_feature = "avx512f")))]
+mod instructions;
+mod mutations;
+
+use std::vec::Vec;
+
+use p3_field::{Field, PackedValue, PrimeCharacteristicRing};
+use p3_koala_bear::{KoalaBear, KoalaBearParameters};
+use p3_patches_testing::koala_bear::{EDGES, P, residue_of};
+
+use crate::columnwise::{ROWS, UnreducedSum};
+use crate::dot_product::{Sums, TERMS, Words, coeffwise_dot_product};
+
+type Packing = <KoalaBear as Field>::Packing;
+type S = Sums<KoalaBearParameters>;
+
+const LANES: usize = Packing::WIDTH;
+
+fn times(x: u32, y: u32) -> u32 {
+    (u64::from(x) * u64::from(y) % u64::from(P)) as u32
+}
+
+/// Eight rows of edges, no two lanes alike, and their products with edges.
+#[test]
+pub fn a_pass_over_edges_is_exact() {
+    let residues = EDGES.map(residue_of);
+    let edge = |i: usize| residues[i % residues.len()];
+    for start in 0..residues.len() {
+        let column = std::array::from_fn(|i| {
+            Packing::from_fn(|lane| KoalaBear::new(edge(start + 3 * i + lane)))
+        });
+        let weights = [0, 1, 2, 3]
+            .map(|j| std::array::from_fn(|i| S::weight(KoalaBear::new(edge(start * j + 7 * i)))));
+        let mut sums = [S::zero(); 4];
+        S::add_products(&mut sums, &column, &weights);
+        for (j, sum) in sums.into_iter().enumerate() {
+            for (lane, &sum) in sum.reduce().as_slice().iter().enumerate() {
+                let product = |i| times(edge(start + 3 * i + lane), edge(start * j + 7 * i));
+                let expected = (0..ROWS).map(|i| u64::from(product(i))).sum::<u64>();
+                assert_eq!(sum, KoalaBear::from_u64(expected));
+            }
+        }
+    }
+}
+
+/// One row that is not zero.
+#[test]
+fn single_products_are_exact() {
+    let residues = EDGES.map(residue_of);
+    for (x, y) in residues.into_iter().flat_map(|x| residues.map(|y| (x, y))) {
+        let (mut column, mut weights) = ([Packing::ZERO; ROWS], [S::weight(KoalaBear::TWO); ROWS]);
+        column[0] = Packing::from(KoalaBear::new(x));
+        weights[0] = S::weight(KoalaBear::new(y));
+        let mut sums = [S::zero()];
+        S::add_products(&mut sums, &column, &[weights]);
+        assert_eq!(sums[0].reduce(), Packing::from(KoalaBear::new(times(x, y))));
+    }
+}
+
+/// As many terms as fit, at their bounds, by columns and by rows.
+#[test]
+pub fn full_sums_are_exact() {
+    let largest = KoalaBear::new(residue_of(P - 1));
+    let expected = Packing::from(largest.square() * KoalaBear::from_usize(TERMS));
+    let mut sums = [S::zero()];
+    for _ in 0..TERMS / ROWS {
+        let weights = [[S::weight(largest); ROWS]];
+        S::add_products(&mut sums, &[Packing::from(largest); ROWS], &weights);
+    }
+    assert_eq!(sums[0].reduce(), expected);
+
+    let weights = [Packing::from(largest); 5];
+    for d in [4, 5] {
+        let pairs = (0..TERMS).map(|_| (&weights[..d], weights[0]));
+        let sums = coeffwise_dot_product::<KoalaBearParameters>(d, pairs);
+        assert_eq!(sums[..d], [expected].repeat(d));
+    }
+}
+
+/// The edges in every lane, in turn.
+#[test]
+pub fn rows_of_edges_are_exact() {
+    let residues = EDGES.map(residue_of);
+    let edge = |i: usize| residues[i % residues.len()];
+    let packed = |i: usize| Packing::from_fn(|lane| KoalaBear::new(edge(i + lane)));
+    let rows: Vec<_> = (0..17)
+        .map(|i| {
+            (
+                std::array::from_fn::<_, 5, _>(|k| packed(i + 3 * k)),
+                packed(5 * i),
+            )
+        })
+        .collect();
+    for d in [4, 5] {
+        let pairs = rows.iter().map(|(weights, x)| (&weights[..d], *x));
+        let sums = coeffwise_dot_product::<KoalaBearParameters>(d, pairs);
+        for (k, lane) in (0..d).flat_map(|k| (0..LANES).map(move |lane| (k, lane))) {
+            let product = |i| times(edge(i + 3 * k + lane), edge(5 * i + lane));
+            let expected = (0..rows.len()).map(|i| u64::from(product(i))).sum::<u64>();
+            assert_eq!(sums[k].as_slice()[lane], KoalaBear::from_u64(expected));
+        }
+    }
+}
+
+/// Plain integers: the sums are the same text for any words.
+impl Words for u64 {
+    fn splat(x: u64) -> Self {
+        x
+    }
+
+    fn repeat(x: u32) -> Self {
+        Self::from(x) << 32 | Self::from(x)
+    }
+
+    fn wrapping_add(self, rhs: Self) -> Self {
+        self.wrapping_add(rhs)
+    }
+
+    fn wrapping_sub(self, rhs: Self) -> Self {
+        self.wrapping_sub(rhs)
+    }
+
+    fn mul_low(self, rhs: Self) -> Self {
+        (self & 0xffff_ffff) * (rhs & 0xffff_ffff)
+    }
+
+    fn shr_half(self) -> Self {
+        self >> 32
+    }
+
+    fn shl_half(self) -> Self {
+        self << 32
+    }
+
+    fn high(self) -> Self {
+        self >> 32 | self >> 32 << 32
+    }
+}

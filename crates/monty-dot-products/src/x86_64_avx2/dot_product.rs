@@ -1,0 +1,72 @@
+//! Words of `dot_product`, on AVX2.
+
+use core::arch::x86_64::{
+    __m256i, _mm256_add_epi64, _mm256_blend_epi32, _mm256_castps_si256, _mm256_castsi256_ps,
+    _mm256_min_epu32, _mm256_movehdup_ps, _mm256_mul_epu32, _mm256_set1_epi32, _mm256_set1_epi64x,
+    _mm256_slli_epi64, _mm256_srli_epi64, _mm256_sub_epi32, _mm256_sub_epi64,
+};
+
+use crate::dot_product::{Elements, Words};
+
+pub type Register = __m256i;
+
+impl Words for __m256i {
+    #[inline(always)]
+    fn splat(x: u64) -> Self {
+        // SAFETY: AVX2 is enabled wherever this module is compiled.
+        unsafe { _mm256_set1_epi64x(x as i64) }
+    }
+
+    #[inline(always)]
+    fn repeat(x: u32) -> Self {
+        // SAFETY: AVX2, as above.
+        unsafe { _mm256_set1_epi32(x as i32) }
+    }
+
+    #[inline(always)]
+    fn wrapping_add(self, rhs: Self) -> Self {
+        // SAFETY: AVX2, as above.
+        unsafe { _mm256_add_epi64(self, rhs) }
+    }
+
+    #[inline(always)]
+    fn wrapping_sub(self, rhs: Self) -> Self {
+        // SAFETY: AVX2, as above.
+        unsafe { _mm256_sub_epi64(self, rhs) }
+    }
+
+    #[inline(always)]
+    fn mul_low(self, rhs: Self) -> Self {
+        // SAFETY: AVX2, as above.
+        unsafe { _mm256_mul_epu32(self, rhs) }
+    }
+
+    #[inline(always)]
+    fn shr_half(self) -> Self {
+        // SAFETY: AVX2, as above.
+        unsafe { _mm256_srli_epi64::<32>(self) }
+    }
+
+    #[inline(always)]
+    fn shl_half(self) -> Self {
+        // SAFETY: AVX2, as above.
+        unsafe { _mm256_slli_epi64::<32>(self) }
+    }
+
+    #[inline(always)]
+    fn high(self) -> Self {
+        // SAFETY: AVX2, as above.
+        unsafe { _mm256_castps_si256(_mm256_movehdup_ps(_mm256_castsi256_ps(self))) }
+    }
+}
+
+impl Elements for __m256i {
+    #[inline(always)]
+    fn join_reduced(even: Self, odd: Self, p: u32) -> Self {
+        // SAFETY: AVX2, as above.
+        unsafe {
+            let x = _mm256_blend_epi32::<0b1010_1010>(even.high(), odd);
+            _mm256_min_epu32(x, _mm256_sub_epi32(x, _mm256_set1_epi32(p as i32)))
+        }
+    }
+}
