@@ -1,4 +1,5 @@
-//! Keccak-f permutations in upstream's `prove_goldilocks_poseidon2` configuration, or another hash or field: whole STARKs, and their constraints alone.
+//! Keccak-f permutations in upstream's `prove_goldilocks_poseidon2` configuration, or with another hash or field: whole STARKs, and
+//! their constraints alone.
 
 use p3_air::symbolic::AirLayout;
 use p3_air::{Air, AirBuilder, BaseAir};

@@ -18,16 +18,19 @@ type S = Sums<KoalaBearParameters>;
 
 const LANES: usize = Packing::WIDTH;
 
+/// The residue of an edge, in turn.
+fn edge(i: usize) -> u32 {
+    residue_of(EDGES[i % EDGES.len()])
+}
+
 fn times(x: u32, y: u32) -> u32 {
     (u64::from(x) * u64::from(y) % u64::from(P)) as u32
 }
 
 /// Eight rows of edges, no two lanes alike, and their products with edges.
 #[test]
-pub fn a_pass_over_edges_is_exact() {
-    let residues = EDGES.map(residue_of);
-    let edge = |i: usize| residues[i % residues.len()];
-    for start in 0..residues.len() {
+fn a_pass_over_edges_is_exact() {
+    for start in 0..EDGES.len() {
         let column = std::array::from_fn(|i| {
             Packing::from_fn(|lane| KoalaBear::new(edge(start + 3 * i + lane)))
         });
@@ -61,7 +64,7 @@ fn single_products_are_exact() {
 
 /// As many terms as fit, at their bounds, by columns and by rows.
 #[test]
-pub fn full_sums_are_exact() {
+fn full_sums_are_exact() {
     let largest = KoalaBear::new(residue_of(P - 1));
     let expected = Packing::from(largest.square() * KoalaBear::from_usize(TERMS));
     let mut sums = [S::zero()];
@@ -81,9 +84,7 @@ pub fn full_sums_are_exact() {
 
 /// The edges in every lane, in turn.
 #[test]
-pub fn rows_of_edges_are_exact() {
-    let residues = EDGES.map(residue_of);
-    let edge = |i: usize| residues[i % residues.len()];
+fn rows_of_edges_are_exact() {
     let packed = |i: usize| Packing::from_fn(|lane| KoalaBear::new(edge(i + lane)));
     let rows: Vec<_> = (0..17)
         .map(|i| {
