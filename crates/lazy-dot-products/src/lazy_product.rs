@@ -11,8 +11,7 @@ use p3_field::PrimeField64;
 use crate::Goldilocks;
 use crate::vector::{EPSILON, Vector, reduce_product};
 
-#[cfg(all(target_arch = "x86_64", target_feature = "avx512ifma"))]
-mod ifma;
+pub mod ifma;
 
 /// Terms after which sums are reduced.
 ///

@@ -1,6 +1,7 @@
 //! The kernel against integers, its bounds, and its operations gone wrong.
 
 mod bounds;
+mod fused;
 // The other crates of kernels compile this too.
 #[allow(dead_code)]
 #[path = "../../packed-poseidon2/src/tests/lanes.rs"]
@@ -15,8 +16,9 @@ use p3_patches_testing::mutation::Struck;
 
 use crate::lazy_product::LazyProduct;
 
-// The provided methods are what is tested.
-impl<const FLIPPED: bool> LazyProduct for Integer<FLIPPED> {}
-impl<const FLIPPED: bool> LazyProduct for Symbol<FLIPPED> {}
-impl<T: LazyProduct> LazyProduct for Struck<T> {}
+// Lanes with the provided methods. Those of `fused` have IFMA's.
+impl LazyProduct for Integer<false> {}
+impl LazyProduct for Symbol<false> {}
 impl LazyProduct for Range {}
+impl LazyProduct for Struck<Integer<false>> {}
+impl LazyProduct for Struck<Range> {}

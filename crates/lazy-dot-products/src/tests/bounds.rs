@@ -2,14 +2,15 @@
 
 use p3_patches_testing::mutation::panics;
 
+use super::fused::Fused;
 use super::lanes::Range;
 use crate::lazy_product::{LazyProduct, TERMS, parts, zero};
 
 /// The reduction of so many terms.
-fn run(terms: usize) {
+fn run<V: LazyProduct>(any: V, terms: usize) {
     let mut sums = zero();
     for _ in 0..terms {
-        Range::add_product(&mut sums, Range::any().digits(), Range::any().limbs());
+        V::add_product(&mut sums, any.digits(), any.limbs());
     }
     parts(sums);
 }
@@ -17,13 +18,17 @@ fn run(terms: usize) {
 #[test]
 fn no_sum_wraps() {
     for terms in [0, 1, TERMS] {
-        run(terms);
+        run(Range::any(), terms);
+        run(Fused(Range::any()), terms);
     }
 }
 
 #[test]
 fn bounds_have_no_slack() {
-    assert!(panics(|| run(TERMS + 1)).is_some());
+    assert!(panics(|| run(Range::any(), TERMS + 1)).is_some());
+    // IFMA's words would take more.
+    run(Fused(Range::any()), 4 * TERMS - 1);
+    assert!(panics(|| run(Fused(Range::any()), 4 * TERMS)).is_some());
 }
 
 #[test]
@@ -33,4 +38,9 @@ fn limbs_are_as_long_as_they_say() {
         limb.is_within(0, (1 << 22) - 1);
     }
     high.is_within(0, (1 << 20) - 1);
+    // IFMA's product looks at 52 bits of each factor.
+    for part in Fused(Range::any()).digits() {
+        part.0.is_within(0, (1 << 40) - 1);
+    }
+    Fused(Range::any()).limbs()[1].0.is_within(0, (1 << 12) - 1);
 }

@@ -1,10 +1,12 @@
 //! The sums with one operation changed at a time: the bounds or the values have to show each.
 
+use std::string::String;
 use std::vec::Vec;
 
 use p3_patches_testing::goldilocks::{self as plain, EDGES, P, representative};
 use p3_patches_testing::mutation::{self, Examination, Struck};
 
+use super::fused::Fused;
 use super::lanes::{Integer, Range};
 use crate::lazy_product::{LazyProduct, Sums, TERMS, parts, zero};
 
@@ -21,7 +23,10 @@ fn dot_product<V: LazyProduct>(before: Sums<V>, terms: [[V; 2]; 2]) -> [V; 2] {
 }
 
 /// The sums of [`TERMS`] less two terms, which nothing strikes.
-fn before<V: LazyProduct>(x: V, y: V) -> Sums<Struck<V>> {
+fn before<V: LazyProduct>(x: V, y: V) -> Sums<Struck<V>>
+where
+    Struck<V>: LazyProduct,
+{
     let mut sums = [[V::splat(0); 3]; 2];
     for _ in 2..TERMS {
         V::add_product(&mut sums, x.digits(), y.limbs());
@@ -29,33 +34,65 @@ fn before<V: LazyProduct>(x: V, y: V) -> Sums<Struck<V>> {
     sums.map(|sums| sums.map(Struck))
 }
 
-#[test]
-fn each_wrong_operation_is_noticed() {
+/// Strikes each operation of the scheme, on integers made by `lane` and on intervals.
+fn examine<V: LazyProduct, R: LazyProduct>(
+    name: &'static str,
+    files: &'static [&'static str],
+    lane: fn(u64) -> V,
+    word: fn(V) -> u64,
+    any: R,
+) -> String
+where
+    Struck<V>: LazyProduct,
+    Struck<R>: LazyProduct,
+{
     let mut inputs: Vec<[u64; 2]> = Vec::new();
     for x in EDGES {
         inputs.extend(EDGES.map(|y| [x, y]));
     }
     let random = mutation::sample(representative(), 64);
     inputs.extend(random.iter().zip(&random[1..]).map(|(&x, &y)| [x, y]));
-    let any = Range::any();
     let bounded = before(any, any);
-    let report = Examination {
-        name: "sums",
-        files: &["lazy_product.rs", mutation::AS_FUNCTION],
+    Examination {
+        name,
+        files,
         bounds: Some(&|| {
             dot_product(bounded, [[Struck(any); 2]; 2]);
         }),
         inputs: &inputs,
         value: &|&[x, y]| {
-            let lane = Integer::<false>;
             let terms = [[x, y], [y, x]];
             let struck = terms.map(|term| term.map(|x| Struck(lane(x))));
-            let [low, high] = dot_product(before(lane(x), lane(y)), struck).map(|part| part.0.0);
+            let [low, high] =
+                dot_product(before(lane(x), lane(y)), struck).map(|part| word(part.0));
             let expected = plain::mul(plain::mul(x, y), TERMS as u64);
             plain::add(low % P, high % P) == expected
         },
         equivalent: &[],
     }
-    .run();
-    insta::assert_snapshot!("mutations", report);
+    .run()
+}
+
+#[test]
+fn each_wrong_operation_is_noticed() {
+    let provided = examine(
+        "sums",
+        &["lazy_product.rs", mutation::AS_FUNCTION],
+        Integer::<false>,
+        |x| x.0,
+        Range::any(),
+    );
+    insta::assert_snapshot!("mutations", provided);
+    let fused = examine(
+        "sums of IFMA's products",
+        &[
+            "lazy_product.rs",
+            "lazy_product/ifma.rs",
+            mutation::AS_FUNCTION,
+        ],
+        |x| Fused(Integer::<false>(x)),
+        |x| x.0.0,
+        Fused(Range::any()),
+    );
+    insta::assert_snapshot!("mutations_ifma", fused);
 }

@@ -131,8 +131,8 @@ impl Word for Range {
         Self::Exact(self.interval().minus(rhs.interval()).in_word(64))
     }
 
-    /// Four shifts lose upper bits, which the text has accounted for: those of reductions by 32, 44 and 52, that of a square
-    /// by 33.
+    /// Five shifts lose upper bits, which the text has accounted for: those of reductions by 32, 40, 44 and 52, that of a
+    /// square by 33.
     fn shl(self, bits: u32) -> Self {
         let x = self.interval();
         if bits == 33 {
@@ -141,9 +141,9 @@ impl Word for Range {
         if bits == 44 || bits == 52 {
             return Self::new(0, (1 << 64) - (1 << bits));
         }
-        if bits == 32 && x.high() >> 32 != 0 {
+        if (bits == 32 || bits == 40) && x.high() >> (64 - bits) != 0 {
             assert!(x.low() >= 0);
-            return Self::new(0, (1 << 64) - (1 << 32));
+            return Self::new(0, (1 << 64) - (1 << bits));
         }
         Self::Exact(x.times_power_of_2(bits).in_word(64))
     }
