@@ -58,7 +58,6 @@ pub fn unreduced_columnwise_dot_product<S, F, EF, R, I, const N: usize>(
     let mut weights = vec![[S::Weight::default(); ROWS]; N * EF::DIMENSION];
     let mut copies = [[F::Packing::ZERO; ROWS]; SHORT];
     let mut rows: Vec<R> = Vec::with_capacity(ROWS);
-    let mut column = [F::Packing::ZERO; ROWS];
     let mut terms = 0;
     loop {
         let mut count = 0;
@@ -93,15 +92,10 @@ pub fn unreduced_columnwise_dot_product<S, F, EF, R, I, const N: usize>(
                 S::add_products(sums, column, &weights);
             }
         } else {
-            for sums in sums.chunks_exact_mut(weights.len()) {
-                // No closure: where the compiler does not inline it, vectors pass through memory, one after the other.
-                for (slot, row) in column.iter_mut().zip(&mut rows) {
-                    match row.next() {
-                        Some(x) => *slot = x,
-                        None => *slot = F::Packing::ZERO,
-                    }
-                }
-                S::add_products(sums, &column, &weights);
+            match <&mut [R; ROWS]>::try_from(&mut rows[..]) {
+                // The compiler knows how many, and unrolls the loop over them.
+                Ok(rows) => add_rows::<S, F, R>(&mut sums, rows, &weights),
+                Err(_) => add_rows::<S, F, R>(&mut sums, &mut rows, &weights),
             }
             rows.clear();
         }
@@ -116,5 +110,26 @@ pub fn unreduced_columnwise_dot_product<S, F, EF, R, I, const N: usize>(
         if count < ROWS {
             return;
         }
+    }
+}
+
+/// Adds the products of rows and weights to the sums, a vector of each row at a time.
+#[inline(always)]
+fn add_rows<S, F, R>(sums: &mut [S], rows: &mut [R], weights: &[[S::Weight; ROWS]])
+where
+    S: UnreducedSum<F>,
+    F: Field,
+    R: Iterator<Item = F::Packing>,
+{
+    let mut column = [F::Packing::ZERO; ROWS];
+    for sums in sums.chunks_exact_mut(weights.len()) {
+        // No closure: where the compiler does not inline it, vectors pass through memory, one after the other.
+        for (slot, row) in column.iter_mut().zip(&mut *rows) {
+            match row.next() {
+                Some(x) => *slot = x,
+                None => *slot = F::Packing::ZERO,
+            }
+        }
+        S::add_products(sums, &column, weights);
     }
 }

@@ -144,14 +144,8 @@ fn halves(x: [Register; GROUP]) -> [[Register; GROUP]; 2] {
     [x, x.map(Words::high)]
 }
 
-/// The Montgomery form.
-#[inline(always)]
-fn form<FP: FieldParameters>(x: MontyField31<FP>) -> u32 {
-    // SAFETY: it is a transparent `u32`.
-    unsafe { transmute(x) }
-}
-
 impl<FP: FieldParameters> UnreducedSum<MontyField31<FP>> for Sums<FP> {
+    /// A Montgomery form.
     type Weight = u32;
     const TERMS: usize = TERMS;
 
@@ -170,7 +164,8 @@ impl<FP: FieldParameters> UnreducedSum<MontyField31<FP>> for Sums<FP> {
 
     #[inline(always)]
     fn weight(x: MontyField31<FP>) -> u32 {
-        form(x)
+        // SAFETY: an element is a transparent `u32`.
+        unsafe { transmute(x) }
     }
 
     #[inline(always)]
@@ -226,8 +221,9 @@ pub fn coeffwise_dot_product<'a, FP: FieldParameters>(
 
 #[inline(always)]
 fn coeffwise<'a, FP: FieldParameters, const D: usize>(
-    mut pairs: impl Iterator<Item = (&'a [Packing<FP>], Packing<FP>)>,
+    pairs: impl Iterator<Item = (&'a [Packing<FP>], Packing<FP>)>,
 ) -> [Packing<FP>; 8] {
+    let mut pairs = pairs.fuse();
     let mut acc = [Packing::<FP>::ZERO; 8];
     loop {
         let mut sums = [Sums::<FP>::zero(); D];
