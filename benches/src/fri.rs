@@ -9,10 +9,11 @@ use p3_field::extension::BinomialExtensionField;
 use p3_field::{ExtensionField, PrimeField64, TwoAdicField};
 use p3_fri::prover::prove_fri;
 use p3_fri::{
-    BatchMultiOpening, FriParameters, FriProof, TwoAdicFriFolding, TwoAdicFriFoldingForMmcs,
-    TwoAdicFriPcs,
+    BatchMultiOpening, FriFoldingStrategy, FriParameters, FriProof, TwoAdicFriFolding,
+    TwoAdicFriFoldingForMmcs, TwoAdicFriPcs,
 };
 use p3_goldilocks::{Goldilocks, Poseidon2Goldilocks, default_goldilocks_poseidon2_8};
+use p3_matrix::dense::RowMajorMatrix;
 use p3_merkle_tree::MerkleTreeMmcs;
 use p3_symmetric::{PaddingFreeSponge, TruncatedPermutation};
 use rand::distr::{Distribution, StandardUniform};
@@ -20,9 +21,10 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 
+use crate::extension::{Element, Quintic, coefficients};
+use crate::koala_bear;
 use crate::row::{Packed, Prepared};
 use crate::timing::time;
-use crate::{koala_bear, quintic};
 
 type Perm = Poseidon2Goldilocks<8>;
 pub type Challenge = BinomialExtensionField<Goldilocks, 2>;
@@ -61,7 +63,26 @@ pub fn goldilocks(seed: u64, log_height: usize) -> Prepared {
 /// Over KoalaBear and its extension of degree 5.
 pub fn quintic(seed: u64, log_height: usize) -> Prepared {
     let (mmcs, challenger) = (koala_bear::mmcs(), koala_bear::challenger());
-    commit_phase::<_, quintic::Quintic, _, _>(seed, log_height, mmcs, challenger)
+    commit_phase::<_, Quintic, _, _>(seed, log_height, mmcs, challenger)
+}
+
+/// Folds a random codeword of 2^`log_height` values once, in pairs.
+pub fn fold<F, EF>(seed: u64, log_height: usize) -> Prepared
+where
+    F: TwoAdicField,
+    EF: ExtensionField<F> + Element,
+    StandardUniform: Distribution<EF>,
+{
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let codeword = RowMajorMatrix::<EF>::rand(&mut rng, 1 << (log_height - 1), 2);
+    let beta: EF = rng.random();
+    let folding = TwoAdicFriFolding::<(), ()>(PhantomData);
+    Prepared::new(move || {
+        let (timing, folded) = time(|| {
+            FriFoldingStrategy::<F, EF>::fold_matrix(&folding, beta, 1, codeword.as_view())
+        });
+        (timing, coefficients(&folded))
+    })
 }
 
 /// Folds a random codeword of 2^`log_height` down to a constant, committing to every layer.

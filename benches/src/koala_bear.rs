@@ -11,7 +11,7 @@ use p3_symmetric::{PaddingFreeSponge, TruncatedPermutation};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
-use crate::quintic::Packed;
+use crate::extension::Packed;
 use crate::row::{Prepared, encode};
 use crate::timing::time;
 

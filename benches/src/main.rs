@@ -10,6 +10,9 @@ mod blake3;
 mod dft;
 #[cfg(feature = "since-0-8")]
 mod dot;
+// Its numbers of passes are for `units`.
+#[cfg_attr(not(feature = "since-0-8"), allow(dead_code))]
+mod extension;
 #[cfg(feature = "since-0-8")]
 mod fri;
 mod hashing;
@@ -24,9 +27,6 @@ mod permute;
 #[cfg(feature = "since-0-8")]
 mod phases;
 mod protocol;
-// Its numbers of passes are for `units`.
-#[cfg_attr(not(feature = "since-0-8"), allow(dead_code))]
-mod quintic;
 // An older release's rows need less of it.
 #[cfg_attr(not(feature = "since-0-8"), allow(dead_code))]
 mod row;

@@ -1,8 +1,12 @@
 //! The table of rows. A row is one line here; what it does is in the module of its workload.
 
+#[cfg(feature = "since-0-8")]
+use p3_baby_bear::Poseidon2BabyBear;
 use p3_baby_bear::{
     BabyBear, default_babybear_poseidon2_16 as bb16, default_babybear_poseidon2_24 as bb24,
 };
+#[cfg(feature = "since-0-8")]
+use p3_challenger::DuplexChallenger;
 use p3_field::Field;
 #[cfg(feature = "since-0-8")]
 use p3_field::extension::BinomialExtensionField;
@@ -14,10 +18,8 @@ use p3_goldilocks::{
     default_goldilocks_poseidon2_12 as p2w12,
     poseidon1::{default_goldilocks_poseidon1_8 as p1w8, default_goldilocks_poseidon1_12 as p1w12},
 };
-#[cfg(feature = "since-0-6")]
-use p3_koala_bear::KoalaBear;
 use p3_koala_bear::{
-    default_koalabear_poseidon2_16 as kb16, default_koalabear_poseidon2_24 as kb24,
+    KoalaBear, default_koalabear_poseidon2_16 as kb16, default_koalabear_poseidon2_24 as kb24,
 };
 #[cfg(feature = "since-0-8")]
 use p3_sumcheck::strategy::VariableOrder::{Prefix, Suffix};
@@ -26,26 +28,31 @@ use rand::{SeedableRng, rngs::SmallRng};
 
 #[cfg(feature = "since-0-6")]
 use crate::dft;
+#[cfg(feature = "since-0-8")]
+use crate::extension::PackedBinomial;
+use crate::extension::{Packed as PackedKoala, PackedQuartic, PackedQuintic, Quartic, Quintic};
 #[cfg(feature = "since-0-5")]
 use crate::permute::p1w16;
-use crate::quintic::{Packed as PackedKoala, PackedQuintic, Quintic};
 #[cfg(feature = "since-0-5")]
 use crate::row::{Packed, PackedWide};
 use crate::row::{Row, row};
 #[cfg(feature = "since-0-8")]
 use crate::{dot, fri, phases, stark, sumcheck, whir};
+use crate::{extension, permute};
 #[cfg(feature = "since-0-5")]
 use crate::{koala_bear, merkle};
-use crate::{permute, quintic};
 
 type PackedBaby = <BabyBear as Field>::Packing;
-#[cfg(feature = "since-0-8")]
-type Quartic<F> = BinomialExtensionField<F, 4>;
 
 /// Older releases have no default constants for this width.
 #[cfg(feature = "since-0-5")]
 fn p2w16() -> Poseidon2Goldilocks<16> {
     Poseidon2Goldilocks::new_from_rng_128(&mut SmallRng::seed_from_u64(16))
+}
+
+#[cfg(feature = "since-0-8")]
+fn bb_challenger() -> DuplexChallenger<BabyBear, Poseidon2BabyBear<16>, 16, 8> {
+    DuplexChallenger::new(bb16())
 }
 
 /// Every row. A slice has the rows that need the APIs of one release. Rows under `equal/` are small and odd: they compare
@@ -133,6 +140,8 @@ pub const ROWS: &[&[Row]] = &[
     &[
         row("fri-commit/poseidon2-w8/2^18", |seed| fri::goldilocks(seed, 18)),
         row("fri-commit/quintic", |seed| fri::quintic(seed, 18)),
+        row("fri-fold/quartic/koala-bear", |seed| fri::fold::<KoalaBear, Quartic<_>>(seed, 18)),
+        row("fri-fold/quartic/baby-bear", |seed| fri::fold::<BabyBear, Quartic<_>>(seed, 18)),
 
         row("stark-prove/keccak-air", |seed| stark::keccak(seed, 1 << 12)),
         row("stark-prove/keccak-air/2^10", |seed| stark::keccak(seed, 1 << 10)).quick(),
@@ -155,19 +164,33 @@ pub const ROWS: &[&[Row]] = &[
         row("open/goldilocks/2^15x2633", |seed| dot::open(seed, 15, 2633)),
     ],
     &[
-        row("quintic-mul-packed", quintic::mul::<PackedQuintic>),
-        row("quintic-mul-scalar", quintic::mul::<Quintic>),
-        row("quintic-mul-scalar/chain", quintic::mul_chain::<Quintic>),
-        row("quintic-mul-assign-packed", quintic::mul_assign_packed),
-        row("quintic-square-packed", quintic::square::<PackedQuintic>),
-        row("quintic-square-scalar", quintic::square::<Quintic>),
+        row("quintic-mul-packed", extension::mul::<PackedQuintic>),
+        row("quintic-mul-scalar", extension::mul::<Quintic>),
+        row("quintic-mul-scalar/chain", extension::mul_chain::<Quintic>),
+        row("quintic-mul-assign-packed", extension::mul_assign_packed::<PackedQuintic, Quintic>),
+        row("quintic-square-packed", extension::square::<PackedQuintic>),
+        row("quintic-square-scalar", extension::square::<Quintic>),
+
+        row("quartic-mul-packed/koala-bear", extension::mul::<PackedQuartic<KoalaBear>>),
+        row("quartic-mul-packed/baby-bear", extension::mul::<PackedQuartic<BabyBear>>),
+        row("quartic-mul-assign-packed/koala-bear", extension::mul_assign_packed::<PackedQuartic<KoalaBear>, Quartic<KoalaBear>>),
+        row("quartic-mul-assign-packed/baby-bear", extension::mul_assign_packed::<PackedQuartic<BabyBear>, Quartic<BabyBear>>),
+        row("quartic-square-packed/koala-bear", extension::square::<PackedQuartic<KoalaBear>>),
+        row("quartic-square-packed/baby-bear", extension::square::<PackedQuartic<BabyBear>>),
+        row("quartic-mul/koala-bear", extension::mul::<Quartic<KoalaBear>>),
+        row("quartic-mul/baby-bear", extension::mul::<Quartic<BabyBear>>),
+        row("quartic-mul/koala-bear/chain", extension::mul_chain::<Quartic<KoalaBear>>),
+        row("quartic-square/koala-bear", extension::square::<Quartic<KoalaBear>>),
+        row("quartic-square/baby-bear", extension::square::<Quartic<BabyBear>>),
     ],
     #[cfg(feature = "since-0-8")]
     &[
         row("sumcheck-round/quintic", |seed| sumcheck::prefix_rounds(seed, 14)),
         row("sumcheck-round/quintic-suffix", |seed| sumcheck::suffix_rounds(seed, 14)),
-        row("sumcheck-prove/quintic", |seed| sumcheck::prove(seed, 18, Prefix)).quick(),
-        row("sumcheck-prove/quintic-suffix", |seed| sumcheck::prove(seed, 18, Suffix)),
+        row("sumcheck-prove/quintic", |seed| sumcheck::prove::<KoalaBear, Quintic, _>(seed, 18, Prefix, koala_bear::challenger())).quick(),
+        row("sumcheck-prove/quintic-suffix", |seed| sumcheck::prove::<KoalaBear, Quintic, _>(seed, 18, Suffix, koala_bear::challenger())),
+        row("sumcheck-prove/quartic/koala-bear", |seed| sumcheck::prove::<KoalaBear, Quartic<_>, _>(seed, 18, Prefix, koala_bear::challenger())),
+        row("sumcheck-prove/quartic/baby-bear", |seed| sumcheck::prove::<BabyBear, Quartic<_>, _>(seed, 18, Prefix, bb_challenger())),
         row("whir-prove/quintic", |seed| whir::prove(seed, 18)),
 
         row("phase/poseidon2-w8/external", phases::external::<Packed, 8>),
@@ -237,6 +260,8 @@ pub const ROWS: &[&[Row]] = &[
         row("equal/merkle-2t/poseidon2-w8", |seed| merkle::odd_shapes::<_, 8, 4, 2>(seed, p2w8())).threads(2),
         row("equal/fri-commit/poseidon2-w8", |seed| fri::goldilocks(seed, 9)),
         row("equal/fri-commit/quintic", |seed| fri::quintic(seed, 9)),
+        row("equal/fri-fold/quartic/koala-bear", |seed| fri::fold::<KoalaBear, Quartic<_>>(seed, 9)),
+        row("equal/fri-fold/quartic/baby-bear", |seed| fri::fold::<BabyBear, Quartic<_>>(seed, 9)),
         row("equal/stark-prove/keccak-air", |seed| stark::keccak(seed, 1 << 5)),
         row("equal/stark-prove/keccak-air-batch", |seed| stark::keccak_batch(seed, 5)),
         row("equal/dot/goldilocks", |seed| dot::odd_shapes::<_, fri::Challenge>(seed, &dft::goldilocks_edges())),
@@ -251,13 +276,21 @@ pub const ROWS: &[&[Row]] = &[
         row("equal/quotient/keccak-air", |seed| stark::keccak_quotient(seed, 1 << 5)),
     ],
     &[
-        row("equal/quintic-packed", quintic::operations::<PackedQuintic>),
-        row("equal/quintic-scalar", quintic::operations::<Quintic>),
+        row("equal/quintic-packed", extension::operations::<PackedQuintic>),
+        row("equal/quintic-scalar", extension::operations::<Quintic>),
+        row("equal/quartic-packed/koala-bear", extension::operations::<PackedQuartic<KoalaBear>>),
+        row("equal/quartic-packed/baby-bear", extension::operations::<PackedQuartic<BabyBear>>),
+        row("equal/quartic/koala-bear", extension::operations::<Quartic<KoalaBear>>),
+        row("equal/quartic/baby-bear", extension::operations::<Quartic<BabyBear>>),
     ],
     #[cfg(feature = "since-0-8")]
     &[
-        row("equal/sumcheck-prove/quintic", |seed| sumcheck::prove(seed, 9, Prefix)),
-        row("equal/sumcheck-prove/quintic-suffix", |seed| sumcheck::prove(seed, 9, Suffix)),
+        row("equal/quintic-binomial-packed/baby-bear", extension::operations::<PackedBinomial<BabyBear, 5>>),
+        row("equal/octic-packed/koala-bear", extension::operations::<PackedBinomial<KoalaBear, 8>>),
+        row("equal/sumcheck-prove/quintic", |seed| sumcheck::prove::<KoalaBear, Quintic, _>(seed, 9, Prefix, koala_bear::challenger())),
+        row("equal/sumcheck-prove/quintic-suffix", |seed| sumcheck::prove::<KoalaBear, Quintic, _>(seed, 9, Suffix, koala_bear::challenger())),
+        row("equal/sumcheck-prove/quartic/koala-bear", |seed| sumcheck::prove::<KoalaBear, Quartic<_>, _>(seed, 9, Prefix, koala_bear::challenger())),
+        row("equal/sumcheck-prove/quartic/baby-bear", |seed| sumcheck::prove::<BabyBear, Quartic<_>, _>(seed, 9, Prefix, bb_challenger())),
         row("equal/whir-prove/quintic", |seed| whir::prove(seed, 12)),
     ],
     // No patch for a newer release changes what these run.

@@ -1,6 +1,8 @@
-//! The quadratic sumcheck over KoalaBear's extension of degree 5.
+//! The quadratic sumcheck: rounds over KoalaBear's extension of degree 5, and whole proofs over any extension.
 
-use p3_field::PackedValue;
+use p3_challenger::fs::TranscriptField;
+use p3_challenger::{FieldChallenger, GrindingChallenger};
+use p3_field::{ExtensionField, PackedValue};
 use p3_koala_bear::KoalaBear;
 use p3_multilinear_util::poly::Poly;
 use p3_sumcheck::SumcheckData;
@@ -9,15 +11,15 @@ use p3_sumcheck::strategy::{
     Basis, RoundMessage, SumcheckProver, VariableOrder, fold_and_round_coefficients_prefix,
     fold_and_round_coefficients_suffix, sumcheck_coefficients_prefix, sumcheck_coefficients_suffix,
 };
+use rand::distr::{Distribution, StandardUniform};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use crate::koala_bear::challenger;
-use crate::quintic::{Element, Packed, Quintic, coefficients};
+use crate::extension::{Element, Packed, Quintic, coefficients};
 use crate::row::Prepared;
 use crate::timing::time;
-
-type Proof = SumcheckData<KoalaBear, Quintic>;
 
 /// Rounds per run, of each kind.
 const ROUNDS: usize = 1 << 4;
@@ -80,24 +82,37 @@ fn rounds<A: Element>(
 }
 
 /// Proves what the product of two random polynomials sums to. The output is the proof.
-pub fn prove(seed: u64, num_variables: usize, order: VariableOrder) -> Prepared {
+pub fn prove<F, EF, C>(
+    seed: u64,
+    num_variables: usize,
+    order: VariableOrder,
+    challenger: C,
+) -> Prepared
+where
+    F: TranscriptField,
+    EF: ExtensionField<F>,
+    StandardUniform: Distribution<EF>,
+    SumcheckData<F, EF>: Serialize + DeserializeOwned,
+    C: FieldChallenger<F> + GrindingChallenger<Witness = F> + Clone + 'static,
+{
     let polynomials = move || {
         let mut rng = SmallRng::seed_from_u64(seed);
-        let mut polynomial = || Poly::<Quintic>::rand(&mut rng, num_variables);
+        let mut polynomial = || Poly::<EF>::rand(&mut rng, num_variables);
         (polynomial(), polynomial())
     };
     let product = move || {
         let (evals, weights) = polynomials();
-        let pack = |polynomial: Poly<Quintic>| polynomial.pack::<KoalaBear, Quintic>();
-        ProductPolynomial::new_packed(order, pack(evals), pack(weights))
+        let pack = |polynomial: Poly<EF>| polynomial.pack::<F, EF>();
+        ProductPolynomial::<F, EF>::new_packed(order, pack(evals), pack(weights))
     };
     let prover = SumcheckProver::new(product(), product().dot_product());
     let sum = prover.claimed_sum();
+    let verifier = challenger.clone();
     Prepared::new(move || {
         let mut prover = prover.clone();
-        let mut challenger = challenger();
+        let mut challenger = challenger.clone();
         let (timing, proof) = time(|| {
-            let mut proof = Proof::default();
+            let mut proof = SumcheckData::<F, EF>::default();
             let rounds = num_variables;
             drop(prover.compute_sumcheck_polynomials(&mut proof, &mut challenger, rounds, 0, None));
             proof
@@ -108,12 +123,13 @@ pub fn prove(seed: u64, num_variables: usize, order: VariableOrder) -> Prepared 
         )
     })
     .verified_by(move |bytes| {
-        let proof: Proof =
+        let proof: SumcheckData<F, EF> =
             postcard::from_bytes(bytes).map_err(|error| format!("proof: {error}"))?;
         let mut claim = sum;
+        let mut challenger = verifier.clone();
         let point = proof
             .verify_rounds(
-                &mut challenger(),
+                &mut challenger,
                 &mut claim,
                 num_variables,
                 0,
@@ -125,7 +141,7 @@ pub fn prove(seed: u64, num_variables: usize, order: VariableOrder) -> Prepared 
             VariableOrder::Prefix => point,
             VariableOrder::Suffix => point.reversed(),
         };
-        let value = evals.eval_ext::<KoalaBear>(&point) * weights.eval_ext::<KoalaBear>(&point);
+        let value = evals.eval_ext::<F>(&point) * weights.eval_ext::<F>(&point);
         (claim == value)
             .then_some(())
             .ok_or_else(|| "proof: the last claim does not hold".into())

@@ -5,6 +5,7 @@
 
 use std::hint::black_box;
 
+use p3_baby_bear::BabyBear;
 use p3_commit::Mmcs;
 use p3_dft::{Radix2DitParallel, TwoAdicSubgroupDft as _};
 use p3_field::{Field as _, PackedValue, PrimeCharacteristicRing as _};
@@ -15,6 +16,7 @@ use p3_goldilocks::{
     Goldilocks, default_goldilocks_poseidon2_8 as p2w8, default_goldilocks_poseidon2_12 as p2w12,
     default_goldilocks_poseidon2_16 as p2w16,
 };
+use p3_koala_bear::KoalaBear;
 use p3_matrix::bitrev::BitReversibleMatrix as _;
 use p3_matrix::dense::RowMajorMatrix;
 use p3_symmetric::{
@@ -23,11 +25,11 @@ use p3_symmetric::{
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
+use crate::extension::{PackedQuartic, PackedQuintic, Quintic};
 use crate::protocol::{Timed, UnitInfo};
-use crate::quintic::{PackedQuintic, Quintic};
 use crate::row::{Packed, encode};
 use crate::timing::time;
-use crate::{merkle, permute, quintic};
+use crate::{extension, merkle, permute};
 
 pub struct Unit {
     pub name: &'static str,
@@ -61,12 +63,16 @@ pub const UNITS: &[Unit] = &[
     unit("permute-many/poseidon2-w16/x4-scalar", |times| batch::<Goldilocks, _, 16, 4>(times, p2w16())),
     Unit { leaves: LEAVES, ..unit("merkle-commit/poseidon2-w8/2^5x8", commit) },
     unit("lde/goldilocks/2^8x8", extension),
-    unit("quintic-mul-packed/x16", |times| quintic::passes::<PackedQuintic>(times, |x, y| x * y)),
-    unit("quintic-mul-assign-packed/x16", quintic::scaling_passes),
-    unit("quintic-square-packed/x16", |times| quintic::passes::<PackedQuintic>(times, |x, _| x.square())),
-    unit("quintic-mul-scalar/x16", |times| quintic::passes::<Quintic>(times, |x, y| x * y)),
-    unit("quintic-mul-scalar/x16-chain", quintic::chains),
-    unit("quintic-square-scalar/x16", |times| quintic::passes::<Quintic>(times, |x, _| x.square())),
+    unit("quintic-mul-packed/x16", |times| extension::passes::<PackedQuintic>(times, |x, y| x * y)),
+    unit("quintic-mul-assign-packed/x16", extension::scaling_passes),
+    unit("quintic-square-packed/x16", |times| extension::passes::<PackedQuintic>(times, |x, _| x.square())),
+    unit("quintic-mul-scalar/x16", |times| extension::passes::<Quintic>(times, |x, y| x * y)),
+    unit("quintic-mul-scalar/x16-chain", extension::chains),
+    unit("quintic-square-scalar/x16", |times| extension::passes::<Quintic>(times, |x, _| x.square())),
+    unit("quartic-mul-packed/koala-bear/x16", |times| extension::passes::<PackedQuartic<KoalaBear>>(times, |x, y| x * y)),
+    unit("quartic-mul-packed/baby-bear/x16", |times| extension::passes::<PackedQuartic<BabyBear>>(times, |x, y| x * y)),
+    unit("quartic-square-packed/koala-bear/x16", |times| extension::passes::<PackedQuartic<KoalaBear>>(times, |x, _| x.square())),
+    unit("quartic-square-packed/baby-bear/x16", |times| extension::passes::<PackedQuartic<BabyBear>>(times, |x, _| x.square())),
 ];
 
 const fn unit(name: &'static str, repeat: fn(usize) -> Vec<u8>) -> Unit {

@@ -10,8 +10,8 @@ use p3_whir::pcs::prover::WhirProver;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
+use crate::extension::Quintic;
 use crate::koala_bear::{Challenger, Mmcs, challenger, mmcs};
-use crate::quintic::Quintic;
 use crate::row::Prepared;
 use crate::timing::time;
 

@@ -1,12 +1,16 @@
-//! Arithmetic in the extension of degree 5 of KoalaBear, one element at a time (`Quintic`) or one per lane
-//! (`PackedQuintic`).
+//! Arithmetic in the extension of degree 5 of KoalaBear and in those of degree 4 of 31-bit fields, one element at a time or one
+//! per lane.
 //!
 //! The workloads share this module so that a product has several callers, as it has in a prover: the compiler inlines
 //! by itself what is called from one place only.
 
 use std::hint::black_box;
+use std::ops::MulAssign;
 
-use p3_field::extension::{PackedQuinticTrinomialExtensionField, QuinticTrinomialExtensionField};
+use p3_field::extension::{
+    BinomialExtensionField, BinomiallyExtendable, PackedBinomialExtensionField,
+    PackedQuinticTrinomialExtensionField, QuinticTrinomialExtensionField,
+};
 use p3_field::{
     BasedVectorSpace, Field, PackedField, PackedValue, PrimeCharacteristicRing, PrimeField32,
 };
@@ -21,6 +25,10 @@ use crate::timing::time;
 pub type Packed = <KoalaBear as Field>::Packing;
 pub type Quintic = QuinticTrinomialExtensionField<KoalaBear>;
 pub type PackedQuintic = PackedQuinticTrinomialExtensionField<KoalaBear, Packed>;
+pub type Quartic<F> = BinomialExtensionField<F, 4>;
+pub type PackedBinomial<F, const D: usize> =
+    PackedBinomialExtensionField<F, <F as Field>::Packing, D>;
+pub type PackedQuartic<F> = PackedBinomial<F, 4>;
 
 /// Operations per run: some milliseconds, so that reading the clock does not show.
 const OPERATIONS: usize = 1 << 19;
@@ -32,8 +40,10 @@ const ELEMENTS: usize = 1 << 4;
 pub trait Element:
     BasedVectorSpace<Self::Coefficient> + PrimeCharacteristicRing + Copy + 'static
 {
-    type Coefficient: PackedField<Scalar = KoalaBear>;
+    type Coefficient: PackedField<Scalar: PrimeField32>;
 }
+
+type Scalar<E> = <<E as Element>::Coefficient as PackedField>::Scalar;
 
 impl Element for Quintic {
     type Coefficient = KoalaBear;
@@ -41,6 +51,17 @@ impl Element for Quintic {
 
 impl Element for PackedQuintic {
     type Coefficient = Packed;
+}
+
+impl<F: BinomiallyExtendable<4> + PrimeField32 + PackedField<Scalar = F>> Element for Quartic<F> {
+    type Coefficient = F;
+}
+
+impl<F, const D: usize> Element for PackedBinomial<F, D>
+where
+    F: BinomiallyExtendable<D> + PrimeField32,
+{
+    type Coefficient = F::Packing;
 }
 
 fn random<E: Element>(seed: u64, count: usize) -> Vec<E> {
@@ -105,9 +126,9 @@ pub fn mul_chain<E: Element>(seed: u64) -> Prepared {
 }
 
 /// Packed elements times one element: how a prover scales by a challenge.
-pub fn mul_assign_packed(seed: u64) -> Prepared {
-    let start = random::<PackedQuintic>(seed, ELEMENTS);
-    let challenges = random::<Quintic>(seed, ELEMENTS);
+pub fn mul_assign_packed<E: Element + MulAssign<S>, S: Element>(seed: u64) -> Prepared {
+    let start = random::<E>(seed, ELEMENTS);
+    let challenges = random::<S>(seed, ELEMENTS);
     Prepared::new(move || {
         let mut values = start.clone();
         let (timing, ()) = time(|| {
@@ -156,11 +177,11 @@ pub fn chains(times: usize) -> Vec<u8> {
 /// Products of all pairs and squares, of elements with edges among their coefficients.
 pub fn operations<E: Element>(seed: u64) -> Prepared {
     // Montgomery words: the ends of the range, and the middle, where doubling wraps.
-    const ORDER: u32 = KoalaBear::ORDER_U32;
-    const EDGES: [u32; 6] = [0, 1, ORDER / 2, ORDER / 2 + 1, ORDER - 2, ORDER - 1];
+    let order = Scalar::<E>::ORDER_U32;
+    let edges = [0, 1, order / 2, order / 2 + 1, order - 2, order - 1];
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut residue = || {
-        let edge = KoalaBear::new(EDGES[rng.random_range(0..EDGES.len())]).div_2exp_u64(32);
+        let edge = Scalar::<E>::from_u32(edges[rng.random_range(0..edges.len())]).div_2exp_u64(32);
         if rng.random() {
             edge
         } else {
