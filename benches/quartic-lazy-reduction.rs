@@ -1,44 +1,16 @@
 //! Products in KoalaBear's extension of degree 4, one element per lane, against 0.8.0: by one dot product per coefficient, as the
 //! patch has it, through 0.8.0's own `dot_product::<4>`. `RUSTFLAGS="-C target-cpu=x86-64-v3"` and the like choose the packing.
 
-use std::array;
-use std::hint::black_box;
+mod extension_products;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, criterion_group, criterion_main};
+use extension_products::bench;
 use p3_field::extension::BinomialExtensionField;
 use p3_field::{BasedVectorSpace, ExtensionField, Field, PrimeCharacteristicRing};
 use p3_koala_bear::KoalaBear;
-use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
 
 type Packing = <KoalaBear as Field>::Packing;
 type Packed = <BinomialExtensionField<KoalaBear, 4> as ExtensionField<KoalaBear>>::ExtensionPacking;
-
-/// Small enough for the first-level cache.
-const ELEMENTS: usize = 64;
-
-/// Products of independent pairs, and a chain in which each product is the next one's operand.
-fn bench(criterion: &mut Criterion, name: &str, mul: impl Fn(Packed, Packed) -> Packed) {
-    let mut rng = SmallRng::seed_from_u64(1);
-    let a: [Packed; ELEMENTS] = array::from_fn(|_| rng.random());
-    let b: [Packed; ELEMENTS] = array::from_fn(|_| rng.random());
-    let mut products = a;
-
-    let mut group = criterion.benchmark_group("quartic");
-    group.throughput(Throughput::Elements(ELEMENTS as u64));
-    group.bench_function(format!("{name}/independent"), |bencher| {
-        bencher.iter(|| {
-            for ((product, &x), &y) in products.iter_mut().zip(black_box(&a)).zip(black_box(&b)) {
-                *product = mul(x, y);
-            }
-            black_box(&products);
-        });
-    });
-    group.bench_function(format!("{name}/chain"), |bencher| {
-        bencher.iter(|| black_box(&b).iter().fold(a[0], |x, &y| mul(x, y)));
-    });
-    group.finish();
-}
 
 /// The product of the patch, with the operations of 0.8.0.
 fn by_rows(a: Packed, b: Packed) -> Packed {
@@ -56,8 +28,8 @@ fn by_rows(a: Packed, b: Packed) -> Packed {
 }
 
 fn quartic(criterion: &mut Criterion) {
-    bench(criterion, "0.8.0", |x, y| x * y);
-    bench(criterion, "rows", by_rows);
+    bench::<Packed>(criterion, "quartic", "0.8.0", |x, y| x * y);
+    bench::<Packed>(criterion, "quartic", "rows", by_rows);
 }
 
 criterion_group!(benches, quartic);
