@@ -118,14 +118,6 @@ pub fn goldilocks_edges() -> [Goldilocks; 8] {
     [0, 1, 1 << 32, P - 1, P, P + 1, u64::MAX - 1, u64::MAX].map(Goldilocks::new)
 }
 
-/// The ends and the middle of the range, as elements and as Montgomery words.
-pub fn montgomery_edges<F: PrimeField64>() -> Vec<F> {
-    let order = F::ORDER_U64;
-    let elements = [0, 1, order / 2, order / 2 + 1, order - 2, order - 1].map(F::from_u64);
-    let words = elements.map(|element| element.div_2exp_u64(32));
-    [elements, words].concat()
-}
-
 /// One matrix for all methods, those with a coset on the same one.
 struct Case<F> {
     matrix: RowMajorMatrix<F>,

@@ -176,12 +176,10 @@ pub fn chains(times: usize) -> Vec<u8> {
 
 /// Products of all pairs and squares, of elements with edges among their coefficients.
 pub fn operations<E: Element>(seed: u64) -> Prepared {
-    // Montgomery words: the ends of the range, and the middle, where doubling wraps.
-    let order = Scalar::<E>::ORDER_U32;
-    let edges = [0, 1, order / 2, order / 2 + 1, order - 2, order - 1];
+    let edges = permute::montgomery_edges::<Scalar<E>>();
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut residue = || {
-        let edge = Scalar::<E>::from_u32(edges[rng.random_range(0..edges.len())]).div_2exp_u64(32);
+        let edge = edges[rng.random_range(0..edges.len())];
         if rng.random() {
             edge
         } else {

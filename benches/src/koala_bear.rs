@@ -41,14 +41,14 @@ pub fn mmcs() -> Mmcs {
 mod stark {
     use p3_commit::ExtensionMmcs;
     use p3_dft::Radix2DitParallel;
-    use p3_field::extension::BinomialExtensionField;
     use p3_fri::{FriParameters, TwoAdicFriPcs};
     use p3_koala_bear::KoalaBear;
     use p3_uni_stark::StarkConfig;
 
     use super::{Challenger, Mmcs, challenger, mmcs};
+    use crate::extension::Quartic;
 
-    type Challenge = BinomialExtensionField<KoalaBear, 4>;
+    type Challenge = Quartic<KoalaBear>;
     type ChallengeMmcs = ExtensionMmcs<KoalaBear, Challenge, Mmcs>;
     type Pcs = TwoAdicFriPcs<KoalaBear, Radix2DitParallel<KoalaBear>, Mmcs, ChallengeMmcs>;
 

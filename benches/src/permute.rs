@@ -29,6 +29,14 @@ pub fn random<P: PackedValue<Value: PrimeField64>>(rng: &mut SmallRng) -> P {
     P::from_fn(|_| P::Value::from_u64(rng.random()))
 }
 
+/// The ends and the middle of the range, as elements and as Montgomery words.
+pub fn montgomery_edges<F: PrimeField64>() -> Vec<F> {
+    let order = F::ORDER_U64;
+    let elements = [0, 1, order / 2, order / 2 + 1, order - 2, order - 1].map(F::from_u64);
+    let words = elements.map(|element| element.div_2exp_u64(32));
+    [elements, words].concat()
+}
+
 /// Upstream has no default constants for this width.
 #[cfg(feature = "since-0-5")]
 pub fn p1w16() -> Poseidon1GoldilocksGeneric<16> {

@@ -251,8 +251,8 @@ pub const ROWS: &[&[Row]] = &[
     #[cfg(feature = "since-0-6")]
     &[
         row("equal/lde/goldilocks", |seed| dft::odd_shapes(seed, &dft::goldilocks_edges())),
-        row("equal/lde/koala-bear", |seed| dft::odd_shapes::<KoalaBear>(seed, &dft::montgomery_edges())),
-        row("equal/lde/baby-bear", |seed| dft::odd_shapes::<BabyBear>(seed, &dft::montgomery_edges())),
+        row("equal/lde/koala-bear", |seed| dft::odd_shapes::<KoalaBear>(seed, &permute::montgomery_edges())),
+        row("equal/lde/baby-bear", |seed| dft::odd_shapes::<BabyBear>(seed, &permute::montgomery_edges())),
         row("equal/lde-2t/goldilocks", |seed| dft::odd_shapes(seed, &dft::goldilocks_edges())).threads(2),
     ],
     #[cfg(feature = "since-0-8")]
@@ -266,9 +266,9 @@ pub const ROWS: &[&[Row]] = &[
         row("equal/stark-prove/keccak-air-batch", |seed| stark::keccak_batch(seed, 5)),
         row("equal/dot/goldilocks", |seed| dot::odd_shapes::<_, fri::Challenge>(seed, &dft::goldilocks_edges())),
         row("equal/dot/goldilocks-degree-5", |seed| dot::odd_shapes::<_, BinomialExtensionField<_, 5>>(seed, &dft::goldilocks_edges())),
-        row("equal/dot/koala-bear", |seed| dot::odd_shapes::<KoalaBear, Quartic<KoalaBear>>(seed, &dft::montgomery_edges())),
-        row("equal/dot/baby-bear", |seed| dot::odd_shapes::<BabyBear, Quartic<BabyBear>>(seed, &dft::montgomery_edges())),
-        row("equal/dot/baby-bear-degree-5", |seed| dot::odd_shapes::<BabyBear, BinomialExtensionField<_, 5>>(seed, &dft::montgomery_edges())),
+        row("equal/dot/koala-bear", |seed| dot::odd_shapes::<KoalaBear, Quartic<KoalaBear>>(seed, &permute::montgomery_edges())),
+        row("equal/dot/baby-bear", |seed| dot::odd_shapes::<BabyBear, Quartic<BabyBear>>(seed, &permute::montgomery_edges())),
+        row("equal/dot/baby-bear-degree-5", |seed| dot::odd_shapes::<BabyBear, BinomialExtensionField<_, 5>>(seed, &permute::montgomery_edges())),
         row("equal/dot-2t/goldilocks", |seed| dot::odd_shapes::<_, fri::Challenge>(seed, &dft::goldilocks_edges())).threads(2),
         row("equal/open/goldilocks", |seed| dot::open(seed, 6, 100)),
         row("equal/stark-prove/keccak-air-blake3", |seed| stark::keccak_blake3(seed, 1 << 5)),
