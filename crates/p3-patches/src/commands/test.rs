@@ -280,10 +280,11 @@ const ONE_ISA: Isa = if cfg!(target_arch = "aarch64") {
 /// All stages, what fails soonest first.
 ///
 /// What is expensive runs where it can find something. The feature `parallel` switches code on that is the same for all
-/// instruction sets, so the suites run with it on one. Suites and outputs run on AVX-512 with IFMA, which upstream does not
-/// use, where a patch does: else that is AVX-512 once more, and the kernels' tests are enough. Patches for older releases have
-/// the kernels of the newest, which change vectors of x86-64 most: there AVX2 is compared with the release as published, and
-/// upstream's suites run on AVX2 and AVX-512.
+/// instruction sets, so the suites run with it on AVX2 or NEON, and without it where there are no vectors or the widest ones.
+/// AVX-512 with IFMA, where a patch and the CPU have it, runs suites and outputs in place of AVX-512 without it, whose other
+/// kernels have tests of their own.
+/// Patches for older releases have the kernels of the newest, which change vectors of x86-64 most: there AVX2 is compared with
+/// the release as published, and upstream's suites run on AVX2 and AVX-512.
 fn stages(project: &Project) -> Result<Vec<Stage>> {
     let series = Series::load(&project.patches)?;
     let newest = series.base(None)?;
@@ -419,8 +420,9 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
     stages.extend(isas().map(|isa| Stage {
         name: format!("kernels/{isa}"),
         work: Work::Kernels(isa),
-        // Bochs takes minutes; Miri runs a few of these in every run.
-        weekly: [Isa::V4, Isa::V4Ifma].contains(&isa) && isa.check().is_err(),
+        // `workspace` has run them without vectors. Bochs takes minutes; Miri runs a few of these in every run.
+        weekly: isa == Isa::Generic
+            || [Isa::V4, Isa::V4Ifma].contains(&isa) && isa.check().is_err(),
     }));
     if cfg!(target_arch = "x86_64") {
         // The kernels of AVX-512 are compiled with IFMA too, and there is a CPU for those of AVX2.
@@ -447,10 +449,19 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
         parallel,
     };
     let distinct = || isas().filter(|isa| *isa != Isa::V4Ifma || ifma);
+    let covered = |isa| isa == Isa::V4 && ifma && Isa::V4Ifma.check().is_ok();
     for isa in distinct() {
-        stages.push(stage(&format!("outputs/{isa}"), outputs(isa, &newest)));
+        stages.push(Stage {
+            name: format!("outputs/{isa}"),
+            work: outputs(isa, &newest),
+            weekly: covered(isa),
+        });
         if [Isa::V3, Isa::V4, Isa::V4Ifma].contains(&isa) {
-            stages.push(stage(&format!("shape/{isa}"), Work::Shape(isa)));
+            stages.push(Stage {
+                name: format!("shape/{isa}"),
+                work: Work::Shape(isa),
+                weekly: covered(isa),
+            });
         }
     }
     for isa in [Isa::V3, Isa::Neon] {
@@ -475,7 +486,11 @@ fn stages(project: &Project) -> Result<Vec<Stage>> {
     }
     for isa in distinct() {
         let name = format!("upstream/{isa}");
-        stages.push(stage(&name, upstream(isa, &newest, false)));
+        stages.push(Stage {
+            name: name.clone(),
+            work: upstream(isa, &newest, false),
+            weekly: covered(isa) || isa == Isa::V3,
+        });
         if isa == ONE_ISA {
             let name = format!("{name}/parallel");
             stages.push(stage(&name, upstream(isa, &newest, true)));
@@ -784,7 +799,7 @@ impl Stage {
                 } else {
                     test.arg("--workspace");
                     // Examples and tests in the documentation are the same for all, and each is compiled by itself.
-                    if (*isa, *parallel) != (ONE_ISA, false) || *base != series.base(None)? {
+                    if (*isa, *parallel) != (ONE_ISA, true) || *base != series.base(None)? {
                         test.args(["--lib", "--tests"]);
                     }
                 }
