@@ -1,7 +1,7 @@
 //! `list`: the patches there are.
 
 use anyhow::Result;
-use comfy_table::{Table, presets};
+use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 
 use crate::patch::Patch;
@@ -10,10 +10,11 @@ use crate::record::{self, Record};
 use crate::report::Row;
 use crate::series::Series;
 
-/// List the patches: what they touch, what they need, how far they are upstream, what they were last measured to do.
+/// List the patches: what they do, for which releases, what they need, what they were last measured to do.
 ///
 /// The effect is the range, over the recorded workloads of one ISA, of the time with the patch to the time without;
-/// the records are in a checkout of this tool's repository, and without one there is no effect to show.
+/// the records are in a checkout of this tool's repository, and without one there is no effect to show. JSON has more: the
+/// packages that a patch touches, its risk, how far it is upstream.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cargo p3 list --json")]
 pub struct Args {
@@ -21,6 +22,9 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 }
+
+/// Columns of a terminal.
+const WIDTH: u16 = 100;
 
 #[derive(Serialize)]
 struct Listed {
@@ -71,29 +75,16 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         return Ok(());
     }
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header([
-        "name",
-        "title",
-        "packages",
-        "bases",
-        "needs",
-        "architectures",
-        "risk",
-        "forwarded",
-        "upstream",
-        "effect",
-    ]);
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH)
+        .set_header(["name", "what it does", "releases", "effect"]);
     for patch in &listed {
         table.add_row([
             patch.name.as_str(),
-            &patch.title,
-            &patch.packages.join(" "),
-            &patch.bases.join(" "),
-            &patch.needs.join(" "),
-            &architectures(patch),
-            level(&patch.risk),
-            &patch.forwarded,
-            &patch.applied_upstream,
+            &what(patch),
+            &patch.bases.join("\n"),
             &summary(&patch.effect),
         ]);
     }
@@ -101,17 +92,15 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     Ok(())
 }
 
-fn architectures(patch: &Listed) -> String {
-    match &patch.inert {
-        Some(inert) => inert.clone(),
-        None if patch.architectures.is_empty() => "all".to_owned(),
-        None => patch.architectures.join(" "),
+/// The title without its `perf(PACKAGE): `, and a line each for what limits the patch.
+fn what(patch: &Listed) -> String {
+    let (_, title) = patch.title.split_once(": ").unwrap_or(("", &patch.title));
+    let mut lines = vec![title.to_owned()];
+    if !patch.needs.is_empty() {
+        lines.push(format!("needs {}", patch.needs.join(", ")));
     }
-}
-
-/// Of what it is a risk takes a sentence; JSON has it.
-fn level(risk: &str) -> &str {
-    risk.split_once(':').map_or(risk, |(level, _)| level)
+    lines.extend(patch.inert.clone());
+    lines.join("\n")
 }
 
 /// One line per ISA: the smallest and the largest ratio.
