@@ -19,7 +19,7 @@ use crate::stats::Verdict;
 /// The file, beside the series.
 pub const FILE: &str = "effects.csv";
 
-/// The best row of a patch's newest record for one release and one instruction set.
+/// The best row of a patch's newest record for one release and one instruction set, over what the patch needs if there is one.
 #[derive(Deserialize, Serialize)]
 struct Effect {
     patch: String,
@@ -129,29 +129,32 @@ impl Effect {
     }
 }
 
-/// The file's text by the records: the newest effect for each instruction set, a count where nothing was timed.
+/// The file's text by the records: the newest effect for each instruction set, over what the patch needs if that was measured,
+/// and a count where nothing was timed.
 pub fn text(sections: &[Section]) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    for section in sections {
-        let Some(patch) = &section.patch else {
+    for sections in sections.chunk_by(|a, b| a.patch == b.patch) {
+        let Some(patch) = &sections[0].patch else {
             continue;
         };
-        let timed = section.records.iter();
-        let timed = timed.filter_map(|record| Effect::timed(patch, record));
-        let counted = section.counts.iter();
-        let counted = counted.filter_map(|counts| Effect::counted(patch, counts));
-        let mut effects = counted.chain(timed).collect::<Vec<_>>();
-        effects.sort_by_key(|effect| {
+        let mut effects = Vec::new();
+        for section in sections {
+            let timed = section.records.iter();
+            let timed = timed.filter_map(|record| Effect::timed(patch, record));
+            let counted = section.counts.iter();
+            let counted = counted.filter_map(|counts| Effect::counted(patch, counts));
+            effects.extend(counted.chain(timed).map(|effect| (section.step, effect)));
+        }
+        effects.sort_by_key(|(step, effect)| {
             (
                 effect.verdict.is_some(),
                 !effect.outdated,
+                *step,
                 effect.date.clone(),
             )
         });
         // The last one stays.
-        let by_isa = effects
-            .into_iter()
-            .map(|effect| (effect.isa.clone(), effect));
+        let by_isa = (effects.into_iter()).map(|(_, effect)| (effect.isa.clone(), effect));
         for effect in by_isa.collect::<BTreeMap<_, _>>().values() {
             writer.serialize(effect)?;
         }

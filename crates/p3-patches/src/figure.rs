@@ -1,7 +1,7 @@
 //! Figures: ratios with their intervals on a scale, and samples over time.
 //!
-//! The page and the README's figure are drawn by the same functions. What these return says where things are in per cent of
-//! the `svg` around it, so that it fits any width and no text is stretched; colours are variables of [`COLOURS`].
+//! The page and the figures of docs/results.md are drawn by the same functions. Positions are in per cent of the `svg` around
+//! them, so that it fits any width and no text is stretched; colours are variables of [`COLOURS`].
 
 use std::collections::BTreeSet;
 

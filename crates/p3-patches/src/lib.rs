@@ -13,7 +13,8 @@
 //!   `breakdown` a permutation's phases, `saving` the share of a proof that a patch saves. For a user's program `program`
 //!   builds it and runs it, `spans` reads its phases, `trial` runs the two in pairs.
 //! - Files: `dir` reaches what is below a folder without following links, `replace` has files take their place in one step.
-//! - Publishing: `record` files and finds samples, `results` makes tables of them, `figure` draws rows, `page` writes the report.
+//! - Publishing: `record` files and finds samples, `results` and `summary` make tables of them, `figure` draws rows, `page`
+//!   writes the report.
 //! - Counting: `emulation` or `stepping` runs a worker, `tracer` finds the instructions of one unit, `model` times them by
 //!   llvm-mca, `code` reads functions; `bochs` runs tests of AVX-512 where the CPU has none.
 //!
@@ -59,6 +60,7 @@ mod source;
 mod spans;
 mod stats;
 mod stepping;
+mod summary;
 mod tracer;
 mod tree;
 mod trial;
@@ -183,7 +185,7 @@ fn run(cli: Cli, embedded: Embedded) -> Result<()> {
     }
 }
 
-/// What to type for this tool: the alias of the checkout under cargo, which sets this variable, else its own name.
+/// The command that runs this tool: the alias of the checkout under cargo, which sets this variable, else its own name.
 fn called() -> &'static str {
     if env::var_os("CARGO").is_some() {
         ALIAS

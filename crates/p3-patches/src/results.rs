@@ -1,5 +1,5 @@
-//! Results: the sections of a report, from the records or from one run, as tables in Markdown; and the README's part that shows
-//! the records.
+//! Results: the sections of a report, from the records or from one run, as tables in Markdown; and the parts of documents that
+//! show the records.
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
@@ -21,6 +21,7 @@ use crate::report::{self, Report, Row};
 use crate::saving;
 use crate::series::{Entry, Series};
 use crate::stats::Verdict;
+use crate::summary;
 use crate::trial;
 
 /// A report's heading: certain patches on one release, wherever they were measured.
@@ -28,12 +29,12 @@ pub struct Section {
     pub title: String,
     pub records: Vec<Record>,
     pub counts: Vec<Counts>,
-    /// Where the README's figure of this is, below the project's root.
+    /// Where the figure of this is, below the project's root.
     figure: Option<String>,
-    /// The patch that this is about, alone or as a step; none where it is about several.
-    name: Option<String>,
-    /// The patch and the release that this is the record of; none where it is of several patches, or of a step.
+    /// The patch that this is the record of, and the release; none where it is of several patches.
     pub patch: Option<(String, String)>,
+    /// Whether the baseline has what the patch needs.
+    pub step: bool,
 }
 
 /// A row, and the record that it is from.
@@ -59,11 +60,12 @@ pub fn lines(records: &[Record]) -> Vec<Line<'_>> {
 }
 
 /// The workloads that a prover consists of. Bare permutations and products are in the records and on the page.
-const PROVER: [&str; 9] = [
+const PROVER: [&str; 10] = [
     "merkle-commit/",
     "merkle-commit-2t/",
     "lde/",
     "fri-commit/",
+    "open/",
     "sumcheck-prove/",
     "whir-prove/",
     "stark-prove/",
@@ -116,8 +118,8 @@ impl Report {
             records: isas.into_iter().map(record).collect(),
             counts: Vec::new(),
             figure: None,
-            name: None,
             patch: None,
+            step: false,
         }
     }
 
@@ -151,8 +153,8 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
                 records,
                 counts: Vec::new(),
                 figure: Some(format!("{RECORDS}/{base}/{SERIES}.svg")),
-                name: None,
                 patch: None,
+                step: false,
             });
         }
     }
@@ -172,8 +174,8 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
                     records: step,
                     counts: Vec::new(),
                     figure: None,
-                    name: Some(name.clone()),
-                    patch: None,
+                    patch: Some((name.clone(), base.clone())),
+                    step: true,
                 });
             }
             let is_default = base == default;
@@ -182,8 +184,8 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
                 records: records(&project.root, &project.patches, &series, &base, name)?,
                 counts: counts(&project.root, &project.patches, &series, &base, name)?,
                 figure: None,
-                name: Some(name.clone()),
                 patch: Some((name.clone(), base)),
+                step: false,
             };
             if is_default || !section.is_empty() {
                 sections.push(section);
@@ -194,6 +196,11 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
 }
 
 impl Section {
+    /// Whether this is a record of the patch `name`.
+    pub fn is_of(&self, name: &str) -> bool {
+        (self.patch.as_ref()).is_some_and(|(patch, _)| patch == name)
+    }
+
     fn is_empty(&self) -> bool {
         self.records.is_empty() && self.counts.is_empty()
     }
@@ -236,7 +243,7 @@ impl Links {
 }
 
 /// Marks a ratio whose patches have other code by now.
-const OUTDATED: &str = "\u{2020}";
+pub const OUTDATED: &str = "\u{2020}";
 
 /// Marks a ratio that a loaded machine took.
 const ON_LOADED: &str = "\u{2021}";
@@ -312,13 +319,20 @@ fn markdown_cell(line: &Line<'_>, links: Option<&mut Links>) -> String {
 const BEGIN: &str = "<!-- p3:effects:begin, written by `cargo p3 report` -->\n";
 const END: &str = "<!-- p3:effects:end -->";
 
-/// The READMEs, the figures and the patches' effects: each file's path, and its text as it should be by the records.
+/// All tables of the records, below the project's root.
+pub const RESULTS: &str = "docs/results.md";
+
+/// The READMEs, the results, their figures and the patches' effects: each file's path, and its text as it should be by the
+/// records.
 pub struct Readme(Vec<(PathBuf, String)>);
 
 impl Readme {
     pub fn new(project: &Project, sections: &[Section]) -> Result<Self> {
         let mut files = Vec::new();
-        let mut links = Links::default();
+        let mut links = Links {
+            up: "../",
+            files: Vec::new(),
+        };
         let mut text = String::new();
         for section in sections {
             let mut lines = lines(&section.records);
@@ -326,21 +340,26 @@ impl Readme {
             write!(text, "\n### {}\n", section.title)?;
             if let Some(figure) = &section.figure {
                 let title = &section.title;
+                let up = links.up;
                 write!(
                     text,
-                    "\n![{title}: the table below as a figure]({figure})\n"
+                    "\n![{title}: the table below as a figure]({up}{figure})\n"
                 )?;
                 files.push((project.root.join(figure), figure::svg(title, &lines)));
             }
             text += &section.body(&lines, &mut links)?;
         }
-        let path = project.root.join("README.md");
+        let path = project.root.join(RESULTS);
         files.push((path.clone(), generated(&path, &text, &links)?));
-        for name in Series::load(&project.patches)?.names() {
+        let series = Series::load(&project.patches)?;
+        let path = project.root.join("README.md");
+        let text = summary::markdown(project, &series, sections)?;
+        files.push((path.clone(), generated(&path, &text, &Links::default())?));
+        for name in series.names() {
             let path = project.crates_dir().join(name).join("README.md");
             // `check` names a crate without one.
             if path.is_file() {
-                let own = (sections.iter()).filter(|section| section.name.as_deref() == Some(name));
+                let own = sections.iter().filter(|section| section.is_of(name));
                 files.push((path.clone(), crate_readme(&path, own)?));
             }
         }
@@ -417,10 +436,11 @@ fn generated(path: &Path, part: &str, links: &Links) -> Result<String> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
     let (before, after) =
         outside(&text).ok_or_else(|| Failure::input(format!("{shown}: no lines {BEGIN}{END}")))?;
-    Ok(format!(
-        "{before}{BEGIN}{part}\n{}\n{END}{after}",
-        links.markdown()
-    ))
+    let mut links = links.markdown();
+    if !links.is_empty() {
+        links.push('\n');
+    }
+    Ok(format!("{before}{BEGIN}{part}\n{links}{END}{after}"))
 }
 
 /// The text before and after the marker lines.
@@ -589,11 +609,22 @@ mod tests {
             0.25,
             &["base-layer", "quick-sponge"],
         );
+        filed.write(
+            "base-layer",
+            "2026-11-03-narrow",
+            "Narrow",
+            0.5,
+            &["base-layer"],
+        );
         let path = "0.8.0/triple-neon/quick-sponge/2026-11-01-qemu.json";
         filed.put(&format!("{RECORDS}/{path}"), COUNTS);
         let project = Project::at(filed.root());
         let path = filed.root().join("README.md");
-        fs::write(&path, format!("# Title\n\n{BEGIN}stale\n{END}\n\nRest.\n")).unwrap();
+        let results = filed.root().join(RESULTS);
+        fs::create_dir(filed.root().join("docs")).unwrap();
+        for path in [&path, &results] {
+            fs::write(path, format!("# Title\n\n{BEGIN}stale\n{END}\n\nRest.\n")).unwrap();
+        }
         let readme = || Readme::new(&project, &recorded(&project).unwrap()).unwrap();
         assert!(readme().check().is_err());
         readme().write(&project).unwrap();
@@ -610,6 +641,7 @@ mod tests {
         let stale = format!("{:#}", readme().check().unwrap_err());
         assert!(stale.contains("effects.csv"), "{stale}");
         readme().write(&project).unwrap();
-        insta::assert_snapshot!(fs::read_to_string(&path).unwrap());
+        insta::assert_snapshot!(fs::read_to_string(&results).unwrap());
+        insta::assert_snapshot!("summary", fs::read_to_string(&path).unwrap());
     }
 }

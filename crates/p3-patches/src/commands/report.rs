@@ -13,11 +13,11 @@ use crate::report::{Report, read_csv};
 use crate::results::{self, Readme, Section};
 use crate::saving;
 
-/// Show what was measured: as a page, as the README's tables and figures, as Markdown for a pull request.
+/// Show what was measured: as a page, as the tables and figures of the documents, as Markdown for a pull request.
 ///
-/// Without FILE, rebuilds everything from benches/record: the tables and figures of README.md, and the page. With files
-/// that `ab --json` wrote, on one machine or on several, prints their effects as one Markdown table for each set of
-/// patches. The samples that `ab` wrote beside a file are shown on the page. The page is one file and loads nothing.
+/// Without FILE, rebuilds everything from benches/record: the tables and figures of the READMEs and of docs/results.md, and
+/// the page. With files that `ab --json` wrote, on one machine or on several, prints their effects as one Markdown table for
+/// each set of patches. The samples that `ab` wrote beside a file are shown on the page. The page is one file and loads nothing.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cargo p3 report

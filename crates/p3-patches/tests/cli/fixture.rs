@@ -78,6 +78,7 @@ impl Fixture {
             );
         }
         write(&self.project().join("README.md"), readme);
+        write(&self.project().join("docs/results.md"), readme);
         self.succeed(&["report"]);
         self
     }
@@ -180,6 +181,8 @@ impl Fixture {
             .current_dir(self.prover());
         // No test may depend on the network once the prover is locked.
         command.env("CARGO_NET_OFFLINE", "true");
+        // One folder for all provers would be locked by one test at a time.
+        command.env_remove("CARGO_TARGET_DIR");
         command
     }
 

@@ -345,7 +345,7 @@ fn links_among_outputs() {
     assert_eq!(fs::read(real.join("0001-demo.patch")).unwrap(), mail);
 
     let project = fixture.project();
-    for name in ["README.md", "patches/effects.csv"] {
+    for name in ["README.md", "docs/results.md", "patches/effects.csv"] {
         let place = project.join(name);
         let text = fs::read_to_string(&place).unwrap();
         write(&victim.folder.join("linked"), &text);

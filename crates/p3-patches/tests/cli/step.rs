@@ -125,13 +125,13 @@ fn a_step_is_filed_and_shown_as_such() {
     assert_eq!(folders.collect::<Vec<_>>(), ["stacked.on.demo", "stacked"]);
 
     succeed(&killer, &["report"]);
-    let readme = fs::read_to_string(killer.fixture.project().join("README.md")).unwrap();
+    let results = fs::read_to_string(killer.fixture.project().join("docs/results.md")).unwrap();
     let ratio_below = |title: &str| {
-        let (_, rest) = readme
+        let (_, rest) = results
             .split_once(&format!("\n### {title}, Plonky3 0.8.0\n"))
             .unwrap();
         let (_, rest) = rest.split_once("**[").unwrap();
-        (readme.len() - rest.len(), &rest[..5])
+        (results.len() - rest.len(), &rest[..5])
     };
     let (step, stack) = (
         ratio_below("stacked on demo"),
@@ -159,6 +159,6 @@ fn a_step_is_filed_and_shown_as_such() {
     );
     write(&killer.fixture.patch("stacked"), STACKED);
     succeed(&killer, &["report"]);
-    let readme = fs::read_to_string(killer.fixture.project().join("README.md")).unwrap();
-    assert!(!readme.contains("stacked on"), "{readme}");
+    let results = fs::read_to_string(killer.fixture.project().join("docs/results.md")).unwrap();
+    assert!(!results.contains("stacked on"), "{results}");
 }
