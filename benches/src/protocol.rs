@@ -1,4 +1,4 @@
-//! What driver and worker say to each other: one JSON value per line, one reply per request.
+//! The messages between driver and worker: one JSON value per line, one reply per request.
 //!
 //! The file is compiled into both, the worker here and, by a symbolic link, the driver in `crates/p3-patches`, so the two
 //! cannot drift.

@@ -1,4 +1,4 @@
-//! What a row is, and what rows of all workloads share.
+//! Rows, and the parts that rows of all workloads share.
 
 use p3_field::{Field, PackedValue, PrimeField64};
 use p3_goldilocks::Goldilocks;

@@ -160,7 +160,7 @@ fn extension(times: usize) -> Vec<u8> {
     encode(&outputs)
 }
 
-/// What [`Timed`] is the least of.
+/// [`Timed`] is the least of this many runs.
 const ROUNDS: usize = 9;
 
 /// Times `times` repetitions and twice as many, so that what is around them cancels, and the clock's cycle beside them.

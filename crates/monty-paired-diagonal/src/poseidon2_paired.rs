@@ -205,7 +205,7 @@ fn pair<R: Divide2Exp, const WIDTH: usize>(s: &mut [R; WIDTH], pairing: &Pairing
     });
 }
 
-/// What [`pair`] does, undone.
+/// Undoes [`pair`].
 #[inline(always)]
 fn unpair<R: Divide2Exp, const WIDTH: usize>(s: &mut [R; WIDTH], pairing: &Pairing<WIDTH>) {
     let mut unpair = |i: usize, j: usize| {

@@ -194,7 +194,7 @@ mod tests {
         }
     }
 
-    /// What a worker with one permutation lists.
+    /// The rows of a worker with one permutation.
     fn listed() -> Vec<RowInfo> {
         [
             ("permute-chain/p", false),

@@ -30,7 +30,7 @@ pub enum Candidate {
     Reverted,
 }
 
-/// What a worker is built for.
+/// The instruction set or core that a worker is built for.
 pub struct Target {
     /// The folder that it is built in, and what messages call it.
     pub name: String,

@@ -1,4 +1,4 @@
-//! What the functions of an executable hold: their instructions by class, and their loops.
+//! The functions of an executable: their instructions by class, and their loops.
 
 mod aarch64;
 mod graph;
@@ -15,14 +15,14 @@ use serde::Serialize;
 
 use crate::error::Failure;
 
-/// What an executable was compiled for.
+/// The architecture of an executable.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Architecture {
     X86_64,
     Aarch64,
 }
 
-/// What an instruction does. Whether it also reads or writes memory is told apart from this.
+/// An instruction's purpose. Whether it reads or writes memory is kept apart from it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Class {
     Multiply,
@@ -30,7 +30,7 @@ enum Class {
     Add,
     /// Comparisons, and what makes or uses masks: conditional moves and blends too.
     Compare,
-    /// What moves lanes within and between vectors.
+    /// Moves lanes within a vector or between vectors.
     Shuffle,
     Shift,
     Logic,
@@ -68,7 +68,7 @@ struct Instruction {
     class: Class,
     reads: Option<Place>,
     writes: Option<Place>,
-    /// What it reads goes to every lane.
+    /// It reads one value into every lane.
     broadcasts: bool,
     flow: Flow,
 }
@@ -122,7 +122,7 @@ pub struct Function {
     pub all: Counts,
     /// The innermost ones.
     pub loops: Vec<Block>,
-    /// What is in no innermost loop.
+    /// The instructions outside all innermost loops.
     pub rest: Block,
 }
 

@@ -21,7 +21,7 @@ pub const CORTEX_A76: &str = "cortex-a76";
 
 const HINT: &str = "ci/isa.sh installs what is needed, on x86-64 Linux";
 
-/// What this machine lacks to build for aarch64 and to run what was built.
+/// The first thing that this machine lacks to build for aarch64 and to run the result.
 pub fn missing() -> Option<String> {
     if !has_rust(TRIPLE) {
         return Some(format!("no Rust for {TRIPLE}"));
@@ -96,7 +96,7 @@ pub fn check_target_cpu(cpu: &str) -> Result<()> {
 pub struct Emulator {
     pub version: String,
     pub cpu: String,
-    /// What makes each instruction a translated block of its own; the name changed with version 8.1.
+    /// The option that makes each instruction a translated block of its own; its name changed with version 8.1.
     single: &'static str,
 }
 
@@ -184,7 +184,7 @@ impl Emulator {
     }
 }
 
-/// What a worker answered, if it did answer.
+/// A worker's answer, or an error where it gave none.
 pub fn reply(worker: &Path, text: &str) -> Result<Reply> {
     let worker = worker.display();
     match serde_json::from_str(text) {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What kind of failure it was; the process exits with [`Kind::code`].
+/// The kind of a failure; the process exits with [`Kind::code`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
     /// A check that ran to its end and did not hold: outputs differ, a patch has drifted, a test failed.

@@ -40,7 +40,7 @@ impl GitSource {
         self.parts().0
     }
 
-    /// What the prover pins: the key in a manifest, and its value. It may pin nothing.
+    /// The branch, tag or revision that the prover pins: the key in a manifest, and its value. It may pin none.
     pub fn reference(&self) -> Option<(&str, &str)> {
         self.parts().1?.split_once('=')
     }
@@ -119,7 +119,7 @@ pub struct Checkout<'m> {
 }
 
 impl<'m> Checkout<'m> {
-    /// What the graph of the workspace with this `manifest` has from `url`, at `rev` where one is asked for.
+    /// The packages that the graph of the workspace with this `manifest` has from `url`, at `rev` where one is asked for.
     pub fn find(
         manifest: &Path,
         metadata: &'m Metadata,

@@ -11,7 +11,7 @@ use crate::patch::{Addition, Direction, END, Patch};
 use crate::source::Package;
 use crate::tree;
 
-/// What stands around a diff that comes without a header of its own.
+/// The header of a diff that comes without one.
 const HEADER: &str = "\
 Title: perf(demo): less
 Packages: p3-demo

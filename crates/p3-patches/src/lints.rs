@@ -21,7 +21,7 @@ use crate::source::{Package, cargo};
 use crate::tree;
 use crate::upstream::Suites;
 
-/// What `rustfmt.toml` in the root of upstream's repository says; tarballs of packages lack it. Its options need a nightly
+/// The settings of `rustfmt.toml` in the root of upstream's repository; tarballs of packages lack it. Its options need a nightly
 /// rustfmt. The last one is this tool's: files are named one by one.
 const RUSTFMT: &str =
     "group_imports=StdExternalCrate,imports_granularity=Module,skip_children=true";
@@ -39,16 +39,16 @@ pub struct Finding {
     pub line: usize,
 }
 
-/// What a check says of packages as published and of patched ones.
+/// The result of a check of packages as published and of patched ones.
 pub enum Outcome {
     Ran {
         /// Absent where the release is taken to pass.
         published: Option<usize>,
         patched: usize,
-        /// Those of `patched` that are not among the others.
+        /// The findings in `patched` that are not among the others.
         new: Vec<Finding>,
     },
-    /// What this machine lacks, and how to get it.
+    /// The thing that this machine lacks, and how to get it.
     Skipped(String),
 }
 
@@ -149,7 +149,7 @@ fn sources(patches: &[Patch], packages: &[Package]) -> Vec<String> {
     paths
 }
 
-/// Those of `after` that `before` does not have: where the same is found more often in a file, the last ones.
+/// The findings of `after` that `before` does not have: where the same is found more often in a file, the last ones.
 fn new(before: Vec<Finding>, after: Vec<Finding>) -> Vec<Finding> {
     let mut known = BTreeMap::new();
     for Finding { file, what, .. } in before {
@@ -171,7 +171,7 @@ fn new(before: Vec<Finding>, after: Vec<Finding>) -> Vec<Finding> {
 }
 
 impl Check {
-    /// What this machine lacks, and how to get it.
+    /// The thing that this machine lacks, and how to get it.
     fn missing(&self) -> Option<String> {
         let no_rust = |target: &str| {
             (!emulation::has_rust(target))
@@ -193,7 +193,7 @@ impl Check {
         }
     }
 
-    /// What it finds.
+    /// Runs the check, and returns its findings.
     fn run(&self, suites: &Suites, host: &str) -> Result<Vec<Finding>> {
         let root = &suites.root;
         let mut command = match self {

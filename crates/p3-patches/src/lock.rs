@@ -39,7 +39,7 @@ pub struct Seed {
 type Line = (u64, u64, u64);
 
 impl Seed {
-    /// What the reviewed lock file has, for a workspace on `release`.
+    /// The versions of the reviewed lock file, for a workspace on `release`.
     pub fn new(patches: &Patches, release: &str) -> Result<Self> {
         let text = patches.lock().context("there is no Cargo.lock")?;
         Self::of(text.into_owned(), release)
@@ -185,7 +185,7 @@ impl Seed {
     }
 }
 
-/// What `cargo metadata` says of the workspace in `dir`; an error is cargo's, in one line.
+/// The output of `cargo metadata` for the workspace in `dir`; an error is cargo's, in one line.
 pub fn metadata(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
     let options = options.iter().copied().map(str::to_owned);
     let mut command = MetadataCommand::new();

@@ -41,14 +41,14 @@ const END: &str = "# <<< p3-patches";
 const IN: &str = " in ";
 const NOTICE: &str = "# Written by `cargo p3 apply`, which also re-creates the folders; `cargo p3 remove` takes this out.";
 
-/// What a manifest records about the patches applied to its workspace.
+/// The record of the patches applied to a workspace, in its manifest.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Stanza {
     pub base: String,
     pub names: Vec<String>,
     /// Trees by package, relative to the manifest's folder, with `/` between the parts.
     pub overrides: BTreeMap<String, String>,
-    /// What they replace, where that is not the registry's.
+    /// The repository whose packages they replace, where these are not the registry's.
     pub git: Option<Git>,
 }
 
@@ -61,7 +61,7 @@ pub struct Git {
 }
 
 impl Stanza {
-    /// What stands below `[patch]`: by registry or repository, what each package is taken from.
+    /// The tables below `[patch]`: by registry or repository, where each package is taken from.
     fn tables(&self) -> BTreeMap<&str, BTreeMap<&str, Table>> {
         let place = |path: &String| Table::from_iter([("path", path)]);
         let trees = (self.overrides.iter()).map(|(package, path)| (package.as_str(), place(path)));
@@ -907,7 +907,7 @@ mod tests {
             prop_assert_eq!(split_stanza, Some(stanza));
         }
 
-        /// What a user adds below the block stays too.
+        /// Text that a user adds below the block stays too.
         #[test]
         fn text_after_the_stanza_survives(original in manifest(), stanza in stanza()) {
             let text = loaded(&original).with(&stanza).unwrap() + "[workspace]\n";

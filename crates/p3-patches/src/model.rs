@@ -1,4 +1,4 @@
-//! What LLVM's models of some cores say that sequences of instructions take.
+//! The time that sequences of instructions take by LLVM's models of some cores.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -50,11 +50,11 @@ pub fn lacking(core: &str) -> Option<&'static str> {
 /// llvm-mca, and the disassembler of the same release, whose text it reads.
 pub struct Models {
     pub version: String,
-    /// What ends the programs' names, `-19` or nothing.
+    /// The end of the programs' names, `-19` or nothing.
     suffix: String,
 }
 
-/// What a model makes of a sequence.
+/// A model's cycles for a sequence.
 pub struct Estimate {
     /// Of all passes.
     pub cycles: u64,
@@ -66,15 +66,15 @@ pub struct Estimate {
     pub micro_ops: u64,
 }
 
-/// What a model makes of all sequences of a file.
+/// A model's cycles for all sequences of a file.
 pub struct Estimates {
     /// By the number of the sequence.
     pub sequences: HashMap<usize, Estimate>,
-    /// What the model calls the core's units. Cores with the same units are one model by two names.
+    /// The model's names of the core's units. Cores with the same units are one model by two names.
     pub units: Vec<String>,
 }
 
-/// What llvm-mca prints, as far as it is read.
+/// The part of llvm-mca's output that is read.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Listing {
@@ -163,7 +163,7 @@ impl Models {
         file.flush().with_context(unwritable)
     }
 
-    /// What each core's model makes of the sequences that [`Models::write`] wrote, or why it makes nothing of them.
+    /// Each core's model of the sequences that [`Models::write`] wrote, or the reason why there is none.
     pub fn estimates<'a>(
         &self,
         architecture: Architecture,

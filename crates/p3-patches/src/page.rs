@@ -166,7 +166,7 @@ fn introduction(up: Option<&str>) -> Markup {
     }
 }
 
-/// What a prover does; below it, folded, what that consists of.
+/// The rows of a prover's workloads; below them, folded, those of their parts.
 fn tables(section: &Section) -> Markup {
     let (prover, parts): (Vec<_>, Vec<_>) = lines(&section.records)
         .into_iter()
@@ -182,7 +182,7 @@ fn tables(section: &Section) -> Markup {
     }
 }
 
-/// What follows for proofs from the commitments, beside what was measured.
+/// The savings of proofs that follow from the commitments, beside the measured ones.
 fn saved(section: &Section) -> Markup {
     let rows: Vec<_> = section.records.iter().flat_map(savings).collect();
     html! {

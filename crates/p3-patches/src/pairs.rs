@@ -398,7 +398,7 @@ impl Worker {
         }
     }
 
-    /// What became of a worker that has closed a pipe. Most have ended.
+    /// The error for a worker that has closed a pipe. Most have ended.
     fn died(&mut self) -> anyhow::Error {
         const WAIT: Duration = Duration::from_millis(10);
         let start = Instant::now();

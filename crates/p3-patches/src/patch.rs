@@ -26,7 +26,7 @@ const SEPARATOR: &str = "\n---\n";
 /// The last lines of every patch file. A diff cut off between two hunks still parses; without this it is truncated.
 pub const END: &str = "-- \np3-patches\n";
 
-/// What a crate has below its `src/` besides kernels.
+/// The files that a crate has below its `src/` besides kernels.
 pub const CRATES_OWN: [&str; 3] = ["lib.rs", "tests.rs", "tests"];
 
 /// One optimization, as written for a base.
@@ -36,7 +36,7 @@ pub struct Patch {
     /// Where the patch is, as shown to the user.
     pub shown: String,
     pub header: Header,
-    /// Those of the diff and the kernels, in the order of their paths.
+    /// The files of the diff and the kernels, in the order of their paths.
     pub files: Vec<FilePatch>,
     /// Of the text with the kernels in the diff.
     pub sha256: String,
@@ -82,7 +82,7 @@ pub struct Header {
     pub body: String,
 }
 
-/// What a diff does to one file.
+/// A diff's change to one file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Change {
     Create,
@@ -538,7 +538,7 @@ impl Misfit {
     }
 }
 
-/// Those of the patches `names` that change no build for this machine's architecture, each with the reason.
+/// The patches among `names` that change no build for this machine's architecture, each with the reason.
 pub fn inert(patches: &Patches, base: &str, names: &[String]) -> Result<BTreeMap<String, String>> {
     let mut inert = BTreeMap::new();
     for name in names {

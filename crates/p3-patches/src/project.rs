@@ -12,7 +12,7 @@ use include_dir::Dir;
 
 use crate::error::Failure;
 
-/// What the executable carries for use outside a checkout.
+/// The files that the executable carries for use outside a checkout.
 #[derive(Clone, Copy)]
 pub struct Embedded {
     /// The folder `patches`.

@@ -14,7 +14,7 @@ use crate::replace;
 use crate::stats::{Ratio, Verdict, median};
 use crate::tree;
 
-/// What `--json` writes. Other programs read it: a change of meaning is a new `schema`.
+/// The output of `--json`. Other programs read it: a change of meaning is a new `schema`.
 #[derive(Clone, Deserialize, Serialize)]
 pub struct Report {
     pub schema: u32,
@@ -22,7 +22,7 @@ pub struct Report {
     #[serde(default)]
     pub command: String,
     pub base: String,
-    /// Those of `patches` that the baseline has, too; none where that is the release as published.
+    /// The patches that the baseline has, too; none where that is the release as published.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub baseline_patches: Vec<String>,
     /// The candidate's.
@@ -34,7 +34,7 @@ pub struct Report {
     pub rows: Vec<Row>,
 }
 
-/// Those of `patches` that are not `below`: what a comparison is about.
+/// The patches that are not `below`, which a comparison is about.
 pub fn own<'a>(patches: &'a [String], below: &[String]) -> Vec<&'a str> {
     let own = patches.iter().filter(|name| !below.contains(name));
     own.map(String::as_str).collect()
@@ -68,7 +68,7 @@ pub struct Row {
     /// Candidate to baseline: the most memory that any of their processes had resident after as many runs, where the
     /// system tells.
     pub memory_ratio: Option<f64>,
-    /// What hashing is of it, where the samples tell and it is any.
+    /// The share of hashing, where the samples tell and there is any.
     #[serde(default)]
     pub hashing: Option<Hashing>,
     /// Always true: a row whose outputs differ has no times and is never made.

@@ -210,8 +210,8 @@ impl Series {
         Ok(())
     }
 
-    /// What `names` stack on in the release `base`, themselves apart, in series order. What that release contains is no
-    /// part of it.
+    /// The patches that `names` stack on in the release `base`, themselves apart, in series order, without those that the
+    /// release contains.
     pub fn below(
         &self,
         patches: &Patches,
@@ -227,7 +227,7 @@ impl Series {
         Ok(below)
     }
 
-    /// What is applied to the release `base` before `name`, in series order; a need that is not there is refused.
+    /// The patches that are applied to the release `base` before `name`, in series order; a need that is not there is refused.
     pub fn needs(&self, patches: &Patches, base: &Version, name: &str) -> Result<Vec<String>> {
         let needs = self.below(patches, base, &[name.to_owned()])?;
         for need in &needs {

@@ -84,7 +84,7 @@ impl Package {
 
 const VCS_INFO: &str = ".cargo_vcs_info.json";
 
-/// What cargo's packager notes about where a package comes from.
+/// The note of cargo's packager about where a package comes from.
 #[derive(Deserialize)]
 struct VcsInfo {
     git: Commit,
@@ -314,8 +314,8 @@ pub fn locked(patches: &Patches, name: &str, version: &str) -> Result<Locked> {
     }
 }
 
-/// What speaks against the SHA-256 of a package's tarball, by which it was unpacked: the registry's index, as cargo has it, or
-/// the vendored folder in its place, and the lock file of these patches.
+/// The objections to the SHA-256 of a package's tarball, by which it was unpacked: of the registry's index, as cargo has it, or
+/// the vendored folder in its place, and of the lock file of these patches.
 pub fn objections(
     patches: &Patches,
     name: &str,
@@ -470,7 +470,7 @@ fn without(lock: &str, name: &str, version: &str) -> Result<String> {
     Ok(lock.to_string())
 }
 
-/// What to do where cargo lacks a package since it was not vendored.
+/// A hint for a package that cargo lacks because it was not vendored.
 pub fn vendoring(error: &str) -> Option<&'static str> {
     error.contains(REPLACED).then_some(
         "`cargo vendor` takes what the workspace needs, but for packages that are patched: vendor before `apply`, or run this where cargo's configuration does not replace the registry",

@@ -198,7 +198,7 @@ mod linux {
             }
         }
 
-        /// What is taken off the addresses of the executable, so that they are those of its file.
+        /// The difference between the executable's addresses and those of its file.
         fn placed(&self) -> Result<(Range<u64>, u64)> {
             let bytes = fs::read(&self.executable)?;
             let moves = object::File::parse(&*bytes)?.kind() == ObjectKind::Dynamic;

@@ -15,7 +15,7 @@ use crate::model::{Estimate, Models};
 use crate::pairs::protocol::{Reply, Request, UnitInfo};
 use crate::stepping;
 
-/// What executes the workers, and lists each instruction.
+/// The processor or emulator that executes the workers, and lists each instruction.
 pub enum Machine {
     Emulated(Emulator),
     /// This CPU, step by step.

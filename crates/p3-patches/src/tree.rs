@@ -25,7 +25,7 @@ use crate::source::{self, Package, sha256};
 /// The stamp's file name. Upstream has no hidden files of that name, and a patch cannot write one.
 const STAMP: &str = ".p3-stamp.json";
 
-/// What a folder of trees has of its own.
+/// The lock file of a folder of trees.
 const LOCK: &str = ".lock";
 const IGNORE: &str = ".gitignore";
 
@@ -37,7 +37,7 @@ pub struct Tree {
     pub path: PathBuf,
 }
 
-/// What a tree is made from.
+/// The origin of a tree.
 #[derive(Serialize)]
 pub struct Stamp {
     tool: &'static str,

@@ -160,7 +160,7 @@ fn split<V: AsDoubles>(x: V) -> Halves<V> {
     [x.lower_shifted(), x.high().lower_shifted()].map(V::to_bits)
 }
 
-/// What [`fold`] adds to the bits of shifted halves: a constant, the bias, and no `OFFSET`.
+/// The number that [`fold`] adds to the bits of shifted halves: a constant, the bias, and no `OFFSET`.
 #[inline(always)]
 pub const fn fold_constant<V: Vector>(constant: u64) -> [u64; 2] {
     [
@@ -420,7 +420,7 @@ const LIMBS_24: [[f64; 24]; 4] = {
     ]
 };
 
-/// What every output of width 24 lacks when `2^31 (2^32 + 1)` is taken from every input.
+/// The value that every output of width 24 lacks when `2^31 (2^32 + 1)` is taken from every input.
 const CENTER_24: u64 = {
     let mut sum = 0;
     let mut i = 0;

@@ -14,7 +14,7 @@ use p3_field::{PrimeCharacteristicRing, PrimeField64};
 use crate::Goldilocks;
 use crate::vector::{Packed, Vector};
 
-/// What butterflies need of an instruction set beyond [`Vector`].
+/// The operations that butterflies need beyond [`Vector`].
 pub trait SignedVector: Vector {
     fn xor(self, rhs: Self) -> Self;
 

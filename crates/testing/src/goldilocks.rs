@@ -83,7 +83,7 @@ pub fn operands() -> Vec<[u64; 2]> {
     operands
 }
 
-/// What to square: both of each pair, and the root of a square that is close to their product.
+/// Operands of squares: both of each pair, and the root of a square that is close to their product.
 #[must_use]
 pub fn roots(operands: &[[u64; 2]]) -> Vec<u64> {
     let root = |x, y| (u128::from(x) * u128::from(y)).isqrt() as u64;

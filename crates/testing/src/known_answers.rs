@@ -79,7 +79,7 @@ impl<const WIDTH: usize> Instance<WIDTH> {
         }
     }
 
-    /// What Poseidon1 is made of in Plonky3, which has default ones for widths 8 and 12.
+    /// Plonky3's constants of Poseidon1, which has default ones for widths 8 and 12.
     #[must_use]
     pub fn poseidon1_constants(&self) -> Poseidon1Constants<Goldilocks, WIDTH> {
         let round = |row: &Vec<u64>| std::array::from_fn(|i| Goldilocks::new(row[i]));

@@ -1,4 +1,4 @@
-//! What the optimizations' tests share.
+//! Tools that the optimizations' tests share.
 //!
 //! - [`goldilocks`]: values at which reductions go wrong, Poseidon1 and Poseidon2 written from the papers on plain integers.
 //! - [`koala_bear`]: the same for KoalaBear, and products of its extension of degree 5 by the textbook.

@@ -162,11 +162,11 @@ pub struct Examination<'a, I> {
     pub files: &'static [&'static str],
     /// Runs the kernel on intervals, and panics where a bound is left. Has to execute the same operations as `value`.
     pub bounds: Option<&'a dyn Fn()>,
-    /// What `value` is called with, one after the other.
+    /// The inputs that `value` is called with, one after the other.
     pub inputs: &'a [I],
     /// Runs the kernel on integers: whether the result stands for the right value. If so, panics where it is out of range.
     pub value: &'a dyn Fn(&I) -> bool,
-    /// What neither of the two can see.
+    /// Mutations that neither of the two can see.
     pub equivalent: &'a [Equivalent],
 }
 
@@ -336,7 +336,7 @@ pub struct Instructions<'a> {
     pub files: &'static [&'static str],
     /// Tests with their names.
     pub tests: &'a [(&'a str, fn())],
-    /// What no test can see.
+    /// Mutations that no test can see.
     pub equivalent: &'a [Equivalent],
 }
 
@@ -426,7 +426,7 @@ thread_local! {
     static EXPECTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `kernel` panics with, which it does not print: mutations that are caught panic by the thousand.
+/// The message that `kernel` panics with, which is not printed: mutations that are caught panic by the thousand.
 pub fn panics(kernel: impl FnOnce()) -> Option<String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

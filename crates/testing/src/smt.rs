@@ -40,7 +40,7 @@ struct Script {
     terms: usize,
     /// Equal expressions are one term, so that nothing has to be shown of the pieces of a word twice.
     known: HashMap<(u32, String), Term>,
-    /// What the expressions rely on, and what the kernel asks of its operations.
+    /// The assumptions of the expressions, and the kernel's demands on its operations.
     assumed: Vec<Term>,
     required: Vec<Term>,
     /// The values of constants.
@@ -416,12 +416,12 @@ pub fn products() -> Vec<[Term; 3]> {
     scripted(|script| script.products.clone())
 }
 
-/// What holds of the inputs.
+/// Assumes a statement about the inputs.
 pub fn assume(statement: Term) {
     scripted(|script| script.assumed.push(statement));
 }
 
-/// What an operation demands of its operands.
+/// Demands a statement about an operation's operands.
 pub fn require(statement: Term) {
     scripted(|script| script.required.push(statement));
 }

@@ -1,9 +1,9 @@
 //! Where the shape of what a function executes depends on data: x86-64.
 //!
-//! What vectors load is data: field elements, and what is computed from them. It reaches integer registers through moves,
+//! Vectors load data: field elements, and values computed from them. Data reaches integer registers through moves,
 //! masks and memory, and from there a branch or an address. This follows it through a function, over all its paths.
 //!
-//! What an integer register loads is a pointer, a length or a constant, until a wide product of two such says that they
+//! An integer register loads a pointer, a length or a constant, until a wide product of two such says that they
 //! were elements: a length is multiplied to 128 bits only by a constant, to be divided by another.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use iced_x86::{
     OpKind, Register, UsedMemory, UsedRegister,
 };
 
-/// What an integer register, a flag or a byte of the frame was computed from, the worst of it.
+/// The worst origin of the value in an integer register, a flag or a byte of the frame.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 enum Origin {
     /// Arguments in registers, constants of instructions, addresses.
@@ -40,7 +40,7 @@ pub enum Kind {
     Address,
 }
 
-/// What a function's instructions tell.
+/// The result for one function.
 #[derive(Debug, Default)]
 pub struct Shape {
     pub dependences: Vec<Dependence>,
@@ -91,7 +91,7 @@ pub fn shape(address: u64, code: &[u8]) -> Shape {
     shape
 }
 
-/// What is known before an instruction.
+/// The origins that are known before an instruction.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct State {
     /// Of integer registers by their full names, and of their low bytes, where not clean.

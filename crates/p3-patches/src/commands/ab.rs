@@ -258,7 +258,7 @@ fn stacked_on(
     Ok(below)
 }
 
-/// What to run for each ISA, and what has built it, which keeps other runs away.
+/// The workers for each ISA, and their builder, whose lock keeps other runs away.
 pub struct Executables<'a> {
     pub workers: Vec<(Isa, Workers)>,
     pub builder: Option<Builder<'a>>,

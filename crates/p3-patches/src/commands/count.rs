@@ -68,7 +68,7 @@ pub struct Args {
     workers: Option<Vec<PathBuf>>,
 }
 
-/// What `--json` writes. Other programs read it: a change of meaning is a new `schema`.
+/// The output of `--json`. Other programs read it: a change of meaning is a new `schema`.
 #[derive(Serialize)]
 struct Report {
     schema: u32,
@@ -96,7 +96,7 @@ struct Report {
 #[derive(Serialize)]
 struct Unit {
     unit: String,
-    /// What the table divides by.
+    /// The table divides by this.
     leaves: usize,
     baseline: Count,
     candidate: Count,

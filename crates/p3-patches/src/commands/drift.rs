@@ -43,7 +43,7 @@ pub struct Args {
     test: bool,
 }
 
-/// What became of the hunks of one file.
+/// Where the hunks of one file stand now.
 struct Moved {
     path: String,
     /// The hunks that stand elsewhere, and how far away.
@@ -311,7 +311,7 @@ impl Moved {
     }
 }
 
-/// What is done with patched packages, beyond applying the patches.
+/// Compiles and tests patched packages.
 struct Builds<'p> {
     project: &'p Project,
     /// The release.
@@ -348,7 +348,7 @@ impl<'p> Builds<'p> {
         (self.isas.iter().copied()).filter(|isa| patch.header.changes(*isa))
     }
 
-    /// What holds where nothing has failed.
+    /// The phrase for a patch that has not failed.
     fn label(&self, patch: &Patch) -> String {
         let isas = self.isas(patch).map(|isa| isa.to_string());
         let isas = isas.collect::<Vec<_>>().join(", ");
@@ -356,7 +356,7 @@ impl<'p> Builds<'p> {
         format!("applies; compiles for {isas}{tested}")
     }
 
-    /// What fails with `packages`, which `patch` is applied to, and does not fail with them as `published`.
+    /// The first failure with `packages`, which have `patch`, that the packages as `published` do not share.
     fn failure(
         &self,
         patch: &Patch,
@@ -389,7 +389,7 @@ impl<'p> Builds<'p> {
         Ok(None)
     }
 
-    /// What the compiler says against `packages`; nothing where it takes them.
+    /// The compiler's errors about `packages`; none where they compile.
     fn check(&self, isa: Isa, packages: &[Package]) -> Result<Option<String>> {
         let root = self.dir.join("check");
         let mut manifest =
@@ -432,7 +432,7 @@ impl<'p> Builds<'p> {
         failed(with_rustflags(&mut check, isa.rustflags()))
     }
 
-    /// What upstream's suites say against the packages that `patch` touches.
+    /// The failures of upstream's suites on the packages that `patch` touches.
     fn suites(&self, patch: &Patch, packages: &[Package]) -> Result<Option<String>> {
         let root = self.dir.join("suites");
         let suites = Suites::write(self.project, root, self.to, packages)?;

@@ -39,7 +39,7 @@ pub struct Args {
     base: Option<String>,
 }
 
-/// What is exported for one patch.
+/// The texts that are exported for one patch.
 #[derive(Eq, PartialEq)]
 pub struct Texts {
     /// The mail that `git am` takes.
@@ -87,7 +87,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// What is exported for `name`, by `author`.
+/// The texts for the patch `name`, by `author`.
 pub fn texts(project: &Project, base: &str, name: &str, author: &str) -> Result<Texts> {
     let patch = Patch::load(&project.patches, base, name)?;
     let series = Series::load(&project.patches)?;
@@ -103,7 +103,7 @@ pub fn texts(project: &Project, base: &str, name: &str, author: &str) -> Result<
     })
 }
 
-/// What there is in `benches/record` about a patch.
+/// The records of a patch in `benches/record`.
 struct Measured {
     /// On top of what it stacks on.
     step: Vec<Record>,
@@ -155,7 +155,7 @@ fn description(patch: &Patch, base: &str, sections: &[Section]) -> String {
     text
 }
 
-/// What a reviewer asks of a change, beyond what it is and why.
+/// The sections that answer a reviewer: tests, figures, risk.
 fn sections(patch: &Patch, base: &str, measured: &Measured) -> Vec<Section> {
     let mut sections = Vec::new();
     let needs = patch.header.needs.join(", ");
@@ -288,7 +288,7 @@ fn not_measured_on(patch: &Patch, lines: &[Line<'_>]) -> String {
     }
 }
 
-/// Who commits here, as git would have it.
+/// The author that git would name for a commit here.
 fn author(project: &Project) -> Result<String> {
     let output = interrupt::output(
         Command::new("git")

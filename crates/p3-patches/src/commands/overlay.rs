@@ -36,7 +36,7 @@ pub struct Args {
     base: Option<String>,
 }
 
-/// What the packages were made from, for programs.
+/// The origin of the packages, for programs.
 #[derive(Serialize)]
 struct Provenance {
     tool: String,
@@ -48,7 +48,7 @@ struct Provenance {
     packages: Vec<Stamp>,
 }
 
-/// What of it shows that a folder is an overlay, and which of its entries belong to that.
+/// The part that shows that a folder is an overlay, and which of its entries belong to it.
 #[derive(Deserialize)]
 struct Written {
     tool: String,

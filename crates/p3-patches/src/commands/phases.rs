@@ -46,7 +46,7 @@ pub struct Args {
     workers: Option<Vec<PathBuf>>,
 }
 
-/// What `--json` writes. Other programs read it: a change of meaning is a new `schema`.
+/// The output of `--json`. Other programs read it: a change of meaning is a new `schema`.
 #[derive(Serialize)]
 struct Report {
     schema: u32,

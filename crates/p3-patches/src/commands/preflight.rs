@@ -89,7 +89,7 @@ pub struct Args {
     workers: Option<Vec<PathBuf>>,
 }
 
-/// What `--json` writes. Other programs read it: a change of meaning is a new `schema`.
+/// The output of `--json`. Other programs read it: a change of meaning is a new `schema`.
 #[derive(Serialize)]
 struct Report {
     schema: u32,
@@ -128,12 +128,12 @@ struct TimedUnit {
 
 #[derive(Serialize)]
 struct Found {
-    /// What the first-level instruction cache of each of the cores holds.
+    /// The size of each core's first-level instruction cache.
     cache_bytes: usize,
     /// Kernels that hold the same on both sides, and are not listed.
     unchanged: usize,
     kernels: Vec<Kernel>,
-    /// What the models leave out.
+    /// The models' gaps, each in a sentence.
     notes: BTreeSet<String>,
 }
 
@@ -303,7 +303,7 @@ fn gaps(units: &[TimedUnit], terminal: bool) -> String {
     )
 }
 
-/// What to build for. NEON elsewhere than on aarch64 is built as `count` does it.
+/// The target to build for. NEON elsewhere than on aarch64 is built as `count` does it.
 fn target(isa: Isa) -> Result<Target> {
     if isa.is_foreign() {
         emulation::require()?;
@@ -330,7 +330,7 @@ fn executables(args: &Args, builder: Option<&Builder<'_>>, target: Target) -> Re
     Ok(built)
 }
 
-/// What differs between the executables, or what the first holds where it is the only one.
+/// The kernels that differ between the executables, or those of the first where it is the only one.
 fn compare(
     executables: &[PathBuf],
     packages: &BTreeSet<String>,
@@ -596,7 +596,7 @@ impl Kernel {
     }
 }
 
-/// What one column of a kernel's table is about.
+/// A column of a kernel's table.
 struct Column<'a> {
     heading: String,
     counts: &'a Counts,

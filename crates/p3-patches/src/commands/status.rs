@@ -58,7 +58,7 @@ struct Status {
     built_in: Option<bool>,
     /// Where nothing is applied: what `apply` would choose.
     available: Vec<String>,
-    /// Those of the patches that change no build for this machine's architecture, and why.
+    /// The patches that change no build for this machine's architecture, and why.
     inert: BTreeMap<String, String>,
     trees: Vec<TreeStatus>,
     /// The patched packages that the graph has in other releases too, and the packages that bring them.
@@ -88,7 +88,7 @@ struct TreeStatus {
     made_from: Option<Provenance>,
 }
 
-/// What a tree has to be made from, and what speaks against that.
+/// The origin that a tree has to have, and the objections to it.
 #[derive(Serialize)]
 struct Provenance {
     /// The SHA-256 of the registry's tarball.

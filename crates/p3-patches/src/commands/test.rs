@@ -35,7 +35,7 @@ use crate::upstream::Suites;
 /// On x86-64, NEON runs under emulation where qemu and a cross linker are there, and so do the kernels' tests on AVX-512, where
 /// the CPU has none, Bochs is there, and `--only` asks for them. A few of the kernels' tests run under Miri, on AVX-512 with
 /// IFMA and, where `--only` asks for it, on AVX2. A report's page is looked at in Chromium.
-/// What cannot run here is skipped by name.
+/// Stages that cannot run here are skipped by name.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cargo p3 test
@@ -144,7 +144,7 @@ enum Work {
     Count(Isa),
     /// `cargo p3 shape`, on the workers that `Outputs` has built.
     Shape(Isa),
-    /// What z3 proves of the kernels' operations.
+    /// z3's proofs of the kernels' operations.
     Proofs,
     /// A program that a machine may lack, and its arguments.
     Lint(&'static str, &'static [&'static str]),
@@ -213,10 +213,10 @@ const FUZZ: &str = "fuzz/Cargo.toml";
 
 const DENY: &str = "cargo-deny";
 
-/// What `cargo deny` needs a database for, which is fetched.
+/// The check of `cargo deny` that needs a database, which is fetched.
 const ADVISORIES: &[&str] = &["advisories"];
 
-/// What it reads in the packages.
+/// The checks of `cargo deny` that read the packages only.
 const SOURCES: &[&str] = &["bans", "licenses", "sources"];
 
 /// Chromium's names, by who packages it.
@@ -279,7 +279,7 @@ const ONE_ISA: Isa = if cfg!(target_arch = "aarch64") {
 
 /// All stages, what fails soonest first.
 ///
-/// What is expensive runs where it can find something. The feature `parallel` switches code on that is the same for all
+/// An expensive stage runs where it can find something. The feature `parallel` switches code on that is the same for all
 /// instruction sets, so the suites run with it on AVX2 or NEON, and without it where there are no vectors or the widest ones.
 /// AVX-512 with IFMA, where a patch and the CPU have it, runs suites and outputs in place of AVX-512 without it, whose other
 /// kernels have tests of their own.
@@ -581,7 +581,7 @@ impl Stage {
         }
     }
 
-    /// What a reader has to know to take the result for no more than it is.
+    /// A remark that keeps the result from being taken for more than it is.
     fn label(&self, project: &Project) -> &'static str {
         let linted = matches!(self.work, Work::Clippy(_));
         if !linted && self.isa().is_some_and(emulated) || self.runs_in_bochs(project) {
@@ -638,7 +638,7 @@ impl Stage {
         isa.check().is_err() && bochs::missing(&project.root).is_none()
     }
 
-    /// What this machine lacks to run the stage.
+    /// The first thing that this machine lacks to run the stage.
     fn missing(&self, project: &Project) -> Option<String> {
         match self.work {
             Work::Cargo(_) | Work::Check | Work::Prover | Work::Browser(Some(_)) => None,

@@ -36,7 +36,7 @@ fn no_value_is_inexact_or_wraps() {
     mds_24(&[Range::any(); 24]);
 }
 
-/// What the test above sees where a segment is a round too long.
+/// The test above fails where a segment is a round too long.
 #[test]
 #[should_panic(expected = "is not exact")]
 fn three_rounds_are_too_many_for_width_16() {

@@ -70,7 +70,7 @@ pub struct Double {
 }
 
 impl Double {
-    /// What a double represents exactly, whatever the value within the interval.
+    /// A value that a double represents exactly, whatever the value within the interval.
     fn exact(mantissa: Interval, exponent: i32) -> Self {
         let largest = mantissa.high().max(-mantissa.low());
         assert!(
@@ -85,7 +85,7 @@ impl Double {
         Self::exact(range, 0)
     }
 
-    /// Those plus the offset.
+    /// The values of the range plus the offset.
     pub fn shifted(range: Interval) -> Self {
         Self::exact(range.plus(Interval::exactly(OFFSET as i128)), 0)
     }

@@ -82,7 +82,7 @@ fn one_upper_digit_is_the_least() {
     );
 }
 
-/// What does not depend on the twiddle is a multiple of the order.
+/// The part that does not depend on the twiddle is a multiple of the order.
 #[test]
 fn biases_cancel() {
     let [low, high] = [1i128 << 63, (1 << 63) - (1 << 32)];

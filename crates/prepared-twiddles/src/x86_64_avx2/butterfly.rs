@@ -1,4 +1,4 @@
-//! What butterflies need of AVX2.
+//! The operations of butterflies on AVX2.
 
 #[cfg(not(miri))]
 use core::arch::asm;

@@ -1,4 +1,4 @@
-//! What butterflies need of AVX-512.
+//! The operations of butterflies on AVX-512.
 
 #[cfg(not(miri))]
 use core::arch::asm;

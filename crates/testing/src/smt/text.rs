@@ -59,14 +59,14 @@ impl Value {
 /// A function that the text calls, by its name and the last of its generic arguments, where that is a number.
 type Callee<'a> = &'a dyn Fn(&str, Option<usize>, Vec<Value>) -> Value;
 
-/// What names stand for.
+/// The values of names.
 pub struct Scope<'a> {
     pub names: HashMap<String, Value>,
     pub callee: Callee<'a>,
 }
 
 impl Scope<'_> {
-    /// What a function's text returns.
+    /// Evaluates a function's text.
     pub fn run(&mut self, text: &str) -> Value {
         let function: ItemFn = syn::parse_str(text).expect("a function");
         self.block(&function.block)
