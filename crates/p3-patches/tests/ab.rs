@@ -4,6 +4,7 @@
 
 #![cfg(unix)]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -533,6 +534,25 @@ fn outputs_only_runs_the_odd_rows_and_measures_nothing() {
         .assert()
         .code(1)
         .stderr(contains("equal/odd"));
+}
+
+/// The pages that hold a file's code can cost it half of its speed, for as long as the file is there.
+#[test]
+fn a_seed_has_executables_of_its_own() {
+    let fixture = Fixture::new();
+    let started = fixture.path("started");
+    let prepare = format!("echo \"$0\" >> '{}'; {READY}", started.display());
+    let worker = |name: &str| fixture.worker(name, &prepare, &sample(10, "aa"), "");
+    fixture
+        .ab(&worker("baseline"), &worker("candidate"))
+        .args(["--seeds", "3", "--workload", "*/small/*"])
+        .assert()
+        .success();
+    let started = fs::read_to_string(started).unwrap();
+    let files: BTreeSet<_> = started.lines().map(Path::new).collect();
+    assert_eq!((started.lines().count(), files.len()), (9, 9), "{started}");
+    let left = files.iter().find(|file| file.parent().unwrap().exists());
+    assert_eq!(left, None);
 }
 
 #[test]

@@ -373,9 +373,10 @@ pub fn measure(workers: &[(Isa, Workers)], rows: &[RowInfo], plan: &Plan) -> Res
     let bar = measuring(per_row * (rows.len() * workers.len()) as u64, "pairs");
     let mut runs = Vec::new();
     for (isa, workers) in workers {
+        let copies = workers.copies(plan.seeds)?;
         for row in rows {
             bar.set_message(format!("{isa} {}", row.name));
-            runs.extend(workers.measure(row, *isa, plan, || bar.inc(1))?);
+            runs.extend(pairs::measure(&copies, row, *isa, plan, || bar.inc(1))?);
         }
     }
     bar.finish_and_clear();
