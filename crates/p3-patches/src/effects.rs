@@ -13,7 +13,7 @@ use crate::isa::Isa;
 use crate::project::Patches;
 use crate::record::{Counts, RECORDS, Record};
 use crate::report::{round4, verdict_name};
-use crate::results::{Line, Section};
+use crate::results::{Line, Section, best};
 use crate::stats::Verdict;
 
 /// The file, beside the series.
@@ -91,15 +91,10 @@ impl Effect {
         })
     }
 
-    /// The best row: a gain, and of a prover's workload, if there is one.
+    /// The best row.
     fn timed(patch: &(String, String), record: &Record) -> Option<Self> {
         let lines = record.rows.iter().map(|row| Line { record, row });
-        let rank = |line: &Line<'_>| (line.row.verdict != Verdict::Faster, !line.of_prover());
-        let best = lines.min_by(|a, b| {
-            let order = rank(a).cmp(&rank(b));
-            order.then(a.row.ratio.total_cmp(&b.row.ratio))
-        });
-        let row = best?.row;
+        let row = best(lines)?.row;
         let cpu = record.machine.cpu.clone();
         let verdict = Some(row.verdict);
         Self::new(

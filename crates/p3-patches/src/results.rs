@@ -94,6 +94,16 @@ impl Line<'_> {
     }
 }
 
+/// The row that gains most: of the present text and of a prover's workload, if there is one that gains.
+pub fn best<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> Option<Line<'a>> {
+    let rank = |Line { record, row }: &Line<'_>| (record.outdated, row.verdict != Verdict::Faster);
+    lines.into_iter().min_by(|a, b| {
+        let order = rank(a).cmp(&rank(b));
+        let order = order.then(b.of_prover().cmp(&a.of_prover()));
+        order.then(a.row.ratio.total_cmp(&b.row.ratio))
+    })
+}
+
 impl Report {
     /// This report as a section, with its samples and, where these were filed, the file of each ISA.
     pub fn into_section(self, runs: &[Run], files: &BTreeMap<String, String>) -> Section {

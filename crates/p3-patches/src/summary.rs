@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::isa::Isa;
 use crate::patch::Patch;
 use crate::project::Project;
-use crate::results::{Line, OUTDATED, Section, lines, plain};
+use crate::results::{Line, OUTDATED, Section, best, lines, plain};
 use crate::series::{Entry, Series};
 use crate::stats::Verdict;
 
@@ -67,18 +67,11 @@ fn patch(
     let current = |section: &&&Section| section.records.iter().any(|record| !record.outdated);
     let section = (own.iter().filter(timed).find(current)).or(own.iter().find(timed));
     let lines = section.map_or_else(Vec::new, |section| lines(&section.records));
-    let rank = |line: &Line<'_>| {
-        let gains = line.row.verdict == Verdict::Faster;
-        (line.record.outdated, !gains, !line.of_prover())
-    };
-    let best = lines.iter().min_by(|a, b| {
-        let order = rank(a).cmp(&rank(b));
-        order.then(a.row.ratio.total_cmp(&b.row.ratio))
-    });
+    let best = best(lines.iter().copied());
     let counted = (own.iter().flat_map(|section| &section.counts))
         .filter_map(|counts| Some((counts.best()?, counts.outdated)))
         .min_by(|(a, _), (b, _)| a.1.total_cmp(&b.1));
-    let workload = match (best, &counted) {
+    let workload = match (&best, &counted) {
         (Some(best), _) => format!("`{}`", best.row.workload),
         (None, Some(((unit, _), _))) => format!("`{unit}`"),
         (None, None) => "not measured by itself".to_owned(),
@@ -89,8 +82,9 @@ fn patch(
         packages.join(", "),
         workload,
     ];
-    cells
-        .extend(ISAS.map(|(isa, _)| best.map_or_else(String::new, |best| cell(&lines, best, isa))));
+    cells.extend(
+        ISAS.map(|(isa, _)| best.map_or_else(String::new, |best| cell(&lines, &best, isa))),
+    );
     cells.push(counted.map_or_else(String::new, |((_, ratio), outdated)| {
         format!("{ratio:.2}{}", mark(outdated))
     }));
