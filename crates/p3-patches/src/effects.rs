@@ -19,7 +19,7 @@ use crate::stats::Verdict;
 /// The file, beside the series.
 pub const FILE: &str = "effects.csv";
 
-/// The best row of a patch's newest record for one release and one instruction set, over what the patch needs if there is one.
+/// The best row of a patch's newest record for one release and one instruction set. A step's record goes before a stack's.
 #[derive(Deserialize, Serialize)]
 struct Effect {
     patch: String,

@@ -440,6 +440,12 @@ impl Patch {
 }
 
 impl Header {
+    /// The title without its `perf(PACKAGE): `.
+    pub fn subject(&self) -> &str {
+        let parts = self.title.split_once(": ");
+        parts.map_or(&self.title, |(_, subject)| subject)
+    }
+
     /// The release that contains the change.
     pub fn merged(&self) -> Option<Version> {
         Version::parse(&self.applied_upstream).ok()

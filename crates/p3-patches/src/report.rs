@@ -452,6 +452,25 @@ pub mod tests {
         runs
     }
 
+    /// A report of `runs` with the patches `a` and `b`, on a CPU of this name.
+    pub fn report(cpu: &str, runs: &[Run]) -> Report {
+        Report {
+            schema: Report::SCHEMA,
+            command: "cargo p3 ab a".into(),
+            base: "0.8.0".into(),
+            baseline_patches: Vec::new(),
+            patches: vec!["a".into(), "b".into()],
+            reverted: false,
+            machine: Machine {
+                cpu: cpu.into(),
+                cores: 2,
+                rustc: "rustc 1.95.0".into(),
+                rustflags: String::new(),
+            },
+            rows: Row::all(runs).unwrap(),
+        }
+    }
+
     #[test]
     fn a_steady_drift_cancels() {
         let row = Row::new(&runs(0.8)).unwrap();

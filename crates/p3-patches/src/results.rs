@@ -96,10 +96,12 @@ impl Line<'_> {
 
 /// The row that gains most: of the present text and of a prover's workload, if there is one that gains.
 pub fn best<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> Option<Line<'a>> {
-    let rank = |Line { record, row }: &Line<'_>| (record.outdated, row.verdict != Verdict::Faster);
+    let rank = |line: &Line<'_>| {
+        let gains = line.row.verdict == Verdict::Faster;
+        (line.record.outdated, !gains, !line.of_prover())
+    };
     lines.into_iter().min_by(|a, b| {
         let order = rank(a).cmp(&rank(b));
-        let order = order.then(b.of_prover().cmp(&a.of_prover()));
         order.then(a.row.ratio.total_cmp(&b.row.ratio))
     })
 }
@@ -334,9 +336,9 @@ pub const RESULTS: &str = "docs/results.md";
 
 /// The READMEs, the results, their figures and the patches' effects: each file's path, and its text as it should be by the
 /// records.
-pub struct Readme(Vec<(PathBuf, String)>);
+pub struct Documents(Vec<(PathBuf, String)>);
 
-impl Readme {
+impl Documents {
     pub fn new(project: &Project, sections: &[Section]) -> Result<Self> {
         let mut files = Vec::new();
         let mut links = Links {
@@ -517,8 +519,7 @@ fn figures(line: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
     use crate::record::tests::{COUNTS, Filed};
-    use crate::report::Machine;
-    use crate::report::tests::runs;
+    use crate::report::tests::{report, runs};
 
     #[test]
     fn a_figure_has_a_record_or_a_date() {
@@ -558,21 +559,8 @@ mod tests {
         for run in &mut runs[40..] {
             run.isa = "x86-64-v4".into();
         }
-        let report = Report {
-            schema: Report::SCHEMA,
-            command: "cargo p3 ab a".into(),
-            base: "0.8.0".into(),
-            baseline_patches: Vec::new(),
-            patches: vec!["a".into(), "b".into()],
-            reverted: false,
-            machine: Machine {
-                cpu: "Narrow".into(),
-                cores: 2,
-                rustc: "rustc 1.95.0".into(),
-                rustflags: "x86-64-v4: -C four; x86-64-v3: -C three".into(),
-            },
-            rows: Row::all(&runs).unwrap(),
-        };
+        let mut report = report("Narrow", &runs);
+        report.machine.rustflags = "x86-64-v4: -C four; x86-64-v3: -C three".into();
         let files = BTreeMap::from([("x86-64-v4".to_owned(), "benches/record/x.csv".to_owned())]);
         let section = report.into_section(&runs, &files);
         assert_eq!(section.title, "a, b together, Plonky3 0.8.0");
@@ -635,22 +623,22 @@ mod tests {
         for path in [&path, &results] {
             fs::write(path, format!("# Title\n\n{BEGIN}stale\n{END}\n\nRest.\n")).unwrap();
         }
-        let readme = || Readme::new(&project, &recorded(&project).unwrap()).unwrap();
-        assert!(readme().check().is_err());
-        readme().write(&project).unwrap();
-        readme().check().unwrap();
+        let documents = || Documents::new(&project, &recorded(&project).unwrap()).unwrap();
+        assert!(documents().check().is_err());
+        documents().write(&project).unwrap();
+        documents().check().unwrap();
         let figure = project.root.join(RECORDS).join("0.8.0/series.svg");
         let drawn = fs::read_to_string(&figure).unwrap();
         fs::write(&figure, drawn.replace("0.250", "0.251")).unwrap();
-        let stale = format!("{:#}", readme().check().unwrap_err());
+        let stale = format!("{:#}", documents().check().unwrap_err());
         assert!(stale.contains("series.svg"), "{stale}");
         let effects = filed.root().join("patches/effects.csv");
         insta::assert_snapshot!("effects", fs::read_to_string(&effects).unwrap());
         fs::write(&figure, drawn).unwrap();
         fs::write(&effects, "").unwrap();
-        let stale = format!("{:#}", readme().check().unwrap_err());
+        let stale = format!("{:#}", documents().check().unwrap_err());
         assert!(stale.contains("effects.csv"), "{stale}");
-        readme().write(&project).unwrap();
+        documents().write(&project).unwrap();
         insta::assert_snapshot!(fs::read_to_string(&results).unwrap());
         insta::assert_snapshot!("summary", fs::read_to_string(&path).unwrap());
     }

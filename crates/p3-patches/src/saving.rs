@@ -140,8 +140,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::report::tests::runs;
-    use crate::report::{Machine, Report};
+    use crate::report::tests::{report, runs};
 
     /// A record of a proof, 80 % of which is hashing, and of a commitment.
     fn record(proof: f64, hashing: f64, commit: f64) -> Record {
@@ -159,23 +158,7 @@ mod tests {
         for run in commits {
             run.workload = "merkle-commit/poseidon2-w8/2^14x1024".into();
         }
-        let machine = Machine {
-            cpu: "Narrow".into(),
-            cores: 2,
-            rustc: "rustc 1.95.0".into(),
-            rustflags: String::new(),
-        };
-        let report = Report {
-            schema: Report::SCHEMA,
-            command: String::new(),
-            base: "0.8.0".into(),
-            baseline_patches: Vec::new(),
-            patches: vec!["a".into()],
-            reverted: false,
-            machine,
-            rows: Row::all(&runs).unwrap(),
-        };
-        let section = report.into_section(&runs, &BTreeMap::new());
+        let section = report("Narrow", &runs).into_section(&runs, &BTreeMap::new());
         section.records.into_iter().next().unwrap()
     }
 

@@ -23,12 +23,11 @@ const PROOF: &str = "stark-prove/";
 /// Both tables as Markdown, in the order of the series, with times as shares of the time without.
 pub fn markdown(project: &Project, series: &Series, sections: &[Section]) -> Result<String> {
     let isas = ISAS.map(|(_, name)| name);
-    let mut text = row(["patch", "what it does", "packages (p3-)", "best workload"]
-        .into_iter()
-        .chain(isas)
-        .chain(["aarch64, instructions"]));
-    text += &"|---".repeat(ISAS.len() + 5);
-    text += "|\n";
+    let mut text = head(
+        (["patch", "what it does", "packages (p3-)", "best workload"].into_iter())
+            .chain(isas)
+            .chain(["aarch64, instructions"]),
+    );
     for entry in &series.entries {
         text += &patch(project, series, entry, sections)?;
     }
@@ -37,6 +36,11 @@ pub fn markdown(project: &Project, series: &Series, sections: &[Section]) -> Res
         text += &format!("\n{OUTDATED} Of an earlier text of the patches.\n");
     }
     Ok(format!("\n{text}"))
+}
+
+fn head<'a>(cells: impl Iterator<Item = &'a str> + Clone) -> String {
+    let rule = "|---".repeat(cells.clone().count());
+    format!("{}{rule}|\n", row(cells))
 }
 
 fn row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
@@ -53,8 +57,6 @@ fn patch(
 ) -> Result<String> {
     let base = series.default_base_of(&project.patches, name)?;
     let header = Patch::load(&project.patches, &base, name)?.header;
-    // A commit's title begins with what it touches.
-    let (_, what) = (header.title.split_once(": ")).unwrap_or(("", &header.title));
     let packages = (header.packages.iter())
         .map(|package| package.strip_prefix("p3-").unwrap_or(package))
         .collect::<Vec<_>>();
@@ -78,7 +80,7 @@ fn patch(
     };
     let mut cells = vec![
         format!("[{name}](crates/{name})"),
-        plain(what),
+        plain(header.subject()),
         packages.join(", "),
         workload,
     ];
@@ -105,9 +107,7 @@ fn proofs(sections: &[Section]) -> String {
         };
         let cpu = &newest.record.machine.cpu;
         let mut text = format!("\n{}, {}:\n\n", plain(&section.title), plain(cpu));
-        text += &row(["proof"].into_iter().chain(ISAS.map(|(_, name)| name)));
-        text += &"|---".repeat(ISAS.len() + 1);
-        text += "|\n";
+        text += &head(["proof"].into_iter().chain(ISAS.map(|(_, name)| name)));
         let mut seen = Vec::new();
         for line in lines.iter().filter(of_proof) {
             let workload = &*line.row.workload;
@@ -149,8 +149,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::report::tests::runs;
-    use crate::report::{Machine, Report, Row};
+    use crate::report::tests::{report, runs};
 
     /// All patches: a proof on AVX2 and, in 0.9 of the time, on AVX-512, and a commitment.
     fn section(cpu: &str, day: &str, avx2: f64) -> Section {
@@ -161,24 +160,9 @@ mod tests {
         for run in &mut samples[40..80] {
             run.isa = "x86-64-v4".into();
         }
-        let report = Report {
-            schema: Report::SCHEMA,
-            command: String::new(),
-            base: "0.8.0".into(),
-            baseline_patches: Vec::new(),
-            patches: vec!["a".into(), "b".into()],
-            reverted: false,
-            machine: Machine {
-                cpu: cpu.into(),
-                cores: 2,
-                rustc: "rustc 1.95.0".into(),
-                rustflags: String::new(),
-            },
-            rows: Row::all(&samples).unwrap(),
-        };
         let file = |isa: &str| (isa.to_owned(), format!("benches/record/{isa}/{day}.csv"));
         let files = BTreeMap::from(["x86-64-v3", "x86-64-v4"].map(file));
-        report.into_section(&samples, &files)
+        report(cpu, &samples).into_section(&samples, &files)
     }
 
     #[test]

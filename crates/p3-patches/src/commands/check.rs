@@ -14,7 +14,7 @@ use crate::interrupt;
 use crate::lints::{self, Outcome};
 use crate::patch::{CRATES_OWN, Direction, Header, Patch};
 use crate::project::Project;
-use crate::results::{self, Readme};
+use crate::results::{self, Documents};
 use crate::series::{Entry, Series};
 use crate::tree;
 
@@ -159,7 +159,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         )?;
     }
     let readme =
-        results::recorded(project).and_then(|sections| Readme::new(project, &sections)?.check());
+        results::recorded(project).and_then(|sections| Documents::new(project, &sections)?.check());
     record("the READMEs show the recorded effects".to_owned(), readme)?;
     progress.finish_and_clear();
 

@@ -30,6 +30,8 @@ const WIDTH: u16 = 100;
 struct Listed {
     name: String,
     title: String,
+    #[serde(skip)]
+    subject: String,
     packages: Vec<String>,
     bases: Vec<String>,
     needs: Vec<String>,
@@ -53,6 +55,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         listed.push(Listed {
             name: entry.name.clone(),
             inert: header.inert(),
+            subject: header.subject().to_owned(),
             title: header.title,
             packages: header.packages,
             bases: header.bases,
@@ -92,10 +95,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     Ok(())
 }
 
-/// The title without its `perf(PACKAGE): `, and a line each for what limits the patch.
+/// The subject, and a line each for what limits the patch.
 fn what(patch: &Listed) -> String {
-    let (_, title) = patch.title.split_once(": ").unwrap_or(("", &patch.title));
-    let mut lines = vec![title.to_owned()];
+    let mut lines = vec![patch.subject.clone()];
     if !patch.needs.is_empty() {
         lines.push(format!("needs {}", patch.needs.join(", ")));
     }

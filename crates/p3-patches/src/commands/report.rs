@@ -10,7 +10,7 @@ use crate::error::Failure;
 use crate::page;
 use crate::project::Project;
 use crate::report::{Report, read_csv};
-use crate::results::{self, Readme, Section};
+use crate::results::{self, Documents, Section};
 use crate::saving;
 
 /// Show what was measured: as a page, as the tables and figures of the documents, as Markdown for a pull request.
@@ -47,8 +47,8 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         };
     }
     let sections = results::recorded(project)?;
-    let readme = Readme::new(project, &sections)?;
-    for path in readme.write(project)? {
+    let documents = Documents::new(project, &sections)?;
+    for path in documents.write(project)? {
         println!("{}", project.relative(path));
     }
     let path = match &args.html {
