@@ -6,5 +6,5 @@ cd "$(dirname "$0")/.."
 
 ci/tools.sh
 ci/deny.sh
-exec cargo p3 test --only format --only format/prover --only format/fuzz --only 'lock/*' --only actionlint --only shellcheck \
+exec cargo p3 test --only format --only format/example --only format/fuzz --only 'lock/*' --only actionlint --only shellcheck \
   --only known-answers --only check --only 'deny*' --only 'advisories*' --only clippy

@@ -5,5 +5,5 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    let _ = p3_patches::hostile::run(data);
+    let _ = p3_patches::fuzz_harness::run(data);
 });

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::dir::Temporary;
 use crate::error::Failure;
+use crate::files::dir::Temporary;
 use crate::interrupt;
 
 /// Runs git in `dir` and returns what it prints.

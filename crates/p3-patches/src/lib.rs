@@ -1,140 +1,65 @@
 //! `p3-patches`: optimizations of Plonky3 as patches. Applies them to a prover's workspace, checks and measures
 //! them, and exports them for upstream.
 //!
-//! The modules are the stations of a pipeline, in order:
+//! The rooms, in the order in which one builds on those before it; each says at its top what goes in and comes out:
 //!
-//! - Patches: `project` finds them in a checkout or, outside one, in the executable; `series` names them, `patch` reads
-//!   one, `source` has the registry's tarballs, `tree` writes patched packages.
-//! - A prover: `manifest` points its workspace at the trees, and `git_source` one that has Plonky3 from git; `choice` finds
-//!   the patches for its graph, and `effects` the recorded effect of each.
-//! - Upstream: `upstream` has its own suites, `lints` its other checks; `dependents` has the
-//!   published provers of others.
-//! - Measuring: `build` makes two workers, `pairs` runs them, `stats` judges the samples, `report` has the rows,
-//!   `breakdown` a permutation's phases, `saving` the share of a proof that a patch saves. For a user's program `program`
-//!   builds it and runs it, `spans` reads its phases, `trial` runs the two in pairs.
-//! - Files: `dir` reaches what is below a folder without following links, `replace` has files take their place in one step.
-//! - Publishing: `record` files and finds samples, `results` and `summary` make tables of them, `figure` draws rows, `page`
-//!   writes the report.
-//! - Counting: `emulation` or `stepping` runs a worker, `tracer` finds the instructions of one unit, `model` times them by
-//!   llvm-mca, `code` reads functions; `bochs` runs tests of AVX-512 where the CPU has none.
+//! - `files` writes files in one step, below a folder that no link leads out of.
+//! - `registry` reads Plonky3 as published, and the versions that workspaces resolve to.
+//! - `series` has the patches: their order, headers, diffs, and places in a file.
+//! - `prover` writes trees of patched packages and points a prover's workspace at them.
+//! - `upstream` lays out upstream's suites and lints on patched packages.
+//! - `measure` builds two workers, runs them in pairs, and files the samples as records.
+//! - `inspect` disassembles, counts and models what was built.
+//! - `publish` turns records into tables, figures and a page.
+//! - `stages` has the tests that `test` runs.
+//! - `commands` has a file for each subcommand; `cli` has the command line.
 //!
-//! Each subcommand is a file in `commands/`.
+//! Beside them stand `project`, which finds the patches in a checkout or in the executable, and what wraps one thing of the
+//! surroundings: `cargo`, `git`, `isa`, `emulation`, `interrupt`, `terminal`, `error`.
 //!
 //! Data goes to stdout, progress and notes to stderr. Exit codes: 0 done, 1 a check failed, 2 usage, 3 input
 //! refused, 4 the surroundings do not allow it, 130 interrupted.
 
-mod bochs;
-mod breakdown;
-mod build;
-mod choice;
-mod code;
+mod cargo;
+mod cli;
 mod commands;
-mod dependents;
-mod dir;
-mod effects;
 mod emulation;
 mod error;
-mod figure;
-mod git;
-mod git_source;
+mod files;
 #[cfg(any(fuzzing, test))]
-pub mod hostile;
+pub mod fuzz_harness;
+mod git;
+mod inspect;
 mod interrupt;
 mod isa;
-mod lints;
-mod lock;
-mod manifest;
-mod model;
-mod page;
-mod pairs;
-mod patch;
-mod program;
+mod measure;
 mod project;
-mod record;
-mod replace;
-mod report;
-mod results;
-mod saving;
+mod prover;
+mod publish;
+mod registry;
 mod series;
-mod source;
-mod spans;
-mod stats;
-mod stepping;
-mod summary;
-mod tracer;
-mod tree;
-mod trial;
+mod stages;
+mod terminal;
 mod upstream;
 
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::{env, mem};
 
 use anyhow::Result;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-
+use cli::{Cli, Command, as_called};
 use commands::{
-    ab, apply, check, count, drift, edit, export, list, overlay, phases, preflight, refresh,
-    remove, shape, status, test, r#try,
+    ab, apply, check, constant_time, count, drift, edit, export, list, overlay, phases, preflight,
+    refresh, remove, status, test, r#try,
 };
 use error::{Failure, Kind};
 use interrupt::Interrupted;
 pub use project::Embedded;
 use project::Patches;
 
-/// How the tool is called in a checkout; `.cargo/config.toml` has the alias.
-const ALIAS: &str = "cargo p3";
-
-/// Optimizations of Plonky3 as patches: apply them, check them, measure them, send them upstream.
-#[derive(Parser)]
-#[command(name = "p3-patches", version)]
-struct Cli {
-    /// Work in the checkout that the current folder is in, with its patches. Cargo's alias in a checkout says this.
-    #[arg(long, global = true, hide = true, conflicts_with = "project")]
-    checkout: bool,
-    /// A checkout of this tool's repository to work in, with its patches [default: the patches in the executable].
-    #[arg(long, global = true, value_name = "DIR")]
-    project: Option<PathBuf>,
-    /// Another folder with a series and its patches: variants of an optimization that are measured but not shipped.
-    #[arg(long, global = true, value_name = "DIR")]
-    patches: Option<PathBuf>,
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    List(list::Args),
-    Apply(apply::Args),
-    Remove(remove::Args),
-    Status(status::Args),
-    Overlay(overlay::Args),
-    Check(check::Args),
-    Drift(drift::Args),
-    Edit(edit::Args),
-    Refresh(refresh::Args),
-    Export(export::Args),
-    Ab(ab::Args),
-    Try(r#try::Args),
-    Phases(phases::Args),
-    Count(count::Args),
-    Report(commands::report::Args),
-    Preflight(preflight::Args),
-    Shape(shape::Args),
-    Test(test::Args),
-}
-
 /// Runs the tool on the command line's arguments.
 pub fn main(embedded: Embedded) -> ExitCode {
-    let mut command = Cli::command().bin_name(called());
-    for subcommand in command.get_subcommands_mut() {
-        if let Some(help) = subcommand.get_after_help().map(ToString::to_string) {
-            *subcommand = mem::take(subcommand).after_help(as_called(&help));
-        }
-    }
-    let cli = Cli::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit());
+    let cli = Cli::from_command_line();
     let report_panic = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
         if !nobody_reads(panic.payload()) {
@@ -180,23 +105,9 @@ fn run(cli: Cli, embedded: Embedded) -> Result<()> {
         Command::Count(args) => count::run(args, &patches.into_project()?),
         Command::Report(args) => commands::report::run(&args, &patches.into_project()?),
         Command::Preflight(args) => preflight::run(&args, &patches.into_project()?),
-        Command::Shape(args) => shape::run(&args, &patches.into_project()?),
+        Command::ConstantTime(args) => constant_time::run(&args, &patches.into_project()?),
         Command::Test(args) => test::run(&args, &patches.into_project()?),
     }
-}
-
-/// The command that runs this tool: the alias of the checkout under cargo, which sets this variable, else its own name.
-fn called() -> &'static str {
-    if env::var_os("CARGO").is_some() {
-        ALIAS
-    } else {
-        env!("CARGO_PKG_NAME")
-    }
-}
-
-/// A text that names commands by the alias, as they are called.
-fn as_called(text: &str) -> String {
-    text.replace(ALIAS, called())
 }
 
 /// Prints what went wrong and gives the exit code that goes with it.
@@ -215,4 +126,46 @@ fn report(error: &anyhow::Error) -> ExitCode {
             .map_or(Kind::Environment, |failure| failure.kind)
             .code(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    /// Each room may use those before it.
+    const ROOMS: [&str; 10] = [
+        "files", "registry", "series", "prover", "upstream", "measure", "inspect", "publish",
+        "stages", "commands",
+    ];
+
+    fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                sources(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+
+    #[test]
+    fn rooms_use_only_those_before_them() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut read = 0;
+        for (at, room) in ROOMS.iter().enumerate() {
+            let mut files = Vec::new();
+            sources(&root.join(room), &mut files);
+            for file in files {
+                let text = fs::read_to_string(&file).unwrap();
+                for later in &ROOMS[at + 1..] {
+                    let uses = text.contains(&format!("crate::{later}"));
+                    assert!(!uses, "{} uses {later}", file.display());
+                }
+                read += 1;
+            }
+        }
+        assert!(read > ROOMS.len());
+    }
 }

@@ -1,5 +1,5 @@
-//! `preflight` and `shape` on executables made here: which functions they look at, what `preflight` pairs and says of
-//! models, what `shape` refuses.
+//! `preflight` and `constant-time` on executables made here: which functions they look at, what `preflight` pairs and says of
+//! models, what `constant-time` refuses.
 //!
 //! The compiler and LLVM's tools are shell scripts.
 
@@ -302,22 +302,22 @@ fn a_permutation_that_branches_on_data_is_refused() {
         ),
         fixture.executable("only-scalar", &[(MANY, scalar)]),
     ];
-    let shape = |number: usize| {
+    let constant_time = |number: usize| {
         let executables = [executables[0].as_path(), executables[number].as_path()];
-        fixture.run("shape", &[], &executables).assert()
+        fixture.run("constant-time", &[], &executables).assert()
     };
-    shape(1).success().stdout(contains(
+    constant_time(1).success().stdout(contains(
         "0 of 1 permutations of vectors depend on data in what they execute; 0 more",
     ));
-    shape(2)
+    constant_time(2)
         .code(1)
         .stdout(contains("branches on data, in p3_symmetric::permute_many"))
         .stdout(contains("1 of 2 permutations of vectors"))
         .stderr(contains("1 permutations branch on data"));
-    shape(3)
+    constant_time(3)
         .success()
         .stdout(contains("0 of 1 permutations of vectors").and(contains("; 1 more")));
-    shape(4)
+    constant_time(4)
         .code(1)
         .stderr(contains("no permutation works on vectors"));
 }

@@ -9,21 +9,22 @@ use anyhow::Result;
 use cargo_metadata::semver::Version;
 use indicatif::ProgressBar;
 
-use super::{glob, measuring, spinner};
-use crate::breakdown::PHASE;
-use crate::build::{Builder, Candidate, Toolchain};
+use crate::cargo::Toolchain;
 use crate::error::Failure;
 use crate::isa::Isa;
-use crate::page;
-use crate::pairs::{self, Plan, RowInfo, Run, Workers};
-use crate::patch;
+use crate::measure::attribution;
+use crate::measure::breakdown::PHASE;
+use crate::measure::build::{Builder, Candidate};
+use crate::measure::filing::{Filed, Filing};
+use crate::measure::pairs::{self, Plan, Run, Workers};
+use crate::measure::protocol::RowInfo;
+use crate::measure::report::{self, Machine, Report};
+use crate::measure::row::Row;
+use crate::measure::stats::Verdict;
 use crate::project::{Patches, Project};
-use crate::record::{Filed, Filing};
-use crate::report::{self, Machine, Report, Row};
-use crate::results;
-use crate::saving;
-use crate::series::Series;
-use crate::stats::Verdict;
+use crate::publish::page;
+use crate::series::{Series, patch};
+use crate::terminal::{glob, measuring, spinner};
 
 /// Rows that compare outputs on small and odd inputs. They are not measured unless asked for by name.
 const EQUAL: &str = "equal/";
@@ -34,7 +35,7 @@ pub const SEEDS: u64 = 10;
 /// As [`SEEDS`], for `--quick`.
 pub const QUICK: u64 = 5;
 
-/// Measure Plonky3 with patches against Plonky3 as published, or against Plonky3 with what they stack on.
+/// Measure Plonky3 with patches against Plonky3 without, or without the last of them.
 ///
 /// Builds one worker twice, runs both in pairs, checks that their outputs are equal and prints one table.
 /// A ratio below 1 is a gain; "faster" and "slower" are said only where the 95 % interval of the ratio excludes 1
@@ -185,7 +186,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         filed = filing.file(folder, host, &args.names, &report, &runs, &workers)?;
     }
     let section = report.clone().into_section(&runs, &filed.files);
-    if let Some(savings) = saving::markdown(&section.records) {
+    if let Some(savings) = attribution::markdown(&section.records) {
         writeln!(stdout, "\n{savings}")?;
     }
     if let Some(path) = &args.html {
@@ -205,8 +206,9 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
 /// The command as the user typed it. Cargo's alias stands for the option that it adds.
 pub fn command() -> String {
     let words = std::env::args().skip(1).filter(|word| word != "--checkout");
-    let words = words.map(|word| results::shell_word(&word));
-    format!("cargo p3 {}", words.collect::<Vec<_>>().join(" "))
+    let words: Vec<String> = words.collect();
+    let words = shlex::try_join(words.iter().map(String::as_str)).expect("no argument has a NUL");
+    format!("cargo p3 {words}")
 }
 
 /// The instruction sets asked for, each once; refuses those that this CPU cannot run.

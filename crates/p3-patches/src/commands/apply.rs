@@ -7,16 +7,19 @@ use cargo_metadata::Metadata;
 use cargo_metadata::semver::Version;
 use indicatif::ProgressBar;
 
-use super::{Downstream, spinner};
-use crate::choice::{self, Choice};
-use crate::effects::Effects;
+use super::Downstream;
 use crate::error::Failure;
-use crate::git_source::Checkout;
-use crate::manifest::{self, Git, Manifest, Stanza, TREES, Use};
-use crate::patch;
 use crate::project::Patches;
-use crate::series::Series;
-use crate::tree::{self, Folder, Tree};
+use crate::prover::choice::{self, Choice};
+use crate::prover::git_source::Checkout;
+use crate::prover::graph::{self, Use};
+use crate::prover::locked_dir::LockedDir;
+use crate::prover::manifest::Manifest;
+use crate::prover::stanza::{Git, Stanza, TREES};
+use crate::prover::tree::{self, Tree};
+use crate::publish::effects::Effects;
+use crate::series::{Series, patch};
+use crate::terminal::spinner;
 
 /// Point a prover's workspace at patched packages.
 ///
@@ -80,7 +83,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         .hint("--manifest-path names your prover's Cargo.toml")
         .into());
     }
-    let folder = Folder::lock(&manifest.trees())?;
+    let folder = LockedDir::lock(&manifest.trees())?;
     // Once more, now that no other run can change it.
     let manifest = Manifest::load(&manifest.path)?;
     let progress = spinner("applying patches");
@@ -151,7 +154,7 @@ fn apply(
     patches: &Patches,
     series: &Series,
     manifest: &Manifest,
-    folder: &Folder,
+    folder: &LockedDir,
     progress: &ProgressBar,
 ) -> Result<Applied> {
     series.select(&args.names)?;
@@ -222,8 +225,8 @@ fn apply(
     // not be; what it has in another version or from elsewhere is a failure, found below.
     let mut absent: Vec<_> = plan.missing().map(str::to_owned).collect();
     let mut set_aside = |trees: &mut Vec<Tree>, metadata: &Metadata| -> Result<()> {
-        plan.assert_available(|package| manifest::has(metadata, package))?;
-        let unused = |tree: &mut Tree| manifest::usage(metadata, tree) == Use::Absent;
+        plan.assert_available(|package| graph::has(metadata, package))?;
+        let unused = |tree: &mut Tree| graph::usage(metadata, tree) == Use::Absent;
         absent.extend(trees.extract_if(.., unused).map(|tree| tree.package));
         if trees.is_empty() {
             let packages = absent.iter().map(String::as_str);
@@ -246,7 +249,7 @@ fn apply(
         metadata = write(&trees)?;
     }
     for tree in &trees {
-        if let Use::Bypassed(found) = manifest::usage(&metadata, tree) {
+        if let Use::Bypassed(found) = graph::usage(&metadata, tree) {
             for (version, _) in found {
                 check_version(
                     manifest,
@@ -260,7 +263,7 @@ fn apply(
             }
         }
     }
-    manifest::assert_overrides_used(&metadata, &trees)?;
+    graph::assert_overrides_used(&metadata, &trees)?;
     if let Some(checkout) = &checkout {
         checkout.assert_pinned(&manifest.path, &metadata)?;
     }
@@ -269,9 +272,9 @@ fn apply(
         .iter()
         .flat_map(|checkout| checkout.packages.keys());
     for name in patched().map(String::as_str).chain(from_git.copied()) {
-        manifest::assert_one_copy(&metadata, name, &base)?;
+        graph::assert_one_copy(&metadata, name, &base)?;
     }
-    let other_releases = manifest::other_releases(&metadata, patched(), &base);
+    let other_releases = graph::other_releases(&metadata, patched(), &base);
     restore.keep();
     Ok(Applied {
         inert: patch::inert(patches, &base, &names)?,

@@ -7,16 +7,21 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::{export, spinner};
-use crate::build::target_features;
+use super::export;
+use crate::cargo::target_features;
+use crate::cli;
 use crate::error::Failure;
 use crate::interrupt;
-use crate::lints::{self, Outcome};
-use crate::patch::{CRATES_OWN, Direction, Header, Patch};
 use crate::project::Project;
-use crate::results::{self, Documents};
+use crate::prover::tree;
+use crate::publish::documents::{self, Documents};
+use crate::publish::results;
+use crate::series::header::Header;
+use crate::series::patch::{CRATES_OWN, Patch};
+use crate::series::placement::Direction;
 use crate::series::{Entry, Series};
-use crate::tree;
+use crate::terminal::spinner;
+use crate::upstream::lints::{self, Outcome};
 
 /// The architectures for which Plonky3 has code of its own, as rustc calls them.
 const ARCHITECTURES: [&str; 2] = ["aarch64", "x86_64"];
@@ -109,7 +114,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         let readme = project.crates_dir().join(name).join("README.md");
         record(
             format!("{name}: its README's figures have a record or a date"),
-            results::check_figures(&readme, project.relative(&readme)),
+            documents::check_figures(&readme, project.relative(&readme)),
         )?;
         let ported = bases
             .iter()
@@ -158,8 +163,8 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
                 .and_then(|(base, names)| applies(project, &base, &names)),
         )?;
     }
-    let readme =
-        results::recorded(project).and_then(|sections| Documents::new(project, &sections)?.check());
+    let readme = results::recorded(project)
+        .and_then(|sections| Documents::new(project, &sections, &cli::manual())?.check());
     record("the READMEs show the recorded effects".to_owned(), readme)?;
     progress.finish_and_clear();
 

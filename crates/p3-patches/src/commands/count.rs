@@ -8,24 +8,25 @@ use anyhow::Result;
 use comfy_table::CellAlignment;
 use serde::Serialize;
 
-use super::{ab, glob, spinner};
-use crate::build::{Builder, Candidate, Target, Toolchain};
-use crate::emulation::{self, CORTEX_A76, Emulator};
+use super::ab;
+use crate::cargo::Toolchain;
+use crate::emulation::{self, CORTEX_A76};
 use crate::error::Failure;
+use crate::files::replace;
+use crate::inspect::emulator::Emulator;
+use crate::inspect::model::{Models, OLDEST};
+use crate::inspect::tracer::{Count, Machine, Traced, Tracer};
 use crate::isa::Isa;
-use crate::model::{Models, OLDEST};
-use crate::pairs::Workers;
-use crate::pairs::protocol::UnitInfo;
-use crate::patch;
+use crate::measure::build::{Builder, Candidate, Target};
+use crate::measure::pairs::Workers;
+use crate::measure::protocol::UnitInfo;
+use crate::measure::{record, report};
 use crate::project::Project;
-use crate::record;
-use crate::replace;
-use crate::report;
-use crate::series::Series;
-use crate::tracer::{Count, Machine, Traced, Tracer};
-use crate::tree;
+use crate::prover::tree;
+use crate::series::{Series, patch};
+use crate::terminal::{glob, spinner};
 
-/// Count the instructions of Plonky3 with patches and of Plonky3 as published.
+/// Count the instructions of Plonky3, with patches and without.
 ///
 /// Lists each instruction that both workers execute: NEON in an emulator, x86-64 step by step on this CPU. The counts are
 /// exact: a unit's are what a run that repeats it once more executes beyond one that does not, and the tool fails unless
@@ -174,7 +175,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// Files the counts where [`record::counts`] finds them.
+/// Files the counts where [`counts::counts`] finds them.
 fn file(args: &Args, project: &Project, report: &Report) -> Result<()> {
     let Report {
         base,

@@ -9,19 +9,23 @@ use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
 use diffy::Line;
 
-use super::spinner;
-use crate::build::{Toolchain, with_rustflags, write_changed};
+use crate::cargo::{Toolchain, cargo, with_rustflags};
 use crate::emulation;
 use crate::error::Failure;
+use crate::files::changed::write_changed;
 use crate::interrupt;
 use crate::isa::Isa;
-use crate::lock::Seed;
-use crate::patch::{Change, Direction, FilePatch, Patch, Placed, Spot, offsets};
 use crate::project::Project;
+use crate::prover::tree;
+use crate::registry::lock::Seed;
+use crate::registry::package::Package;
+use crate::registry::source;
 use crate::series::Series;
-use crate::source::{self, Package, cargo};
-use crate::tree;
-use crate::upstream::{self, Suites};
+use crate::series::diff::{Change, FilePatch};
+use crate::series::patch::Patch;
+use crate::series::placement::{Direction, Placed, Spot, offsets};
+use crate::terminal::spinner;
+use crate::upstream::suites::{self, Suites};
 
 /// Lines of a difference that are shown; what changed more than that is read in the sources.
 const SHOWN: usize = 40;
@@ -407,7 +411,7 @@ impl<'p> Builds<'p> {
                 ..
             } = package;
             // Beside the workspace: what is below it would be a part of it.
-            upstream::write(
+            suites::write(
                 &self.dir.join("packages").join(folder),
                 files,
                 &files["Cargo.toml"],

@@ -6,15 +6,16 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use super::spinner;
-use crate::dir::{Dir, Place, Temporary};
 use crate::error::Failure;
+use crate::files::dir::{Dir, Place, Temporary};
 use crate::git::git;
-use crate::patch::{Direction, Patch};
 use crate::project::Project;
+use crate::prover::tree;
+use crate::registry::package::Package;
 use crate::series::Series;
-use crate::source::Package;
-use crate::tree;
+use crate::series::patch::Patch;
+use crate::series::placement::Direction;
+use crate::terminal::spinner;
 
 /// Open a patch as a git repository in upstream's layout.
 ///
@@ -51,7 +52,7 @@ impl Repository {
     }
 
     /// An empty repository, which is to become the one of `name`.
-    pub fn open(&self, project: &Project, name: &str) -> Result<Opening> {
+    pub fn open(&self, project: &Project, name: &str) -> Result<WorkRepo> {
         let path = self.path(project, name);
         if path.symlink_metadata().is_ok() {
             return Err(
@@ -70,7 +71,7 @@ impl Repository {
                 )?
             }
         };
-        Opening::new(parent.place(path.file_name().unwrap_or_default())?, &parent)
+        WorkRepo::new(parent.place(path.file_name().unwrap_or_default())?, &parent)
     }
 }
 
@@ -107,12 +108,12 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
 const REPOSITORY: &str = "repository";
 
 /// A repository that is being written. It gets its name once it is whole.
-pub struct Opening {
+pub struct WorkRepo {
     unfinished: Temporary,
     place: Place,
 }
 
-impl Opening {
+impl WorkRepo {
     /// An empty repository, which is to be at `place`, in `parent`.
     fn new(place: Place, parent: &Dir) -> Result<Self> {
         let opening = Self {

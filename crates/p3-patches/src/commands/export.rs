@@ -6,16 +6,18 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::dir::Dir;
 use crate::error::Failure;
+use crate::files::dir::Dir;
+use crate::files::replace;
 use crate::interrupt;
 use crate::isa::Isa;
-use crate::patch::{END, Patch};
+use crate::measure::counts::{self, Counts};
+use crate::measure::record::{self, Record};
 use crate::project::Project;
-use crate::record::{self, Counts, Record};
-use crate::replace;
-use crate::results::{self, Line};
+use crate::publish::markdown;
+use crate::publish::results::{self, Line};
 use crate::series::Series;
+use crate::series::patch::{END, Patch};
 
 /// Write a patch for upstream: a mail for `git am`, and the text of the pull request.
 ///
@@ -94,7 +96,7 @@ pub fn texts(project: &Project, base: &str, name: &str, author: &str) -> Result<
     let measured = Measured {
         step: record::step_records(project, &series, base, name)?,
         stack: record::records(&project.root, &project.patches, &series, base, name)?,
-        counts: record::counts(&project.root, &project.patches, &series, base, name)?,
+        counts: counts::counts(&project.root, &project.patches, &series, base, name)?,
     };
     let sections = sections(&patch, base, &measured);
     Ok(Texts {
@@ -217,12 +219,12 @@ fn prover_lines(records: &[Record]) -> Vec<Line<'_>> {
 
 /// A table of the lines; below it each machine, and the command that was run there.
 fn effects(records: &[Record], lines: &[Line<'_>]) -> String {
-    let mut text = results::markdown(lines, None);
+    let mut text = markdown::markdown(lines, None);
     for Record {
         machine, command, ..
     } in records
     {
-        let cpu = results::plain(&machine.cpu);
+        let cpu = markdown::plain(&machine.cpu);
         text += &format!(
             "\n{cpu}, {} cores, {}, `{}`:\n\n```\n{command}\n```\n",
             machine.cores, machine.rustc, machine.rustflags
@@ -273,7 +275,7 @@ fn not_measured_on(patch: &Patch, lines: &[Line<'_>]) -> String {
         .filter(|isa| lines.iter().all(|line| line.row.isa != *isa))
         .collect::<Vec<_>>();
     let cpus = (lines.iter())
-        .map(|line| results::plain(&line.record.machine.cpu))
+        .map(|line| markdown::plain(&line.record.machine.cpu))
         .collect::<BTreeSet<_>>();
     let cpus = cpus.into_iter().collect::<Vec<_>>().join(", ");
     match (&missing[..], &*cpus) {

@@ -4,13 +4,13 @@ use anyhow::Result;
 use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 
-use crate::patch::Patch;
+use crate::measure::record::{self, Record};
+use crate::measure::row::Row;
 use crate::project::Patches;
-use crate::record::{self, Record};
-use crate::report::Row;
 use crate::series::Series;
+use crate::series::patch::Patch;
 
-/// List the patches: what they do, for which releases, what they need, what they were last measured to do.
+/// List the patches: what they do, for which releases, what they need, what they gain.
 ///
 /// The effect is the range, over the recorded workloads of one ISA, of the time with the patch to the time without;
 /// the records are in a checkout of this tool's repository, and without one there is no effect to show. JSON has more: the

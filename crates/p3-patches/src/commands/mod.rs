@@ -3,6 +3,7 @@
 pub mod ab;
 pub mod apply;
 pub mod check;
+pub mod constant_time;
 pub mod count;
 pub mod drift;
 pub mod edit;
@@ -14,18 +15,11 @@ pub mod preflight;
 pub mod refresh;
 pub mod remove;
 pub mod report;
-pub mod shape;
 pub mod status;
 pub mod test;
 pub mod r#try;
 
 use std::path::PathBuf;
-use std::time::Duration;
-
-use globset::{Glob, GlobMatcher};
-use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
-
-use crate::error::Failure;
 
 /// Which downstream workspace to work on.
 #[derive(clap::Args)]
@@ -33,36 +27,4 @@ pub struct Downstream {
     /// A manifest of the prover's workspace; the stanza goes to the workspace's root.
     #[arg(long, value_name = "PATH", default_value = "Cargo.toml")]
     pub manifest_path: PathBuf,
-}
-
-/// The `pattern` that was given to `option`.
-pub fn glob(option: &str, pattern: &str) -> Result<GlobMatcher, Failure> {
-    match Glob::new(pattern) {
-        Ok(glob) => Ok(glob.compile_matcher()),
-        Err(error) => Err(Failure::input(format!(
-            "{option} {pattern}: {}",
-            error.kind()
-        ))),
-    }
-}
-
-/// A spinner on stderr; hidden where stderr is no terminal.
-pub fn spinner(text: impl Into<std::borrow::Cow<'static, str>>) -> ProgressBar {
-    // A run that fails takes it off the screen too.
-    let bar = ProgressBar::new_spinner()
-        .with_message(text)
-        .with_finish(ProgressFinish::AndClear);
-    bar.enable_steady_tick(Duration::from_millis(100));
-    bar
-}
-
-/// A bar on stderr for what takes minutes, with an estimate of how many; hidden where stderr is no terminal.
-pub fn measuring(len: u64, of: &str) -> ProgressBar {
-    let template = format!("{{wide_msg}} {{pos}}/{{len}} {of} {{elapsed}}, {{eta}} left");
-    let style = ProgressStyle::with_template(&template).expect("a constant");
-    let bar = ProgressBar::new(len)
-        .with_style(style)
-        .with_finish(ProgressFinish::AndClear);
-    bar.enable_steady_tick(Duration::from_secs(1));
-    bar
 }

@@ -8,13 +8,13 @@ use anyhow::{Context, Result};
 use rustix::fs::{FileType, FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use super::spinner;
-use crate::dir::{Dir, is_link, is_locked};
 use crate::error::Failure;
-use crate::patch::{self, Patch};
+use crate::files::dir::{Dir, is_link, is_locked};
 use crate::project::Patches;
+use crate::prover::tree::{self, Stamp, StampedPatch};
 use crate::series::Series;
-use crate::tree::{self, Stamp, StampedPatch};
+use crate::series::patch::{self, Patch};
+use crate::terminal::spinner;
 
 /// Write patched packages to a folder that a team can push to a git repository.
 ///

@@ -8,15 +8,17 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::ab::{self, Executables, SEEDS};
-use crate::breakdown::{Breakdown, Rows};
-use crate::build::{Builder, Candidate, Toolchain};
+use crate::cargo::Toolchain;
 use crate::isa::Isa;
-use crate::pairs::{self, Plan, RowInfo};
+use crate::measure::breakdown::{Breakdown, Rows};
+use crate::measure::build::{Builder, Candidate};
+use crate::measure::pairs::{self, Plan};
+use crate::measure::protocol::RowInfo;
+use crate::measure::report::{self, Machine};
 use crate::project::Project;
-use crate::report::{self, Machine};
 use crate::series::Series;
 
-/// Measure the phases of Poseidon2, with patches and as published, against the whole permutation.
+/// Measure the phases of Poseidon2, with patches and without.
 ///
 /// Times the permutation without its internal rounds and with them, in a loop on its own result, in pairs as `ab` does; the
 /// difference is the internal rounds. Beside them stand a batch of states and a commitment. Where the commitment's ratio

@@ -6,18 +6,22 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
 
+use super::check;
 use super::edit::Repository;
-use super::{check, spinner};
-use crate::dir::Dir;
 use crate::error::Failure;
+use crate::files::dir::Dir;
 use crate::git::{Index, git};
-use crate::manifest::{Restore, TREES};
-use crate::patch::{self, Addition, Direction, Patch};
 use crate::project::Project;
+use crate::prover::locked_dir::LockedDir;
+use crate::prover::restore::Restore;
+use crate::prover::stanza::TREES;
+use crate::prover::tree;
 use crate::series::Series;
-use crate::tree::{self, Folder};
+use crate::series::patch::{self, Addition, Patch};
+use crate::series::placement::Direction;
+use crate::terminal::spinner;
 
-/// Write a patch, and its crate's kernel files, from the repository that `edit` has opened.
+/// Write a patch and its crate's kernel files from the repository that `edit` has opened.
 ///
 /// Everything that differs from the tag `base/RELEASE` becomes the patch, committed or not. The patch's header stays, but for
 /// the field `Kernels`: for the newest release that the patch has been ported to, that has the new files below a package's
@@ -197,7 +201,7 @@ fn write(name: &str, dir: &Path, project: &Project, series: &Series) -> Result<(
     series.refuse_merged(&project.patches, &release, &[name.to_owned()])?;
     let needs = series.needs(&project.patches, &release, name)?;
 
-    let folder = Folder::lock(&project.root.join(TREES))?;
+    let folder = LockedDir::lock(&project.root.join(TREES))?;
     let index = Index::copy(dir, folder.temporary()?)?;
     refuse_conflicts(dir, &index, tag)?;
     let options = [

@@ -2,11 +2,12 @@
 
 use anyhow::Result;
 
-use super::{Downstream, spinner};
+use super::Downstream;
 use crate::error::Failure;
-use crate::manifest::Manifest;
 use crate::project::Patches;
-use crate::tree::Folder;
+use crate::prover::locked_dir::LockedDir;
+use crate::prover::manifest::Manifest;
+use crate::terminal::spinner;
 
 /// Take the overrides out of a prover's workspace again.
 ///
@@ -31,7 +32,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     if manifest.stanza.is_none() {
         return Err(not_applied(&manifest).into());
     }
-    let folder = Folder::lock(&manifest.trees())?;
+    let folder = LockedDir::lock(&manifest.trees())?;
     // Once more, now that no other run can change it.
     let manifest = Manifest::load(&manifest.path)?;
     let patches = &patches.at_work_in(manifest.root());

@@ -6,14 +6,16 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
+use crate::cli;
 use crate::error::Failure;
-use crate::page;
+use crate::measure::attribution;
+use crate::measure::report::{Report, read_csv};
 use crate::project::Project;
-use crate::report::{Report, read_csv};
-use crate::results::{self, Documents, Section};
-use crate::saving;
+use crate::publish::documents::Documents;
+use crate::publish::results::{self, Section};
+use crate::publish::{markdown, page};
 
-/// Show what was measured: as a page, as the tables and figures of the documents, as Markdown for a pull request.
+/// Show what was measured: as a page, in the documents, for a pull request.
 ///
 /// Without FILE, rebuilds everything from benches/record: the tables and figures of the READMEs and of docs/results.md, and
 /// the page. With files that `ab --json` wrote, on one machine or on several, prints their effects as one Markdown table for
@@ -35,9 +37,9 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     if !args.files.is_empty() {
         let sections = merged(&args.files)?;
         for section in &sections {
-            let table = results::markdown(&results::lines(&section.records), None);
-            println!("### {}\n\n{table}", results::plain(&section.title));
-            if let Some(savings) = saving::markdown(&section.records) {
+            let table = markdown::markdown(&results::lines(&section.records), None);
+            println!("### {}\n\n{table}", markdown::plain(&section.title));
+            if let Some(savings) = attribution::markdown(&section.records) {
                 println!("{savings}");
             }
         }
@@ -47,7 +49,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         };
     }
     let sections = results::recorded(project)?;
-    let documents = Documents::new(project, &sections)?;
+    let documents = Documents::new(project, &sections, &cli::manual())?;
     for path in documents.write(project)? {
         println!("{}", project.relative(path));
     }

@@ -8,16 +8,17 @@ use anyhow::Result;
 use comfy_table::{Table, presets};
 use serde::Serialize;
 
-use super::{Downstream, spinner};
-use crate::choice;
-use crate::dir::Dir;
+use super::Downstream;
 use crate::error::Failure;
-use crate::manifest::{self, Manifest, Use};
-use crate::patch;
+use crate::files::dir::Dir;
 use crate::project::Patches;
-use crate::series::Series;
-use crate::source;
-use crate::tree::{self, Planned, Stamp, StampedPatch, Tree};
+use crate::prover::choice;
+use crate::prover::graph::{self, Use};
+use crate::prover::manifest::Manifest;
+use crate::prover::tree::{self, Planned, Stamp, StampedPatch, Tree};
+use crate::registry::source;
+use crate::series::{Series, patch};
+use crate::terminal::spinner;
 
 /// Show what is applied to a workspace, and whether it holds.
 ///
@@ -186,8 +187,8 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             (_, None) => "outdated",
         };
         let used = metadata.as_ref().is_ok_and(|metadata| {
-            let one = manifest::assert_one_copy(metadata, package, &stanza.base);
-            let used = manifest::usage(metadata, &tree) == Use::Used && one.is_ok();
+            let one = graph::assert_one_copy(metadata, package, &stanza.base);
+            let used = graph::usage(metadata, &tree) == Use::Used && one.is_ok();
             twice = twice.take().or(one.err());
             used
         });
@@ -212,7 +213,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     }
     if let Ok(metadata) = &metadata {
         let patched = stanza.overrides.keys();
-        status.other_releases = manifest::other_releases(metadata, patched, &stanza.base);
+        status.other_releases = graph::other_releases(metadata, patched, &stanza.base);
     }
     let hash = patch::sha256_of_all(patches, &base, &names)?;
     if args.verify {

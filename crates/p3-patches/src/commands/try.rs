@@ -10,22 +10,26 @@ use anyhow::{Context, Result};
 use comfy_table::CellAlignment;
 use indicatif::ProgressBar;
 
-use super::{Downstream, ab, measuring, spinner};
-use crate::build::assert_different;
-use crate::choice::{self, Choice};
+use super::{Downstream, ab};
 use crate::error::Failure;
 use crate::isa::Isa;
-use crate::manifest::{self, Manifest, Use};
-use crate::page;
-use crate::pairs::{Run, Side};
-use crate::program::{Builder, CommandLine, Program};
+use crate::measure::build::assert_different;
+use crate::measure::pairs::{Run, Side};
+use crate::measure::program::{Builder, CommandLine, Program};
+use crate::measure::report::{self, Machine, Report, verdict_name};
+use crate::measure::row::{Quantity, Row};
+use crate::measure::spans;
+use crate::measure::stats::Verdict;
+use crate::measure::trial::{Output, RUN, SPAN, Samples, Trial};
 use crate::project::Patches;
-use crate::report::{self, Machine, Quantity, Report, Row, verdict_name};
+use crate::prover::choice::{self, Choice};
+use crate::prover::graph::{self, Use};
+use crate::prover::locked_dir::LockedDir;
+use crate::prover::manifest::Manifest;
+use crate::prover::tree::{self, Tree};
+use crate::publish::page;
 use crate::series::Series;
-use crate::spans;
-use crate::stats::Verdict;
-use crate::tree::{self, Folder, Tree};
-use crate::trial::{Output, RUN, SPAN, Samples, Trial};
+use crate::terminal::{measuring, spinner};
 
 /// Measure your own program with patches and without.
 ///
@@ -84,7 +88,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let series = Series::load(patches)?;
     series.select(&args.names)?;
     let target = manifest.target_folder()?.join("p3-try");
-    let folder = Folder::lock(&target)?;
+    let folder = LockedDir::lock(&target)?;
     let progress = spinner("resolving the graph");
     let (base, names, trees) = choose(args, patches, &series, &manifest, &folder)?;
     let member = &args.downstream.manifest_path;
@@ -189,7 +193,7 @@ fn choose(
     patches: &Patches,
     series: &Series,
     manifest: &Manifest,
-    folder: &Folder,
+    folder: &LockedDir,
 ) -> Result<(String, Vec<String>, Vec<Tree>)> {
     let patches = &patches.at_work_in(manifest.root());
     let _lock = manifest.restore_lock(folder)?;
@@ -199,10 +203,10 @@ fn choose(
         choice::chosen(patches, series, &manifest.path, || &graph, None, names)?;
     ab::refuse_inert(patches, &base, &args.names)?;
     let mut plan = tree::plan(patches, &base, &names, false)?;
-    plan.assert_available(|package| manifest::has(&graph, package))?;
+    plan.assert_available(|package| graph::has(&graph, package))?;
     plan.print_notes();
     let mut trees = plan.write(folder)?;
-    let absent = trees.extract_if(.., |tree| manifest::usage(&graph, tree) == Use::Absent);
+    let absent = trees.extract_if(.., |tree| graph::usage(&graph, tree) == Use::Absent);
     let mut absent: Vec<_> = absent.map(|tree| tree.package).collect();
     absent.extend(plan.missing().map(str::to_owned));
     if trees.is_empty() {
@@ -210,8 +214,8 @@ fn choose(
         return Err(choice::nothing_to_patch(&manifest.path, absent).into());
     }
     manifest.assert_unpatched(&trees)?;
-    let graph = manifest.resolve_with(&manifest::overrides(&trees))?;
-    manifest::assert_overrides_used(&graph, &trees)?;
+    let graph = manifest.resolve_with(&graph::overrides(&trees))?;
+    graph::assert_overrides_used(&graph, &trees)?;
     Ok((base, names, trees))
 }
 
@@ -219,7 +223,7 @@ fn choose(
 fn build(
     builder: &Builder<'_>,
     manifest: &Manifest,
-    folder: &Folder,
+    folder: &LockedDir,
     trees: &[Tree],
     progress: &ProgressBar,
 ) -> Result<[Program; 2]> {
@@ -227,7 +231,7 @@ fn build(
         progress.set_message(format!("building the {}", side.name()));
         let _lock = manifest.restore_lock(folder)?;
         // Where the user says `--locked`, the lock file has to have the trees.
-        let graph = manifest.resolve_with(&manifest::overrides(trees))?;
+        let graph = manifest.resolve_with(&graph::overrides(trees))?;
         builder.build(side, trees, &graph)
     };
     Ok([side(Side::Baseline, &[])?, side(Side::Candidate, trees)?])

@@ -62,8 +62,7 @@ impl Fixture {
 
     /// Adds the crates and benches that `check` asks for.
     pub fn with_crates(self) -> Self {
-        let readme =
-            "<!-- p3:effects:begin, written by `cargo p3 report` -->\n<!-- p3:effects:end -->\n";
+        let readme = "<!-- p3:generated:begin, written by `cargo p3 report` -->\n<!-- p3:generated:end -->\n";
         for name in ["demo", "stacked"] {
             let dir = self.project().join("crates").join(name);
             write(&dir.join("README.md"), readme);
@@ -79,6 +78,7 @@ impl Fixture {
         }
         write(&self.project().join("README.md"), readme);
         write(&self.project().join("docs/results.md"), readme);
+        write(&self.project().join("docs/tool.md"), readme);
         self.succeed(&["report"]);
         self
     }

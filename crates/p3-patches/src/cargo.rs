@@ -1,0 +1,163 @@
+//! Cargo and the compiler that it takes: how they are called, and what their errors say.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::interrupt;
+
+/// A `cargo` command; under `cargo run` it is the same cargo.
+pub fn cargo() -> Command {
+    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// A hint for a package that cargo lacks because it was not vendored.
+pub fn vendoring(error: &str) -> Option<&'static str> {
+    error.contains(REPLACED).then_some(
+        "`cargo vendor` takes what the workspace needs, but for packages that are patched: vendor before `apply`, or run this where cargo's configuration does not replace the registry",
+    )
+}
+
+/// Of a source in place of another one, cargo says so.
+const REPLACED: &str = " (which is replacing ";
+
+/// Cargo's account of a failure as one line: its `error:` with the list below it, if it has one, and the last cause, or which
+/// source in place of another one lacks a package.
+pub fn cargo_error(stderr: &str) -> String {
+    let lines = stderr
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect::<Vec<_>>();
+    let error = lines.iter().find_map(|line| line.strip_prefix("error: "));
+    let cause = lines
+        .iter()
+        .rposition(|line| *line == "Caused by:")
+        .and_then(|at| lines.get(at + 1));
+    match (error, cause) {
+        (Some(error), Some(cause)) => format!("{error}: {cause}"),
+        (Some(error), None) if error.ends_with(':') => {
+            let list = lines.iter().skip_while(|line| !line.ends_with(error));
+            let items = list.skip(1).map_while(|line| line.split_once(": "));
+            let items = items.take_while(|(key, _)| !key.contains(' '));
+            let items = items.map(|(key, value)| format!("{key} {}", value.trim()));
+            format!("{error} {}", items.collect::<Vec<_>>().join(", "))
+        }
+        (Some(error), None) => match lines.iter().find(|line| line.contains(REPLACED)) {
+            Some(replaced) => format!("{error}, {replaced}"),
+            None => error.to_owned(),
+        },
+        _ => lines
+            .last()
+            .map_or("no message from cargo".to_owned(), |line| {
+                (*line).to_owned()
+            }),
+    }
+}
+
+/// The compiler that the workers are built with.
+pub struct Toolchain {
+    pub version: String,
+    pub host: String,
+}
+
+/// A `rustc` command; the one that cargo would take.
+pub fn rustc() -> Command {
+    Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+}
+
+impl Toolchain {
+    pub fn query() -> Result<Self> {
+        Self::of(rustc())
+    }
+
+    /// The toolchain of this compiler.
+    pub fn of(mut rustc: Command) -> Result<Self> {
+        let output = interrupt::output(rustc.arg("-vV"))?;
+        let text = String::from_utf8(output.stdout).context("rustc -vV printed no UTF-8")?;
+        let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+        Ok(Self {
+            version: text.lines().next().unwrap_or_default().to_owned(),
+            host: host.context("rustc -vV names no host")?.to_owned(),
+        })
+    }
+
+    /// LLVM's name for this CPU, if it has one.
+    pub fn native_cpu() -> Result<Option<String>> {
+        let output = interrupt::output(rustc().args(["--print", "target-cpus"]))?;
+        Ok(native_cpu(&String::from_utf8_lossy(&output.stdout)))
+    }
+}
+
+/// The target features that rustc knows on an architecture. LLVM's own may be renamed, so they are none of these.
+pub fn target_features(architecture: &str) -> Result<BTreeSet<String>> {
+    let target = format!("{architecture}-unknown-linux-gnu");
+    let output =
+        interrupt::output(rustc().args(["--print", "target-features", "--target", &target]))?;
+    ensure!(
+        output.status.success(),
+        "rustc does not list the features of {target}"
+    );
+    Ok(listed_features(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// In lines `    NAME    - What it is.`, of which LLVM's follow after an empty one.
+pub fn listed_features(listed: &str) -> BTreeSet<String> {
+    let lines = listed.lines().skip(1).take_while(|line| !line.is_empty());
+    let names = lines.filter_map(|line| line.split_whitespace().next());
+    names.map(str::to_owned).collect()
+}
+
+/// In `    native    - Select the CPU of the current host (currently NAME).`
+pub fn native_cpu(listed: &str) -> Option<String> {
+    let mut lines = listed.lines().map(str::trim_start);
+    let native = lines.find(|line| line.starts_with("native"))?;
+    let (_, name) = native.split_once("(currently ")?;
+    Some(name.split_once(')')?.0.to_owned())
+}
+
+/// Makes `flags` all that decides about the compiler's: `RUSTFLAGS` outranks every configuration file, and its encoded
+/// twin would outrank it.
+pub fn with_rustflags<'a>(command: &'a mut Command, flags: &str) -> &'a mut Command {
+    command
+        .env("RUSTFLAGS", flags)
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_compiler_says_what_this_cpu_is() {
+        let listed = "Available CPUs for this target:\n    native                  - Select the CPU of the current host \
+                      (currently znver4).\n    alderlake\n";
+        assert_eq!(native_cpu(listed).as_deref(), Some("znver4"));
+        assert_eq!(native_cpu("    native - Select the CPU\n"), None);
+    }
+
+    #[test]
+    fn features_are_listed_without_llvms_own() {
+        let listed = "Features supported by rustc for this target:\n    adx    - Enable ADX.\n    crt-static    - Link the C library.\n\n\
+                      Code-generation features supported by LLVM for this target:\n    16bit-mode    - 16-bit mode.\n";
+        let expected = ["adx", "crt-static"].map(str::to_owned);
+        assert_eq!(listed_features(listed), BTreeSet::from(expected));
+    }
+
+    #[test]
+    fn cargo_errors_fit_one_line() {
+        let stderr = "    Updating index\nerror: failed to parse `x`\n\nCaused by:\n  no\n\nCaused by:\n  because\n";
+        assert_eq!(cargo_error(stderr), "failed to parse `x`: because");
+        assert_eq!(cargo_error("error: no\n"), "no");
+        let replaced = "error: no\nlocation searched: b (which is replacing a)\nrequired by c\n";
+        let expected = "no, location searched: b (which is replacing a)";
+        assert_eq!(cargo_error(replaced), expected);
+        assert!(vendoring(expected).is_some() && vendoring("no").is_none());
+        let list = "error: not a member:\ncurrent:   /a\nworkspace: /b\n\nthis may help: do\n";
+        let expected = "not a member: current /a, workspace /b";
+        assert_eq!(cargo_error(list), expected);
+        assert_eq!(cargo_error(""), "no message from cargo");
+    }
+}

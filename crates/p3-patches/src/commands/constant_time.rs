@@ -1,0 +1,118 @@
+//! `constant-time`: whether the compiled kernels branch on data, or address memory by it.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use super::ab::{self, Executables};
+use crate::error::Failure;
+use crate::inspect::code::{self, Architecture, Function, constant_time};
+use crate::isa::Isa;
+use crate::measure::build::{Builder, Candidate};
+use crate::project::Project;
+use crate::series::Series;
+use crate::series::patch::Patch;
+use crate::terminal::spinner;
+
+/// Check that what the compiled kernels execute does not depend on the data.
+///
+/// Disassembles the worker with the patches and follows what vectors load through each function that permutes states, over
+/// all its paths. Exits with 1 if one of them branches on it, or addresses memory by it. Functions that multiply elements in
+/// integer registers are counted apart: upstream's product of single elements branches on a borrow.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  cargo p3 constant-time
+  cargo p3 constant-time packed-poseidon2 --isa x86-64-v3 --isa x86-64-v4")]
+pub struct Args {
+    /// Patches to apply together; none means all of the series.
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Instruction set to build for; may be given several times.
+    #[arg(long, value_enum, value_name = "ISA", default_value = "native")]
+    isa: Vec<Isa>,
+    /// Look at the second of these executables as it is.
+    #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], hide = true)]
+    workers: Option<Vec<PathBuf>>,
+}
+
+pub fn run(args: &Args, project: &Project) -> Result<()> {
+    let isas = ab::runnable(&args.isa)?;
+    let series = Series::load(&project.patches)?;
+    let (base, patches) = series.chosen(&project.patches, None, &args.names)?;
+    let mut packages = BTreeSet::new();
+    for name in &patches {
+        packages.extend(Patch::load(&project.patches, &base, name)?.header.packages);
+    }
+    let Executables {
+        workers,
+        builder: _builder,
+    } = match args.workers.as_deref() {
+        Some(given) => Executables::given(given, &isas),
+        None => {
+            let builder = Builder::new(project, &base, &patches, Candidate::Patched)?;
+            Executables::build(builder, &isas)?
+        }
+    };
+
+    let mut stdout = std::io::stdout().lock();
+    let mut depending = 0;
+    for (isa, workers) in &workers {
+        let bar = spinner(format!("looking at {isa}"));
+        let (architecture, kernels) = code::kernels(&workers.candidate, &packages, permutes)?;
+        if architecture != Architecture::X86_64 {
+            return Err(Failure::environment(format!(
+                "{isa}: only x86-64 is followed through registers"
+            ))
+            .into());
+        }
+        let (scalar, vectors): (Vec<_>, Vec<_>) = (kernels.iter())
+            .map(|kernel| (kernel, constant_time::examine(kernel.address, &kernel.code)))
+            .partition(|(_, examined)| examined.multiplies_scalars);
+        bar.finish_and_clear();
+        if vectors.is_empty() {
+            return Err(Failure::check(format!("{isa}: no permutation works on vectors")).into());
+        }
+        let depends: Vec<_> = vectors
+            .iter()
+            .filter(|(_, examined)| !examined.dependences.is_empty())
+            .collect();
+        for (kernel, examined) in &depends {
+            for dependence in &examined.dependences {
+                writeln!(stdout, "{isa}: {}", told(kernel, dependence))?;
+            }
+        }
+        depending += depends.len();
+        writeln!(
+            stdout,
+            "{isa}: {} of {} permutations of vectors depend on data in what they execute; {} more are of single elements",
+            depends.len(),
+            vectors.len(),
+            scalar.len()
+        )?;
+    }
+    if depending == 0 {
+        return Ok(());
+    }
+    Err(Failure::check(format!(
+        "{depending} permutations branch on data, or address memory by it"
+    ))
+    .hint("an address above is one in `objdump --disassemble` of the worker")
+    .into())
+}
+
+/// Whether a function's states come as a slice. What takes them from iterators has these in its frame, where pointers
+/// cannot be told from elements.
+fn permutes(function: &str) -> bool {
+    let method = function.rsplit("::").next().unwrap_or(function);
+    method.starts_with("permute") || method.ends_with("_rounds") || method == "apply"
+}
+
+fn told(kernel: &Function, dependence: &constant_time::Dependence) -> String {
+    let what = match dependence.kind {
+        constant_time::Kind::Branch => "branches on data",
+        constant_time::Kind::Address => "addresses memory by data",
+    };
+    format!("{:#x} {what}, in {}", dependence.instruction, kernel.name)
+}

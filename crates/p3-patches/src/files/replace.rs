@@ -1,0 +1,106 @@
+//! Files that take their place in one step: whoever reads one, and however this process ends, it is as before or whole.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::files::dir::{Dir, Staged, cannot_write};
+
+/// Writes files that the user has named and that belong together. None is touched before there is space for all. Links are
+/// followed, and what is no plain file, say a pipe, is written to.
+pub fn files(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
+    let stage = |(path, contents): &(PathBuf, Vec<u8>)| {
+        let present = fs::metadata(path).ok();
+        if present.as_ref().is_some_and(|present| !present.is_file()) {
+            fs::write(path, contents).map_err(|error| cannot_write(path, &error))?;
+            return Ok(None);
+        }
+        // The file that a link names, not the link.
+        let path = match present {
+            Some(_) => path.canonicalize()?,
+            None => std::path::absolute(path)?,
+        };
+        let parent = path.parent().context("a file in a folder")?;
+        let name = path.file_name().context("a file with a name")?;
+        stage(&Dir::open(parent)?, Path::new(name), contents).map(Some)
+    };
+    let staged = files.iter().map(stage).collect::<Result<Vec<_>>>()?;
+    staged.into_iter().flatten().try_for_each(Staged::put)
+}
+
+/// Writes files below one of these folders that belong together, as [`files`] does; links in there are refused.
+pub fn files_below(roots: &[&Path], files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
+    let written = |(path, contents): &(PathBuf, Vec<u8>)| {
+        let mut below = roots.iter().map(|root| (root, path.strip_prefix(root)));
+        let below = below.find_map(|(root, path)| Some((root, path.ok()?)));
+        let (root, path) = below.context("a file in one of the folders")?;
+        stage(&Dir::open(root)?, path, contents)
+    };
+    let staged = files.iter().map(written).collect::<Result<Vec<_>>>()?;
+    staged.into_iter().try_for_each(Staged::put)
+}
+
+/// Writes a file beside the one that it is to become. What a killed run has left there, the next one overwrites.
+fn stage(root: &Dir, path: &Path, contents: &[u8]) -> Result<Staged> {
+    let folder = root.create_folder(path.parent().unwrap_or(Path::new("")))?;
+    let name = path.file_name().unwrap_or_default();
+    let mut part = OsString::from(".");
+    part.push(name);
+    part.push(".part");
+    folder.place(name)?.stage_as(&folder, part, contents)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let entries = fs::read_dir(dir).unwrap();
+        let mut names = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect::<Vec<_>>();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn files_take_their_place_with_links_and_permissions_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let [old, new, link] = ["old", "new", "link"].map(|name| dir.path().join(name));
+        fs::write(&old, "old").unwrap();
+        fs::set_permissions(&old, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("old", &link).unwrap();
+        // Left by a run that was killed.
+        fs::write(dir.path().join(".new.part"), "half").unwrap();
+        files(&[(link.clone(), b"a".to_vec()), (new.clone(), b"b".to_vec())]).unwrap();
+        assert_eq!(fs::read(&old).unwrap(), b"a");
+        assert_eq!(fs::read(&new).unwrap(), b"b");
+        assert!(link.is_symlink());
+        let mode = fs::metadata(&old).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
+        assert_eq!(names(dir.path()), ["link", "new", "old"]);
+    }
+
+    #[test]
+    fn nothing_is_touched_where_one_cannot_be_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        fs::write(&file, "old").unwrap();
+        let nowhere = dir.path().join("nowhere/file");
+        let error = files(&[(file.clone(), b"a".to_vec()), (nowhere, b"b".to_vec())]).unwrap_err();
+        let expected = format!("cannot open {}", dir.path().join("nowhere").display());
+        assert_eq!(error.to_string(), expected);
+        assert_eq!(fs::read(&file).unwrap(), b"old");
+        assert_eq!(names(dir.path()), ["file"]);
+    }
+
+    #[test]
+    fn what_is_no_file_is_written_to() {
+        files(&[("/dev/null".into(), b"a".to_vec())]).unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+}

@@ -1,0 +1,122 @@
+//! Records of instruction counts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use comfy_table::{Table, presets};
+use serde::Deserialize;
+
+use crate::measure::record::{RECORDS, entries};
+use crate::project::Patches;
+use crate::series::Series;
+use crate::series::patch::codes;
+
+/// A recorded `count`, as far as it is shown.
+#[derive(Deserialize)]
+pub struct Counts {
+    /// Below the project's root.
+    #[serde(skip)]
+    pub file: String,
+    pub emulated_cpu: String,
+    rustflags: String,
+    /// The hash of each patch's code. Records before 2026-11-23 have none.
+    #[serde(default)]
+    code: BTreeMap<String, String>,
+    /// Whether the patches' code is another one by now.
+    #[serde(skip)]
+    pub outdated: bool,
+    units: Vec<CountedUnit>,
+}
+
+#[derive(Deserialize)]
+struct CountedUnit {
+    unit: String,
+    baseline: Counted,
+    candidate: Counted,
+}
+
+#[derive(Deserialize)]
+struct Counted {
+    instructions: u64,
+    /// By core.
+    model_cycles: BTreeMap<String, u64>,
+}
+
+/// The newest counts of `name` on `base` for each TRIPLE-ISA.
+pub fn counts(
+    root: &Path,
+    patches: &Patches,
+    series: &Series,
+    base: &str,
+    name: &str,
+) -> Result<Vec<Counts>> {
+    let (_, names) = series.chosen(patches, Some(base), &[name.to_owned()])?;
+    let present = codes(patches, base, &names)?;
+    let mut counts = Vec::new();
+    for machine in entries(&root.join(RECORDS).join(base), true)? {
+        let folder = format!("{RECORDS}/{base}/{machine}/{name}");
+        let newest = entries(&root.join(&folder), false)?.into_iter().rev();
+        for file in newest.filter(|file| file.ends_with(".json")).take(1) {
+            let file = format!("{folder}/{file}");
+            let unreadable = || format!("cannot read {file}");
+            let json = fs::read(root.join(&file)).with_context(unreadable)?;
+            let read: Counts = serde_json::from_slice(&json).with_context(unreadable)?;
+            counts.push(Counts {
+                outdated: read.code != present,
+                file,
+                ..read
+            });
+        }
+    }
+    Ok(counts)
+}
+
+impl CountedUnit {
+    /// The instructions with the patch to those without.
+    fn ratio(&self) -> f64 {
+        self.candidate.instructions as f64 / self.baseline.instructions as f64
+    }
+}
+
+impl Counts {
+    /// The unit that gains most.
+    pub fn best(&self) -> Option<(&str, f64)> {
+        let units = self.units.iter().map(|unit| (&*unit.unit, unit.ratio()));
+        units.min_by(|(_, a), (_, b)| a.total_cmp(b))
+    }
+
+    /// Ratios as Markdown: a line per unit, a column for instructions and for each core's model.
+    pub fn markdown(&self) -> String {
+        let cores: BTreeSet<&str> = (self.units.iter())
+            .flat_map(|unit| unit.baseline.model_cycles.keys().map(String::as_str))
+            .collect();
+        let mut table = Table::new();
+        table.load_style(presets::ASCII_MARKDOWN);
+        let models = cores.iter().map(|core| format!("cycles, {core} model"));
+        let head = ["with / without".to_owned(), "instructions".to_owned()];
+        table.set_header(head.into_iter().chain(models));
+        for unit in &self.units {
+            let (candidate, baseline) = (&unit.candidate, &unit.baseline);
+            let cycles = cores.iter().map(|core| {
+                let cycles = |counted: &Counted| counted.model_cycles.get(*core).copied();
+                let both = cycles(candidate).zip(cycles(baseline));
+                both.map_or_else(String::new, |(candidate, baseline)| {
+                    format!("{:.3}", candidate as f64 / baseline as f64)
+                })
+            });
+            let head = [format!("`{}`", unit.unit), format!("{:.3}", unit.ratio())];
+            table.add_row(head.into_iter().chain(cycles));
+        }
+        let earlier = if self.outdated {
+            " The patches had an earlier text."
+        } else {
+            ""
+        };
+        format!(
+            "Executed by an emulated {}, `{}`; cycles are llvm-mca's models, nothing was timed.{earlier}\n\n{table}\n",
+            self.emulated_cpu, self.rustflags
+        )
+    }
+}

@@ -1,0 +1,357 @@
+//! A user's program: the command line of cargo's that runs it, the executables that cargo builds for it, and a run of one.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use cargo_metadata::{Artifact, Message, Metadata, TargetKind};
+use wait4::Wait4;
+
+use crate::cargo::{Toolchain, cargo, cargo_error, rustc};
+use crate::error::Failure;
+use crate::interrupt;
+use crate::measure::pairs::Side;
+use crate::prover::graph;
+use crate::prover::tree::Tree;
+
+/// The arguments with which `cargo` runs a program.
+pub struct CommandLine {
+    subcommand: Subcommand,
+    options: Vec<String>,
+    /// The program's own.
+    args: Vec<String>,
+}
+
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Subcommand {
+    Run,
+    Bench,
+    Test,
+}
+
+impl CommandLine {
+    /// Reads `run OPTIONS -- ARGS`, or `bench`, or `test`.
+    pub fn parse(words: &[String]) -> Result<Self, Failure> {
+        let (subcommand, rest) = words.split_first().expect("clap asks for a word");
+        let subcommand = match &**subcommand {
+            "run" | "r" => Subcommand::Run,
+            "bench" => Subcommand::Bench,
+            "test" | "t" => Subcommand::Test,
+            other => {
+                return Err(Failure::input(format!(
+                    "{other}: no subcommand of cargo's that runs a program"
+                ))
+                .hint("run, bench or test: `-- run --release --bin prove -- ARGS`"));
+            }
+        };
+        let mut parts = rest.splitn(2, |word| word == "--");
+        let mut part = || parts.next().unwrap_or_default().to_vec();
+        Ok(Self {
+            subcommand,
+            options: part(),
+            args: part(),
+        })
+    }
+}
+
+/// Where and from what both executables are built.
+pub struct Builder<'a> {
+    /// The folder of the manifest that was named: cargo's configuration is looked up from here.
+    pub folder: &'a Path,
+    pub command: &'a CommandLine,
+    /// The folder of both target folders.
+    pub target: &'a Path,
+}
+
+impl Builder<'_> {
+    /// Builds one side with the `trees` in place of the registry's packages, which the graph `metadata` has.
+    pub fn build(&self, side: Side, trees: &[Tree], metadata: &Metadata) -> Result<Program> {
+        // Names of equal length: the paths that end up in the executables move nothing in them.
+        let folder = match side {
+            Side::Candidate => "cand",
+            Side::Baseline | Side::Control => "base",
+        };
+        let subcommand: &[&str] = match self.command.subcommand {
+            Subcommand::Run => &["build"],
+            Subcommand::Bench => &["bench", "--no-run"],
+            Subcommand::Test => &["test", "--no-run"],
+        };
+        let overrides = graph::overrides(trees);
+        let mut build = self.cargo();
+        build
+            .args(subcommand)
+            .args(["--manifest-path", "Cargo.toml"])
+            .args(&self.command.options)
+            .args(["--message-format", "json-render-diagnostics"])
+            .args(overrides.iter().flat_map(|value| ["--config", value]))
+            .arg("--target-dir")
+            .arg(self.target.join(folder))
+            // Packages that no patch reaches are compiled once.
+            .env("CARGO_BUILD_BUILD_DIR", self.target.join("build"));
+        let built = interrupt::output(&mut build)?;
+        if !built.status.success() {
+            let stderr = String::from_utf8_lossy(&built.stderr);
+            eprint!("{stderr}");
+            let side = side.name();
+            let error = cargo_error(&stderr);
+            let hint = match trees {
+                [] => "the program has to build without the patches",
+                _ => {
+                    "without the patches it builds; name fewer to find the one that it does not build with"
+                }
+            };
+            return Err(
+                Failure::check(format!("the {side} does not build: {error}"))
+                    .hint(hint)
+                    .into(),
+            );
+        }
+        let mut artifacts = Vec::new();
+        for message in Message::parse_stream(&*built.stdout) {
+            if let Message::CompilerArtifact(artifact) = message? {
+                artifacts.push(artifact);
+            }
+        }
+        let is_of = |tree: &Tree, artifact: &Artifact| {
+            artifact.manifest_path.as_std_path() == tree.path.join("Cargo.toml")
+        };
+        let linked = |tree: &Tree| artifacts.iter().any(|artifact| is_of(tree, artifact));
+        if !trees.is_empty() && !trees.iter().any(linked) {
+            let packages = trees.iter().map(|tree| tree.package.as_str());
+            let packages = packages.collect::<Vec<_>>().join(", ");
+            return Err(Failure::input(format!(
+                "the program is built without any patched package ({packages})"
+            ))
+            .hint("name a program of the workspace that uses Plonky3")
+            .into());
+        }
+        self.program(&artifacts, metadata)
+    }
+
+    /// The one program among what was built.
+    fn program(&self, artifacts: &[Artifact], metadata: &Metadata) -> Result<Program> {
+        let tests = self.command.subcommand != Subcommand::Run;
+        // Where tests are built, so are the programs that they start.
+        let is_program = |artifact: &&Artifact| {
+            artifact.executable.is_some()
+                && artifact.profile.test == tests
+                && !artifact.target.kind.contains(&TargetKind::CustomBuild)
+        };
+        let mut programs: Vec<_> = artifacts.iter().filter(is_program).collect();
+        let is_default = |artifact: &&Artifact| {
+            let package = metadata.packages.iter();
+            let mut package = package.filter(|package| package.id == artifact.package_id);
+            let default = package
+                .next()
+                .and_then(|package| package.default_run.as_ref());
+            default == Some(&artifact.target.name)
+        };
+        if !tests && programs.len() > 1 && programs.iter().any(is_default) {
+            programs.retain(is_default);
+        }
+        let artifact = match programs[..] {
+            [artifact] => artifact,
+            [] => {
+                return Err(Failure::input("the command line builds no program to run")
+                    .hint("`--bin`, `--example`, `--bench` or `--test` names one")
+                    .into());
+            }
+            [..] => {
+                let names = programs
+                    .iter()
+                    .map(|artifact| artifact.target.name.as_str());
+                let names = names
+                    .collect::<BTreeSet<_>>()
+                    .into_iter()
+                    .collect::<Vec<_>>();
+                return Err(Failure::input(format!(
+                    "the command line builds several programs: {}",
+                    names.join(", ")
+                ))
+                .hint("`--bin`, `--example`, `--bench` or `--test` names one")
+                .into());
+            }
+        };
+        let own_folder = artifact.manifest_path.as_std_path().parent();
+        let own_folder = own_folder.expect("a manifest lies in a folder").to_owned();
+        let mut args = self.command.args.clone();
+        if self.command.subcommand == Subcommand::Bench {
+            // Tells a harness that it is no test.
+            args.push("--bench".to_owned());
+        }
+        let executable = artifact
+            .executable
+            .as_ref()
+            .expect("has one, by the filter");
+        Ok(Program {
+            name: artifact.target.name.clone(),
+            executable: executable.clone().into_std_path_buf(),
+            args,
+            folder: if tests {
+                own_folder.clone()
+            } else {
+                env::current_dir().context("cannot tell the current folder")?
+            },
+            package: artifact.package_id.repr.clone(),
+            package_folder: own_folder,
+        })
+    }
+
+    /// The target features that the program is built with, where cargo tells.
+    pub fn features(&self, program: &Program) -> Result<BTreeSet<String>> {
+        let mut rustc = self.cargo();
+        rustc
+            .args(["-Z", "unstable-options", "rustc", "--print", "cfg"])
+            .args(["--manifest-path", "Cargo.toml"])
+            .args(["--package", &program.package])
+            // Printing is not stable yet.
+            .env("RUSTC_BOOTSTRAP", "1");
+        let printed = interrupt::output(&mut rustc)?.stdout;
+        let printed = String::from_utf8_lossy(&printed);
+        let quoted = |line: &str| {
+            Some(
+                line.strip_prefix("target_feature=\"")?
+                    .trim_end_matches('"')
+                    .to_owned(),
+            )
+        };
+        Ok(printed.lines().filter_map(quoted).collect())
+    }
+
+    fn cargo(&self) -> Command {
+        in_folder(self.folder, cargo(), "cargo")
+    }
+
+    /// The compiler of this folder.
+    pub fn toolchain(&self) -> Result<Toolchain> {
+        Toolchain::of(in_folder(self.folder, rustc(), "rustc"))
+    }
+}
+
+/// `command` in a folder, or rustup's `proxy` where the folder pins a toolchain: the one of `command` was chosen for the folder
+/// that this was started in.
+fn in_folder(folder: &Path, command: Command, proxy: &str) -> Command {
+    let pins = ["rust-toolchain.toml", "rust-toolchain"];
+    let mut above = folder.ancestors();
+    let pinned = above.any(|folder| pins.iter().any(|pin| folder.join(pin).exists()));
+    let mut command = if pinned { Command::new(proxy) } else { command };
+    if pinned {
+        command.env_remove("RUSTUP_TOOLCHAIN");
+    }
+    command.current_dir(folder);
+    command
+}
+
+/// An executable, and how it is run.
+#[derive(Clone)]
+pub struct Program {
+    pub name: String,
+    pub executable: PathBuf,
+    args: Vec<String>,
+    /// Where it is run: cargo runs benches and tests in their package's folder.
+    pub folder: PathBuf,
+    /// As cargo takes it for `--package`.
+    package: String,
+    package_folder: PathBuf,
+}
+
+/// The cost and the output of one run.
+pub struct Done {
+    pub status: ExitStatus,
+    pub wall: Duration,
+    pub cpu: Duration,
+    /// The most memory that it had resident, where the system tells.
+    pub peak_kib: Option<u64>,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+}
+
+impl Program {
+    /// Runs it to its end; an interrupt kills it.
+    pub fn run(&self) -> Result<Done> {
+        interrupt::check()?;
+        // Files: a pipe would have to be read, on a core that the program may want.
+        let file = || tempfile::tempfile().context("cannot create a temporary file");
+        let (stdout, stderr) = (file()?, file()?);
+        let mut command = Command::new(&self.executable);
+        command
+            .args(&self.args)
+            .current_dir(&self.folder)
+            .env("CARGO_MANIFEST_DIR", &self.package_folder)
+            .stdin(Stdio::null())
+            .stdout(stdout.try_clone()?)
+            .stderr(stderr.try_clone()?);
+        let own_peak = own_peak_kib();
+        let start = Instant::now();
+        let mut child = command
+            .spawn()
+            .with_context(|| format!("cannot run {}", self.executable.display()))?;
+        let id = child.id();
+        let (sender, ended) = mpsc::channel();
+        thread::spawn(move || {
+            let used = child.wait4();
+            // Nobody listens after an interrupt.
+            let _ = sender.send((used, start.elapsed()));
+        });
+        let (used, wall) = loop {
+            match ended.recv_timeout(Duration::from_millis(100)) {
+                Ok(ended) => break ended,
+                Err(RecvTimeoutError::Disconnected) => unreachable!("the thread sends first"),
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Err(interrupted) = interrupt::check() {
+                        kill(id);
+                        let _ = ended.recv();
+                        return Err(interrupted);
+                    }
+                }
+            }
+        };
+        // A terminal's Ctrl-C ends the program as well; that is no failure of the program's.
+        interrupt::check()?;
+        let used =
+            used.with_context(|| format!("cannot wait for {}", self.executable.display()))?;
+        let peak_kib = used.rusage.maxrss / 1024;
+        Ok(Done {
+            status: used.status,
+            wall,
+            cpu: used.rusage.utime + used.rusage.stime,
+            // Before a process has become the program, it counts the memory of the one that starts it.
+            peak_kib: (peak_kib > own_peak).then_some(peak_kib),
+            stdout: contents(stdout)?,
+            stderr: contents(stderr)?,
+        })
+    }
+}
+
+/// The contents of a file that was written through other handles.
+fn contents(mut file: fs::File) -> io::Result<Vec<u8>> {
+    use io::{Read, Seek};
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Ends a process that has not been waited for.
+fn kill(id: u32) {
+    #[cfg(unix)]
+    if let Some(process) = rustix::process::Pid::from_raw(id.cast_signed()) {
+        // Fails only for a process that has ended already.
+        let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
+    }
+}
+
+/// The most memory that this process had resident.
+fn own_peak_kib() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let peak = peak.and_then(|peak| peak.trim().strip_suffix(" kB"));
+    peak.and_then(|peak| peak.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,291 @@
+//! Results: the rows of a comparison, as a table, JSON and CSV.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use comfy_table::{CellAlignment, Table, presets};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Failure;
+use crate::files::replace;
+use crate::measure::pairs::Run;
+use crate::measure::row::Row;
+use crate::measure::stats::Verdict;
+use crate::prover::tree;
+
+/// The output of `--json`. Other programs read it: a change of meaning is a new `schema`.
+#[derive(Clone, Deserialize, Serialize)]
+pub struct Report {
+    pub schema: u32,
+    /// As it was typed. Older reports have none.
+    #[serde(default)]
+    pub command: String,
+    pub base: String,
+    /// The patches that the baseline has, too; none where that is the release as published.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub baseline_patches: Vec<String>,
+    /// The candidate's.
+    pub patches: Vec<String>,
+    /// Whether the candidate got the patches and then had them reversed.
+    #[serde(default)]
+    pub reverted: bool,
+    pub machine: Machine,
+    pub rows: Vec<Row>,
+}
+
+/// The patches that are not `below`, which a comparison is about.
+pub fn own<'a>(patches: &'a [String], below: &[String]) -> Vec<&'a str> {
+    let own = patches.iter().filter(|name| !below.contains(name));
+    own.map(String::as_str).collect()
+}
+
+/// Where and how the numbers were made.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Machine {
+    pub cpu: String,
+    pub cores: usize,
+    pub rustc: String,
+    pub rustflags: String,
+}
+
+/// A table with rules between the columns on a terminal, plain where another program may read it.
+pub fn empty_table(terminal: bool) -> Table {
+    let mut table = Table::new();
+    table.load_style(if terminal {
+        presets::UTF8_HORIZONTAL_ONLY
+    } else {
+        presets::NOTHING
+    });
+    table
+}
+
+/// The rows as text.
+pub fn table(rows: &[Row], terminal: bool) -> String {
+    let mut table = empty_table(terminal);
+    table.set_header([
+        "workload",
+        "isa",
+        "baseline ms",
+        "candidate ms",
+        "ratio",
+        "95 %",
+        "A/A",
+        "A/A 95 %",
+        "pairs",
+        "memory",
+        "verdict",
+    ]);
+    for row in rows {
+        let [ratio, interval, control, control_interval, pairs] = row.figures();
+        table.add_row([
+            row.workload.clone(),
+            row.isa.clone(),
+            format!("{:.3}", row.baseline),
+            format!("{:.3}", row.candidate),
+            ratio,
+            interval,
+            control,
+            control_interval,
+            pairs,
+            row.memory_ratio
+                .map_or_else(|| "-".into(), |ratio| format!("{ratio:.3}")),
+            verdict_name(row.verdict).into(),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(2).take(8) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.trim_fmt()
+}
+
+pub fn verdict_name(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::NoChange => "no change",
+    }
+}
+
+/// Refuses a file whose folder is missing: better than after an hour of measuring.
+pub fn check_folder(path: &Path) -> Result<(), Failure> {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") && !folder.is_dir() => {
+            let folder = folder.display();
+            Err(Failure::environment(format!("{folder}: no such folder")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes what `--json` asks for, and raw samples beside it.
+pub fn write(path: &Path, report: &impl Serialize, runs: Option<&[Run]>) -> Result<()> {
+    let mut files = vec![(path.to_owned(), tree::json(report))];
+    if let Some(runs) = runs {
+        files.push((path.with_extension("csv"), csv(runs)?));
+    }
+    replace::files(&files)
+}
+
+impl Report {
+    pub const SCHEMA: u32 = 1;
+
+    /// Reads what `ab --json` wrote.
+    pub fn read(path: &Path) -> Result<Self> {
+        let refused = |why: String| Failure::input(format!("{}: {why}", path.display()));
+        let text = fs::read(path).map_err(|error| refused(error.to_string()))?;
+        let report: Self = serde_json::from_slice(&text).map_err(|error| {
+            refused(error.to_string()).hint("`cargo p3 ab --json FILE` writes such a file")
+        })?;
+        if report.schema != Self::SCHEMA {
+            return Err(refused(format!("schema {}", report.schema))
+                .hint(format!("this tool reads schema {}", Self::SCHEMA))
+                .into());
+        }
+        for row in &report.rows {
+            let figures = [row.ratio, row.aa_ratio].into_iter();
+            let mut figures = figures.chain(row.ci95).chain(row.aa_ci95);
+            // What no machine measures would have scales without end.
+            if !figures.all(|ratio| (1e-6..=1e6).contains(&ratio)) {
+                return Err(refused(format!("{}: no ratio", row.workload)).into());
+            }
+        }
+        Ok(report)
+    }
+}
+
+/// Raw samples as a file has them.
+pub fn csv(runs: &[Run]) -> Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for run in runs {
+        writer.serialize(run)?;
+    }
+    Ok(writer.into_inner()?)
+}
+
+/// Reads what [`csv`] has written, below comments or without.
+pub fn parse_csv(text: &str) -> Result<Vec<Run>> {
+    let mut reader = csv::ReaderBuilder::new();
+    let mut reader = reader.comment(Some(b'#')).from_reader(text.as_bytes());
+    Ok(reader.deserialize().collect::<Result<_, _>>()?)
+}
+
+/// Reads a file of samples.
+pub fn read_csv(path: &Path) -> Result<Vec<Run>> {
+    let unreadable = || format!("cannot read {}", path.display());
+    parse_csv(&fs::read_to_string(path).with_context(unreadable)?).with_context(unreadable)
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::measure::pairs::Side;
+    use crate::measure::row::round4;
+
+    /// Five seeds of two rounds: a baseline of 10 ms that drifts by 1 % per run, and a candidate `ratio` times that.
+    pub fn runs(ratio: f64) -> Vec<Run> {
+        let mut runs = Vec::new();
+        let mut clock = 1e7;
+        for round in 0..10 {
+            for side in [
+                Side::Baseline,
+                Side::Candidate,
+                Side::Candidate,
+                Side::Control,
+            ] {
+                clock *= 1.01;
+                let wall = if side == Side::Candidate {
+                    clock * ratio
+                } else {
+                    clock
+                };
+                runs.push(Run {
+                    workload: "merkle-commit/x/2^4".into(),
+                    isa: "x86-64-v3".into(),
+                    threads: 1,
+                    seed: round as u64 / 2,
+                    round,
+                    side,
+                    wall_ns: wall as u64,
+                    cpu_ns: wall as u64,
+                    peak_kib: None,
+                    hashing_ns: None,
+                });
+            }
+        }
+        runs
+    }
+
+    /// A report of `runs` with the patches `a` and `b`, on a CPU of this name.
+    pub fn report(cpu: &str, runs: &[Run]) -> Report {
+        Report {
+            schema: Report::SCHEMA,
+            command: "cargo p3 ab a".into(),
+            base: "0.8.0".into(),
+            baseline_patches: Vec::new(),
+            patches: vec!["a".into(), "b".into()],
+            reverted: false,
+            machine: Machine {
+                cpu: cpu.into(),
+                cores: 2,
+                rustc: "rustc 1.95.0".into(),
+                rustflags: String::new(),
+            },
+            rows: Row::all(runs).unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_steady_drift_cancels() {
+        let row = Row::new(&runs(0.8)).unwrap();
+        assert_eq!((row.ratio, row.ci95, row.pairs), (0.8, [0.8, 0.8], 10));
+        assert_eq!(row.aa_ratio, 1.0303);
+        assert_eq!(row.verdict, Verdict::Faster);
+    }
+
+    #[test]
+    fn the_largest_process_of_each_side_is_its_memory() {
+        let mut runs = runs(0.8);
+        assert_eq!(Row::new(&runs).unwrap().memory_ratio, None);
+        for (run, kib) in runs.iter_mut().zip(1000..) {
+            let candidate = u64::from(run.side == Side::Candidate);
+            run.peak_kib = Some(kib + 500 * candidate);
+        }
+        // Two rounds are a seed. The candidate's first two runs in the last seed are those of its first round, runs 33 and 34.
+        let memory = Row::new(&runs).unwrap().memory_ratio;
+        assert_eq!(memory, Some(round4(1534.0 / 1039.0)));
+    }
+
+    #[test]
+    fn a_round_without_a_control_is_no_evidence() {
+        let mut runs = runs(0.8);
+        runs.pop();
+        let error = Row::new(&runs).unwrap_err();
+        assert!(format!("{error:#}").contains("round 9"), "{error:#}");
+    }
+
+    #[test]
+    fn rounds_that_shared_their_core_are_left_out_while_they_are_few() {
+        let disturb = |runs: &mut [Run]| runs.iter_mut().for_each(|run| run.wall_ns *= 3);
+        let mut runs = runs(0.8);
+        // The candidate's runs of round 0, then of all rounds up to 4, then one more.
+        disturb(&mut runs[1..3]);
+        assert_eq!(Row::new(&runs).unwrap().pairs, 9);
+        for round in 1..5 {
+            disturb(&mut runs[4 * round + 1..4 * round + 3]);
+        }
+        let row = Row::new(&runs).unwrap();
+        assert_eq!((row.pairs, row.ratio), (5, 0.8));
+        disturb(&mut runs[21..23]);
+        assert_eq!(Row::new(&runs).unwrap().pairs, 10);
+    }
+
+    #[test]
+    fn samples_survive_the_csv() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("samples.csv");
+        let runs = runs(0.9);
+        fs::write(&path, csv(&runs).unwrap()).unwrap();
+        assert_eq!(read_csv(&path).unwrap(), runs);
+    }
+}

@@ -1,0 +1,264 @@
+//! A trial: two builds of a user's program, run in pairs as `pairs` runs workers, with what they produce compared.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use anyhow::Result;
+
+use crate::error::Failure;
+use crate::interrupt;
+use crate::isa::Isa;
+use crate::measure::pairs::{ROUND, Run, Side};
+use crate::measure::program::{Done, Program};
+use crate::measure::spans::Spans;
+use crate::registry::source::sha256;
+
+/// Before the names of what is compared of whole runs.
+pub const RUN: &str = "run/";
+
+/// Before the names of spans.
+pub const SPAN: &str = "span/";
+
+/// Of shorter runs the start of a process is too large a part.
+const SHORTEST: Duration = Duration::from_millis(10);
+
+/// Output that both programs must produce alike.
+#[derive(Clone, Debug)]
+pub enum Output {
+    Stdout,
+    /// As the user names it, from the folder that the program is run in.
+    File(PathBuf),
+}
+
+impl From<&OsStr> for Output {
+    fn from(name: &OsStr) -> Self {
+        if name == "stdout" {
+            Self::Stdout
+        } else {
+            Self::File(name.into())
+        }
+    }
+}
+
+impl fmt::Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdout => f.write_str("stdout"),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// Both programs, and how they are run.
+pub struct Trial<'a> {
+    pub baseline: Program,
+    pub candidate: Program,
+    pub isa: Isa,
+    /// A shell command, run before each run.
+    pub setup: Option<&'a str>,
+    pub same: &'a [Output],
+    /// Whether spans are read.
+    pub phases: bool,
+}
+
+/// The samples of whole runs, and those of each span that every run has.
+pub struct Samples {
+    pub runs: Vec<Run>,
+    pub spans: Vec<Vec<Run>>,
+}
+
+impl Trial<'_> {
+    /// The runs that are made for so many pairs.
+    pub fn len(pairs: usize) -> u64 {
+        (WARM.len() + pairs * QUARTET) as u64
+    }
+
+    /// Runs both, first each once: that pays for cold caches, and settles whether the two can be compared.
+    pub fn measure(&self, pairs: usize, mut progress: impl FnMut()) -> Result<Samples> {
+        let mut expected = None;
+        let mut shortest = Duration::MAX;
+        for side in WARM {
+            let (done, spans) = self.run(side, &mut expected)?;
+            shortest = shortest.min(done.wall);
+            if self.phases && spans.0.is_empty() {
+                return Err(Failure::input("--phases: the program prints no spans")
+                    .hint("tracing-forest prints them, or tracing-subscriber with FmtSpan::CLOSE; some programs ask for RUST_LOG=info")
+                    .into());
+            }
+            progress();
+        }
+        refuse_short(&self.baseline.name, shortest)?;
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let mut runs = Vec::new();
+        let mut spans: Vec<Vec<Run>> = Vec::new();
+        for round in 0..pairs {
+            for &side in &ROUND[round % 2 * QUARTET..][..QUARTET] {
+                let (done, found) = self.run(side, &mut expected)?;
+                let run = Run {
+                    workload: format!("{RUN}wall"),
+                    isa: self.isa.to_string(),
+                    threads,
+                    // Each run is a process of its own: no two rounds share the luck of one.
+                    seed: round as u64,
+                    round,
+                    side,
+                    wall_ns: done.wall.as_nanos() as u64,
+                    cpu_ns: done.cpu.as_nanos() as u64,
+                    peak_kib: done.peak_kib,
+                    hashing_ns: None,
+                };
+                for (path, ns) in found.0 {
+                    let span = Run {
+                        workload: format!("{SPAN}{path}"),
+                        wall_ns: ns,
+                        // Work of other threads meanwhile is not the span's.
+                        cpu_ns: ns,
+                        peak_kib: None,
+                        ..run.clone()
+                    };
+                    match spans.iter_mut().find(|of| of[0].workload == span.workload) {
+                        Some(of) => of.push(span),
+                        None => spans.push(vec![span]),
+                    }
+                }
+                runs.push(run);
+                progress();
+            }
+        }
+        spans.retain(|of| of.len() == runs.len() && of.iter().all(|span| span.wall_ns > 0));
+        Ok(Samples { runs, spans })
+    }
+
+    /// One run, which has to end and to produce what the first one did.
+    fn run(&self, side: Side, expected: &mut Option<Vec<String>>) -> Result<(Done, Spans)> {
+        let (program, name) = match side {
+            Side::Baseline | Side::Control => (&self.baseline, "baseline"),
+            Side::Candidate => (&self.candidate, "candidate"),
+        };
+        self.set_up()?;
+        let before: Vec<_> = self
+            .same
+            .iter()
+            .map(|output| changed(program, output))
+            .collect();
+        let done = program.run()?;
+        if !done.status.success() {
+            show_last(&done.stderr);
+            let what = format!("{}: the {name} ends with {}", program.name, done.status);
+            return Err(match expected {
+                None => Failure::input(what).hint("only runs that succeed are compared"),
+                Some(_) => Failure::check(what).hint("an earlier run succeeded"),
+            }
+            .into());
+        }
+        let mut outputs = Vec::new();
+        for (output, before) in self.same.iter().zip(before) {
+            outputs.push(match output {
+                Output::Stdout => sha256(&done.stdout),
+                Output::File(path) => {
+                    let unwritten = || {
+                        let what = format!("--same {output}: the {name} does not write this file");
+                        Failure::check(what)
+                            .hint("paths start at the folder that the program runs in")
+                    };
+                    if changed(program, output) == before {
+                        return Err(unwritten().into());
+                    }
+                    sha256(&fs::read(program.folder.join(path)).map_err(|_| unwritten())?)
+                }
+            });
+        }
+        let expected = expected.get_or_insert_with(|| outputs.clone());
+        let mut pairs = self.same.iter().zip(expected.iter().zip(&outputs));
+        if let Some((output, _)) = pairs.find(|(_, (first, now))| first != now) {
+            let failure = if side == Side::Candidate {
+                Failure::check(format!(
+                    "--same {output}: the candidate's differs from the baseline's"
+                ))
+                .hint("no time is reported for programs whose outputs differ")
+            } else {
+                Failure::check(format!(
+                    "--same {output}: the baseline's differs from one run to the next"
+                ))
+                .hint("--setup 'COMMAND' puts back what a run changes; an output with times or random numbers cannot be compared")
+            };
+            return Err(failure.into());
+        }
+        let mut spans = Spans::default();
+        if self.phases {
+            spans.read(&done.stdout);
+            spans.read(&done.stderr);
+        }
+        Ok((done, spans))
+    }
+
+    fn set_up(&self) -> Result<()> {
+        let Some(setup) = self.setup else {
+            return Ok(());
+        };
+        let mut shell = Command::new("sh");
+        let output =
+            interrupt::output(shell.args(["-c", setup]).current_dir(&self.baseline.folder))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        show_last(&output.stderr);
+        Err(Failure::input(format!("--setup '{setup}' ends with {}", output.status)).into())
+    }
+}
+
+/// The runs of a pair: half a round, the two halves in turn. Each run is a process of its own, so that none has caches that are
+/// warm from its last run.
+const QUARTET: usize = ROUND.len() / 2;
+
+/// The baseline twice, so that one that does not repeat itself is not taken for a difference.
+const WARM: [Side; 3] = [Side::Baseline, Side::Control, Side::Candidate];
+
+fn refuse_short(name: &str, run: Duration) -> Result<(), Failure> {
+    if run >= SHORTEST {
+        return Ok(());
+    }
+    Err(Failure::input(format!(
+        "{name}: a run takes {run:.1?}, which is too short to compare"
+    ))
+    .hint(format!("give it work for {SHORTEST:?} or more")))
+}
+
+/// When a file was written.
+fn changed(program: &Program, output: &Output) -> Option<SystemTime> {
+    let Output::File(path) = output else {
+        return None;
+    };
+    fs::metadata(program.folder.join(path))
+        .ok()?
+        .modified()
+        .ok()
+}
+
+/// Prints the last lines of what a program said on stderr.
+fn show_last(stderr: &[u8]) {
+    const LINES: usize = 10;
+    let stderr = String::from_utf8_lossy(stderr);
+    let lines: Vec<&str> = stderr.lines().collect();
+    for line in &lines[lines.len().saturating_sub(LINES)..] {
+        eprintln!("{line}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_runs_are_refused() {
+        refuse_short("prove", Duration::from_millis(10)).unwrap();
+        let refused = refuse_short("prove", Duration::from_micros(9940)).unwrap_err();
+        insta::assert_snapshot!(refused.message, @"prove: a run takes 9.9ms, which is too short to compare");
+        assert_eq!(refused.hint.unwrap(), "give it work for 10ms or more");
+    }
+}

@@ -1,0 +1,369 @@
+//! Plonky3 from git: what of a prover's graph comes from a repository, and whether that is a release.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
+use toml_edit::value;
+
+use crate::error::Failure;
+use crate::interrupt;
+use crate::project::Patches;
+use crate::prover::locked_dir::LockedDir;
+use crate::prover::tree::Tree;
+use crate::registry::{lock, package, source};
+
+/// A git repository at a commit, as cargo writes it: `git+URL?rev=REV#COMMIT`, or with `tag`, `branch` or none of them.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct GitSource(String);
+
+impl GitSource {
+    pub fn parse(text: &str) -> Option<Self> {
+        let complete = text.starts_with("git+") && text.contains('#') && !text.contains(' ');
+        complete.then(|| Self(text.to_owned()))
+    }
+
+    fn parts(&self) -> (&str, Option<&str>, &str) {
+        let text = self.0.strip_prefix("git+").unwrap_or(&self.0);
+        let (pinned, commit) = text.rsplit_once('#').unwrap_or((text, ""));
+        match pinned.split_once('?') {
+            Some((url, reference)) => (url, Some(reference), commit),
+            None => (pinned, None, commit),
+        }
+    }
+
+    pub fn url(&self) -> &str {
+        self.parts().0
+    }
+
+    /// The branch, tag or revision that the prover pins: the key in a manifest, and its value. It may pin none.
+    pub fn reference(&self) -> Option<(&str, &str)> {
+        self.parts().1?.split_once('=')
+    }
+
+    pub fn commit(&self) -> &str {
+        self.parts().2
+    }
+
+    /// Whether cargo takes both for one repository.
+    pub fn is_at(&self, url: &str) -> bool {
+        canonical(self.url()) == canonical(url)
+    }
+
+    /// Whether `rev` is how the prover pins it, or the commit that this comes to.
+    fn is_rev(&self, rev: &str) -> bool {
+        self.commit().starts_with(rev) || self.reference().is_some_and(|(_, value)| value == rev)
+    }
+}
+
+impl fmt::Display for GitSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Cargo's rule for when two addresses are of one repository.
+pub fn canonical(url: &str) -> String {
+    let url = url.trim_end_matches('/');
+    let url = url.strip_suffix(".git").unwrap_or(url);
+    match url.contains("://github.com/") {
+        true => url.to_lowercase(),
+        false => url.to_owned(),
+    }
+}
+
+/// The graph of `packages` from a repository, at the commit that the lock file has. Their sources are in cargo's home then.
+pub fn graph<'n>(
+    source: &GitSource,
+    packages: impl IntoIterator<Item = &'n str>,
+    locked: Option<&[u8]>,
+    folder: &LockedDir,
+) -> Result<Metadata> {
+    let mut manifest = source::fetching_manifest();
+    for package in packages {
+        let dependency = &mut manifest["dependencies"][package];
+        dependency["git"] = value(source.url());
+        if let Some((key, reference)) = source.reference() {
+            dependency[key] = value(reference);
+        }
+    }
+    let unfinished = folder.temporary()?;
+    let dir = unfinished.folder();
+    dir.place("Cargo.toml")?
+        .write_new(manifest.to_string().as_bytes())?;
+    dir.place("src/lib.rs")?.write_new(b"")?;
+    if let Some(lock) = locked {
+        dir.place("Cargo.lock")?.write_new(lock)?;
+    }
+    let mut problem = String::new();
+    for options in [&["--offline"][..], &[]] {
+        match lock::metadata(dir.path(), options)? {
+            Ok(graph) => return Ok(graph),
+            Err(error) => problem = error,
+        }
+    }
+    let what = format!("cargo cannot resolve the packages from {source}: {problem}");
+    let hint = "what is not in cargo's cache takes the repository once";
+    Err(Failure::environment(what).hint(hint).into())
+}
+
+/// Plonky3's packages that a graph has from one repository, at one commit.
+pub struct Checkout<'m> {
+    pub source: GitSource,
+    pub packages: BTreeMap<&'m str, &'m Package>,
+    metadata: &'m Metadata,
+}
+
+impl<'m> Checkout<'m> {
+    /// The packages that the graph of the workspace with this `manifest` has from `url`, at `rev` where one is asked for.
+    pub fn find(
+        manifest: &Path,
+        metadata: &'m Metadata,
+        url: &str,
+        rev: Option<&str>,
+    ) -> Result<Self> {
+        let mut sources = BTreeMap::<GitSource, BTreeMap<&str, &Package>>::new();
+        for package in &metadata.packages {
+            let source = package.source.as_ref();
+            let source = source.and_then(|source| GitSource::parse(&source.repr));
+            if let Some(source) = source.filter(|_| package.name.starts_with("p3-")) {
+                let packages = sources.entry(source).or_default();
+                packages.insert(package.name.as_str(), package);
+            }
+        }
+        let manifest = manifest.display();
+        let (mut at, elsewhere) =
+            (sources.into_iter()).partition::<Vec<_>, _>(|(source, _)| source.is_at(url));
+        let Some((source, packages)) = at.pop() else {
+            let others = elsewhere.iter().map(|(source, _)| source.url());
+            let others = others.collect::<BTreeSet<_>>().into_iter();
+            let hint = match others.collect::<Vec<_>>()[..] {
+                [] => "its Plonky3 is not from git; leave out --source".to_owned(),
+                ref others => format!("it takes Plonky3 from {}", others.join(" and ")),
+            };
+            let what = format!("{manifest}: no package of Plonky3's here comes from {url}");
+            return Err(Failure::input(what).hint(hint).into());
+        };
+        if let Some((other, _)) = at.first() {
+            let what = format!("{manifest}: takes Plonky3 twice, from {other} and {source}");
+            let hint = "`cargo tree --duplicates` shows who asks for which; pin one revision";
+            return Err(Failure::input(what).hint(hint).into());
+        }
+        if let Some(rev) = rev.filter(|rev| !source.is_rev(rev)) {
+            let what = format!("{manifest}: locked to {source}, not to {rev}");
+            let hint = "--rev is what the manifest pins, or the commit that it is locked to";
+            return Err(Failure::input(what).hint(hint).into());
+        }
+        Ok(Self {
+            source,
+            packages,
+            metadata,
+        })
+    }
+
+    /// Proves that nothing in a graph with the patches asks for another revision than the one that they are in place of: of a
+    /// patched package, cargo takes the tree whatever is asked for.
+    pub fn assert_pinned(&self, manifest: &Path, graph: &Metadata) -> Result<()> {
+        for package in &graph.packages {
+            let sources = package
+                .dependencies
+                .iter()
+                .filter_map(|dependency| dependency.source.as_ref());
+            for source in sources {
+                let pinned = source.repr.split('#').next().unwrap_or_default();
+                let Some(asked) = GitSource::parse(&format!("{pinned}#")) else {
+                    continue;
+                };
+                if asked.is_at(self.source.url()) && asked.reference() != self.source.reference() {
+                    let what = format!(
+                        "{}: {} asks for {}, and the patches are in place of {}",
+                        manifest.display(),
+                        package.name,
+                        pinned,
+                        self.source
+                    );
+                    let hint = "`cargo p3 remove` takes them out, then `apply` goes by what the workspace has";
+                    return Err(Failure::input(what).hint(hint).into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Proves that what a build reads of each package is what was published as the release `base`.
+    pub fn assert_release(&self, patches: &Patches, base: &str) -> Result<()> {
+        for (name, package) in &self.packages {
+            interrupt::check()?;
+            let folder = package.manifest_path.as_std_path();
+            let folder = folder.parent().context("a manifest lies in a folder")?;
+            // Cargo has rewritten the manifest there, and its list has no checksum that a registry could confirm.
+            if package::is_vendored(folder) {
+                let folder = folder.display();
+                let what = format!(
+                    "{folder}: vendored from {}, so it cannot be compared with Plonky3 {base}",
+                    self.source
+                );
+                let hint = "apply where cargo's configuration does not replace the repository, then run `cargo vendor` again";
+                return Err(Failure::input(what).hint(hint).into());
+            }
+            let published = source::package(patches, name, base)?;
+            if let Some(what) = difference(&published.files, folder)? {
+                let commit = published.commit;
+                return Err(Failure::input(format!(
+                    "{name} at {} is not that of Plonky3 {base}: {what}",
+                    self.source
+                ))
+                .hint(format!(
+                    "the patches are for sources that equal a release's; {base} was published from commit {commit}"
+                ))
+                .into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The packages that `trees` depend on. Their manifests, as published, ask the registry for them.
+    pub fn needed_by(&self, trees: &[Tree]) -> BTreeSet<String> {
+        let by_id = |id: &PackageId| {
+            (self.packages.values())
+                .find(|package| package.id == *id)
+                .map(|package| package.name.to_string())
+        };
+        let nodes = self
+            .metadata
+            .resolve
+            .iter()
+            .flat_map(|resolve| &resolve.nodes);
+        let patched = nodes.filter(|node| {
+            by_id(&node.id).is_some_and(|name| trees.iter().any(|tree| tree.package == name))
+        });
+        let built = patched.flat_map(|node| &node.deps).filter(|dependency| {
+            let mut kinds = dependency.dep_kinds.iter();
+            kinds.any(|kind| kind.kind != DependencyKind::Development)
+        });
+        built
+            .filter_map(|dependency| by_id(&dependency.pkg))
+            .collect()
+    }
+}
+
+/// The first file by which the package in `folder` is not the one with these `files`, as published. The registry's own
+/// files, and what no build reads, may differ.
+fn difference(files: &BTreeMap<String, Vec<u8>>, folder: &Path) -> Result<Option<String>> {
+    // The manifest as written; the one beside it is what the registry made of that.
+    const WRITTEN: &str = "Cargo.toml.orig";
+    let other = [
+        "Cargo.toml",
+        "Cargo.lock",
+        ".cargo_vcs_info.json",
+        "CHANGELOG.md",
+    ];
+    let aside = ["benches/", "examples/", "tests/"];
+    for (file, published) in files {
+        if other.contains(&file.as_str()) || aside.iter().any(|aside| file.starts_with(aside)) {
+            continue;
+        }
+        let file = match file.as_str() {
+            WRITTEN => "Cargo.toml",
+            file => file,
+        };
+        match fs::read(folder.join(file)) {
+            Ok(found) if found == *published => {}
+            Ok(_) => return Ok(Some(format!("{file} differs"))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Some(format!("{file} is not there")));
+            }
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot read {file}"));
+            }
+        }
+    }
+    let mut unread = vec![folder.join("build.rs"), folder.join("src")];
+    while let Some(path) = unread.pop() {
+        let Ok(found) = path.symlink_metadata() else {
+            continue;
+        };
+        if found.is_dir() {
+            for entry in fs::read_dir(&path)? {
+                unread.push(entry?.path());
+            }
+            continue;
+        }
+        let parts = path.strip_prefix(folder).expect("found below").iter();
+        let parts = parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>();
+        let file = parts.join("/");
+        if !files.contains_key(&file) {
+            return Ok(Some(format!("{file} is new")));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_is_taken_apart() {
+        let source = |text: &str| GitSource::parse(text).unwrap();
+        let pinned = source("git+https://github.com/Plonky3/Plonky3?rev=abc#abcdef");
+        assert_eq!(pinned.url(), "https://github.com/Plonky3/Plonky3");
+        assert_eq!(pinned.reference(), Some(("rev", "abc")));
+        assert_eq!(pinned.commit(), "abcdef");
+        assert!(pinned.is_at("https://github.com/plonky3/plonky3.git/"));
+        assert!(!pinned.is_at("https://github.com/Plonky3/another"));
+        for (rev, is) in [("abc", true), ("abcd", true), ("abd", false)] {
+            assert_eq!(pinned.is_rev(rev), is, "{rev}");
+        }
+        let tagged = source("git+file:///x?tag=v0.8.0#abcdef");
+        assert!(tagged.is_rev("v0.8.0") && !tagged.is_rev("v0.8"));
+        let head = source("git+file:///x#abcdef");
+        assert_eq!((head.url(), head.reference()), ("file:///x", None));
+        for text in ["registry+https://x#y", "git+https://x", "git+https://x #y"] {
+            assert_eq!(GitSource::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_difference_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = [
+            ("Cargo.toml", "as the registry has it"),
+            ("Cargo.toml.orig", "as written"),
+            ("README.md", "about"),
+            ("src/lib.rs", "mod deep;"),
+            ("src/deep/mod.rs", ""),
+            ("tests/it.rs", ""),
+        ];
+        let files = BTreeMap::from(files.map(|(file, text)| (file.to_owned(), text.into())));
+        let write = |file: &str, text: &str| {
+            let path = dir.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let difference = || difference(&files, dir.path()).unwrap();
+        write("Cargo.toml", "as written");
+        write("README.md", "about");
+        write("src/lib.rs", "mod deep;");
+        assert_eq!(difference().unwrap(), "src/deep/mod.rs is not there");
+        write("src/deep/mod.rs", "");
+        write("tests/it.rs", "another test");
+        write("tests/new.rs", "");
+        assert_eq!(difference(), None);
+        write("src/deep/new.rs", "");
+        assert_eq!(difference().unwrap(), "src/deep/new.rs is new");
+        fs::remove_file(dir.path().join("src/deep/new.rs")).unwrap();
+        write("build.rs", "");
+        assert_eq!(difference().unwrap(), "build.rs is new");
+        fs::remove_file(dir.path().join("build.rs")).unwrap();
+        write("src/lib.rs", "mod deep; ");
+        assert_eq!(difference().unwrap(), "src/lib.rs differs");
+        write("src/lib.rs", "mod deep;");
+        write("Cargo.toml", "as the registry has it");
+        assert_eq!(difference().unwrap(), "Cargo.toml differs");
+    }
+}

@@ -1,0 +1,187 @@
+//! Reads a prover's graph: whether each tree is what cargo builds, and which other copies of a package there are.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use cargo_metadata::{Metadata, Package};
+
+use crate::error::Failure;
+use crate::prover::choice;
+use crate::prover::git_source::GitSource;
+use crate::prover::tree::Tree;
+
+/// How a graph treats an override.
+#[derive(Debug, Eq, PartialEq)]
+pub enum Use {
+    Used,
+    /// The graph has the package, but takes it from elsewhere: version and source of each.
+    Bypassed(Vec<(String, String)>),
+    /// The graph does not have the package.
+    Absent,
+}
+
+/// Whether the graph takes `tree`'s package from `tree`.
+pub fn usage(metadata: &Metadata, tree: &Tree) -> Use {
+    let manifest = tree.path.join("Cargo.toml");
+    let same = metadata
+        .packages
+        .iter()
+        .filter(|package| package.name == tree.package)
+        .collect::<Vec<_>>();
+    if same
+        .iter()
+        .any(|package| package.manifest_path.as_std_path() == manifest)
+    {
+        return Use::Used;
+    }
+    if same.is_empty() {
+        return Use::Absent;
+    }
+    Use::Bypassed(
+        same.into_iter()
+            .map(|package| (package.version.to_string(), origin(package)))
+            .collect(),
+    )
+}
+
+/// Whether a graph has a package, of whatever release.
+pub fn has(metadata: &Metadata, name: &str) -> bool {
+    metadata.packages.iter().any(|package| package.name == name)
+}
+
+/// Where the graph takes a package from.
+fn origin(package: &Package) -> String {
+    match &package.source {
+        Some(source) if source.is_crates_io() => "crates.io".to_owned(),
+        Some(source) => source.repr.clone(),
+        None => package.manifest_path.to_string(),
+    }
+}
+
+/// The packages of that name and version in a graph.
+fn copies<'m>(metadata: &'m Metadata, name: &str, version: &str) -> Vec<&'m Package> {
+    let same = |package: &&Package| package.name == name && package.version.to_string() == version;
+    metadata.packages.iter().filter(same).collect()
+}
+
+/// Where a graph takes a package from, and for which.
+fn shown_copy(metadata: &Metadata, copy: &Package) -> String {
+    let users = choice::brought_by(metadata, &[copy]).join(" and ");
+    format!("from {}, for {users}", origin(copy))
+}
+
+/// Proves that the graph holds a package once. Two copies of one release are two types to the compiler.
+pub fn assert_one_copy(metadata: &Metadata, name: &str, version: &str) -> Result<(), Failure> {
+    let copies = copies(metadata, name, version);
+    if copies.len() <= 1 {
+        return Ok(());
+    }
+    let shown = copies.iter().map(|copy| shown_copy(metadata, copy));
+    let shown = shown.collect::<Vec<_>>().join("; ");
+    let what = format!("the graph has {name} {version} twice: {shown}");
+    let sourced = copies.iter().find(|copy| copy.source.is_some());
+    let id = &sourced.unwrap_or(&copies[0]).id;
+    Err(Failure::input(what).hint(format!(
+        "`cargo tree --invert '{id}'` shows who brings it in; the prover has to take Plonky3 from one place"
+    )))
+}
+
+/// The packages that are patched in another release than `base`, which the graph has too. These stay as they are.
+pub fn other_releases<'p>(
+    metadata: &Metadata,
+    packages: impl IntoIterator<Item = &'p String>,
+    base: &str,
+) -> Vec<String> {
+    let packages = packages.into_iter().collect::<BTreeSet<_>>();
+    let other = |package: &&Package| {
+        packages.contains(&package.name.to_string()) && package.version.to_string() != base
+    };
+    let others = metadata.packages.iter().filter(other);
+    let shown = |other: &Package| {
+        let Package { name, version, .. } = other;
+        format!(
+            "{name} {version} stays unpatched: it comes {}",
+            shown_copy(metadata, other)
+        )
+    };
+    others.map(shown).collect()
+}
+
+/// Proves that every tree is what the graph builds; cargo itself only warns.
+pub fn assert_overrides_used(metadata: &Metadata, trees: &[Tree]) -> Result<()> {
+    for tree in trees {
+        let Tree {
+            package,
+            version,
+            path,
+        } = tree;
+        match usage(metadata, tree) {
+            Use::Used => {}
+            Use::Absent => {
+                return Err(Failure::input(format!(
+                    "the override of {package} is not used: no package depends on it"
+                ))
+                .into());
+            }
+            Use::Bypassed(found) => {
+                let git = found
+                    .iter()
+                    .find_map(|(_, source)| GitSource::parse(source));
+                let hint = match git {
+                    None => format!(
+                        "an override replaces the registry's {package} {version} only; a path, or a `[patch]` of the manifest or of cargo's configuration, comes before it"
+                    ),
+                    Some(git) => format!(
+                        "`cargo p3 apply .. --source {} --rev {}` replaces what comes from there",
+                        git.url(),
+                        git.reference().map_or(git.commit(), |(_, rev)| rev)
+                    ),
+                };
+                let found = found
+                    .into_iter()
+                    .map(|(version, source)| format!("{version} from {source}"));
+                return Err(Failure::input(format!(
+                    "the override of {package} is not used: the graph has {package} {}, and the tree at {} is {version}",
+                    found.collect::<Vec<_>>().join(" and "),
+                    path.display()
+                ))
+                .hint(hint)
+                .into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The overrides as values of cargo's `--config`, for a build that leaves the manifest alone.
+pub fn overrides(trees: &[Tree]) -> Vec<String> {
+    let path =
+        |tree: &Tree| toml_edit::Value::from(tree.path.to_string_lossy().as_ref()).to_string();
+    trees
+        .iter()
+        .map(|tree| {
+            format!(
+                "patch.crates-io.{}.path={}",
+                tree.package,
+                path(tree).trim()
+            )
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use toml_edit::DocumentMut;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn overrides_are_toml(path in "[a-z \"'\\\\é]{1,12}") {
+            let tree = Tree { package: "p3-field".to_owned(), version: "0.8.0".to_owned(), path: (&path).into() };
+            let document: DocumentMut = overrides(&[tree])[0].parse().unwrap();
+            prop_assert_eq!(document["patch"]["crates-io"]["p3-field"]["path"].as_str(), Some(&*path));
+        }
+    }
+}

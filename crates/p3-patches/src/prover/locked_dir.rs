@@ -1,0 +1,142 @@
+//! A folder that one run has for itself.
+
+use std::ffi::OsString;
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use cargo_metadata::semver::Version;
+use rustix::fs::FileType;
+
+use crate::files::dir::{
+    Dir, Place, Staged, Temporary, UNFINISHED, cannot_write, is_link, is_locked,
+};
+use crate::prover::tree::{Planned, Tree, put_folder};
+
+/// The lock file of a folder of trees.
+const LOCK: &str = ".lock";
+
+const IGNORE: &str = ".gitignore";
+
+/// A folder of trees that no other run is at work in.
+pub struct LockedDir {
+    /// The folder that it is in, and its name there.
+    parent: Dir,
+    name: OsString,
+    dir: Dir,
+    /// Holds the lock; the system lets go of it however the process ends.
+    lock: File,
+}
+
+impl LockedDir {
+    /// Creates the folder if need be, locks it, and removes what killed runs have left.
+    pub fn lock(path: &Path) -> Result<Self> {
+        let parent = Dir::create(path.parent().context("a folder in a folder")?)?;
+        let name = path.file_name().context("a folder with a name")?.to_owned();
+        let dir = parent.create_folder(&name)?;
+        let entries = dir.entries()?;
+        let is_unfinished = |name: &OsString| name.to_string_lossy().starts_with(UNFINISHED);
+        for (name, kind) in &entries {
+            if *kind == FileType::Symlink && !is_unfinished(name) {
+                return Err(is_link(&path.join(name)).into());
+            }
+        }
+        let lock = dir.file(LOCK)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(is_locked(path).into());
+            }
+            Err(TryLockError::Error(error)) => {
+                return Err(cannot_write(&path.join(LOCK), &error).into());
+            }
+        }
+        for (name, _) in entries.iter().filter(|(name, _)| is_unfinished(name)) {
+            dir.remove(name)?;
+        }
+        let folder = Self {
+            parent,
+            name,
+            dir,
+            lock,
+        };
+        let ignore = b"*\n";
+        if folder.dir.read(IGNORE)?.is_none_or(|found| found != ignore) {
+            folder.replace(folder.dir.place(IGNORE)?, ignore)?;
+        }
+        Ok(folder)
+    }
+
+    /// Replaces a file in one step, keeping its permissions.
+    pub fn replace(&self, place: Place, contents: &[u8]) -> Result<()> {
+        self.stage(place, contents)?.put()
+    }
+
+    /// Replaces files that belong together, each in one step, in this order. None is touched before there is space for all.
+    pub fn replace_all(&self, files: Vec<(Place, Vec<u8>)>) -> Result<()> {
+        let stage = |(place, contents): (Place, Vec<u8>)| self.stage(place, &contents);
+        let staged = files.into_iter().map(stage).collect::<Result<Vec<_>>>()?;
+        staged.into_iter().try_for_each(Staged::put)
+    }
+
+    /// Has the trees reach the disk, before a manifest names them.
+    pub fn sync(&self) -> Result<()> {
+        self.dir.sync_all()
+    }
+
+    /// Writes what is to be at a place, with the permissions of what is there.
+    pub fn stage(&self, place: Place, contents: &[u8]) -> Result<Staged> {
+        place.stage(&self.dir, contents)
+    }
+
+    /// A folder for what is of no use once this run has ended.
+    pub fn temporary(&self) -> Result<Temporary> {
+        self.dir.temporary()
+    }
+
+    /// Ends the work here: removes every tree but these, and the folder where none is left.
+    pub fn keep_only(self, kept: &[PathBuf]) -> Result<()> {
+        for (base, _) in self.dir.entries()? {
+            // `edit` keeps its repositories beside the trees.
+            if Version::parse(&base.to_string_lossy()).is_err() {
+                continue;
+            }
+            let Some(trees) = self.dir.folder(&base)? else {
+                continue;
+            };
+            for (name, _) in trees.entries()? {
+                if !kept.contains(&trees.path().join(&name)) {
+                    // Under another name: what has a tree's name is whole.
+                    let mut gone = OsString::from(UNFINISHED);
+                    gone.push(&name);
+                    trees.rename(&name, &self.dir, &gone)?;
+                    self.dir.remove(&gone)?;
+                }
+            }
+            if trees.entries()?.is_empty() {
+                self.dir.remove(&base)?;
+            }
+        }
+        let own = [IGNORE, LOCK];
+        let mut entries = self.dir.entries()?.into_iter();
+        if entries.all(|(name, _)| own.iter().any(|own| name == *own)) {
+            drop(self.lock);
+            self.parent.remove(&self.name)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a planned tree, unless an equal one is there.
+    pub fn write(&self, planned: &Planned) -> Result<Tree> {
+        let tree = Tree {
+            package: planned.stamp.package.clone(),
+            version: planned.stamp.version.clone(),
+            path: self.dir.path().join(&planned.place),
+        };
+        match self.dir.folder(&planned.place)? {
+            Some(present) if planned.equals(&present)? => {}
+            _ => put_folder(&self.dir, &planned.place, &planned.files)?,
+        }
+        Ok(tree)
+    }
+}

@@ -1,0 +1,427 @@
+//! The downstream workspace: the stanza in its root manifest, its lock file, and the proof that overrides are in use.
+//!
+//! The stanza is a block of text between two marker lines at the end of the manifest. Nothing else in the file is
+//! touched, which is how `remove` gives back the manifest byte for byte. Its tables are of the form
+//! `[patch.crates-io.NAME]`, which TOML allows beside every other way to write such a table but an inline one.
+//!
+//! Where a prover has Plonky3 from git, `[patch."URL".NAME]` are the overrides. The trees' manifests ask the registry for
+//! their dependencies, so `[patch.crates-io.NAME]` then points these at the tree, or at the prover's own git source: the
+//! graph has to hold one copy of each.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use cargo_metadata::{Metadata, MetadataCommand};
+use toml_edit::{DocumentMut, Item, Table};
+
+use crate::cargo::{self, cargo, cargo_error};
+use crate::error::Failure;
+use crate::files::dir::{Dir, Place};
+use crate::interrupt;
+use crate::project::Patches;
+use crate::prover::git_source::{self, GitSource, canonical};
+use crate::prover::locked_dir::LockedDir;
+use crate::prover::relock::{lock_to_trees, relock};
+use crate::prover::restore::Restore;
+use crate::prover::stanza::{Git, REGISTRY, Stanza, TREES, join, split};
+use crate::prover::tree::Tree;
+use crate::registry::locked::{self, Locked};
+use crate::registry::source;
+
+const LOCK: &str = "Cargo.lock";
+
+/// The root manifest of a downstream workspace.
+pub struct Manifest {
+    pub path: PathBuf,
+    /// The file without the stanza.
+    pub original: String,
+    pub stanza: Option<Stanza>,
+}
+
+impl Manifest {
+    /// Reads the root manifest of the workspace that `member` belongs to.
+    pub fn load(member: &Path) -> Result<Self> {
+        read_toml(member)?;
+        // Only the root's `[patch]` counts, and cargo alone knows which manifest that is.
+        let locate = [
+            "locate-project",
+            "--workspace",
+            "--message-format",
+            "plain",
+            "--manifest-path",
+        ];
+        let output = interrupt::output(cargo().args(locate).arg(member))?;
+        if !output.status.success() {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let error = cargo_error(&stderr);
+            // rustup knows what to do about a toolchain that is pinned and not installed.
+            let help = stderr.lines().find_map(|line| line.strip_prefix("help: "));
+            let hint = if let Some(help) = help {
+                help
+            } else if error.contains("believes it's in a workspace") {
+                "add the package to the `members` or to the `exclude` of that workspace, or give it an empty `[workspace]`"
+            } else {
+                "--manifest-path takes the Cargo.toml of a package or a workspace"
+            };
+            return Err(Failure::input(format!("{}: {error}", member.display()))
+                .hint(hint)
+                .into());
+        }
+        let path = String::from_utf8(output.stdout)
+            .context("cargo located a manifest with a path that is not UTF-8")?;
+        let path = Path::new(path.trim_end());
+        // A link is no manifest of the folder that it names.
+        let root = path.parent().context("a manifest lies in a folder")?;
+        let root =
+            fs::canonicalize(root).with_context(|| format!("cannot resolve {}", root.display()))?;
+        let path = root.join(path.file_name().context("a manifest has a name")?);
+        let text = read_toml(&path)?;
+        let (original, stanza) = split(&text)
+            .map_err(|what| refuse(&path, what).hint("repair or delete the block by hand"))?;
+        parse(&path, &original)?;
+        Ok(Self {
+            path,
+            original,
+            stanza,
+        })
+    }
+
+    /// The workspace's folder.
+    pub fn root(&self) -> &Path {
+        self.path.parent().expect("a manifest lies in a folder")
+    }
+
+    /// The workspace's folder, open.
+    pub fn dir(&self) -> Result<Dir> {
+        Dir::open(self.root())
+    }
+
+    /// The folder of trees.
+    pub fn trees(&self) -> PathBuf {
+        self.root().join(TREES)
+    }
+
+    /// The workspace's lock file, which need not exist.
+    pub fn lock_file(&self) -> PathBuf {
+        self.root().join(LOCK)
+    }
+
+    /// The manifest's place in the workspace's folder.
+    fn place(&self, root: &Dir) -> Result<Place> {
+        root.place(self.path.file_name().unwrap_or_default())
+    }
+
+    /// Puts the manifest and the lock file back as they are now, unless they are to be kept.
+    pub fn restore(&self, folder: &LockedDir) -> Result<Restore> {
+        let root = self.dir()?;
+        Restore::new(folder, [self.place(&root)?, root.place(LOCK)?])
+    }
+
+    /// As [`Self::restore`], for the lock file alone.
+    pub fn restore_lock(&self, folder: &LockedDir) -> Result<Restore> {
+        Restore::new(folder, [self.dir()?.place(LOCK)?])
+    }
+
+    /// The manifest's text with `stanza` in it, if nothing else in the manifest patches the same packages.
+    pub fn with(&self, stanza: &Stanza) -> Result<String> {
+        let document = parse(&self.path, &self.original)?;
+        if let Some(patch) = document.get("patch") {
+            for (registry, packages) in stanza.tables() {
+                self.assert_free(patch, registry, &packages)?;
+            }
+        }
+        let text = join(&self.original, stanza);
+        parse(&self.path, &text)?;
+        Ok(text)
+    }
+
+    /// Refuses a manifest with overrides of its own for the packages of `trees`: those of a command line would take their
+    /// place.
+    pub fn assert_unpatched(&self, trees: &[Tree]) -> Result<()> {
+        let packages = trees.iter().map(|tree| (&*tree.package, Table::new()));
+        match parse(&self.path, &self.original)?.get("patch") {
+            Some(patch) => self.assert_free(patch, REGISTRY, &packages.collect()),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a `[patch]` that has one of `packages` below `registry`, or cannot be added to.
+    fn assert_free(
+        &self,
+        patch: &Item,
+        registry: &str,
+        packages: &BTreeMap<&str, Table>,
+    ) -> Result<()> {
+        let entry = patch.get(registry);
+        if [Some(patch), entry]
+            .into_iter()
+            .flatten()
+            .any(Item::is_inline_table)
+        {
+            return Err(refuse(
+                &self.path,
+                &format!("`patch.{registry}` is an inline table, which cannot be added to"),
+            )
+            .hint(format!(
+                "write it as a table: `[patch.{}]`",
+                shown(registry)
+            ))
+            .into());
+        }
+        // A repository has several spellings, which cargo takes for one.
+        let same = |key: &str| canonical(key) == canonical(registry);
+        let tables = patch
+            .as_table_like()
+            .into_iter()
+            .flat_map(|table| table.iter());
+        let entries = tables
+            .filter(|(key, _)| same(key))
+            .filter_map(|(_, item)| item.as_table_like());
+        for (key, item) in entries.flat_map(|table| table.iter()) {
+            // Two patches of one package under two keys are written with `package = ".."`.
+            let package = item.get("package").and_then(Item::as_str).unwrap_or(key);
+            if packages.contains_key(package) {
+                return Err(refuse(
+                    &self.path,
+                    &format!("already patches {package} to `{}`", item.to_string().trim()),
+                )
+                .hint(format!(
+                    "remove that entry of `[patch.{}]`, or add the change to {package} there",
+                    shown(registry)
+                ))
+                .into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the manifest name the trees of `stanza` or, without one, none, and the lock file with it.
+    ///
+    /// The lock file first has the sources of what no tree stands in for any more, then the manifest changes, then the lock
+    /// file loses the sources of what trees stand in for. Whenever this is killed, cargo makes of the two what it would
+    /// make of them before or after: overrides replace what is locked, but what has lost its source is looked up anew.
+    pub fn set(
+        &self,
+        stanza: Option<&Stanza>,
+        folder: &LockedDir,
+        patches: &Patches,
+    ) -> Result<()> {
+        let text = match stanza {
+            Some(stanza) => self.with(stanza)?,
+            None => self.original.clone(),
+        };
+        let root = self.dir()?;
+        let lock = root.read(LOCK)?.unwrap_or_default();
+        let replaced = self.replaced(str::from_utf8(&lock)?, stanza, patches)?;
+        let replace_lock = |change: &dyn Fn(&str) -> Result<String>| {
+            let Some(lock) = root.read(LOCK)? else {
+                return Ok(());
+            };
+            let lock = String::from_utf8(lock).context("Cargo.lock is no UTF-8 text")?;
+            let changed = change(&lock)?;
+            if changed == lock {
+                return Ok(());
+            }
+            folder.replace(root.place(LOCK)?, changed.as_bytes())
+        };
+        replace_lock(&|lock| relock(lock, &replaced))?;
+        let manifest = self.place(&root)?;
+        if manifest.read()?.as_deref() != Some(text.as_bytes()) {
+            folder.sync()?;
+            folder.replace(manifest, text.as_bytes())?;
+        }
+        match stanza {
+            Some(stanza) => replace_lock(&|lock| lock_to_trees(lock, stanza)),
+            None => Ok(()),
+        }
+    }
+
+    /// The graph of Plonky3's packages from the repository that is recorded, without the patches, which stay in place.
+    pub fn graph_from(&self, git: &Git, folder: &LockedDir, patches: &Patches) -> Result<Metadata> {
+        let lock = self.dir()?.read(LOCK)?.unwrap_or_default();
+        let lock = str::from_utf8(&lock)?;
+        let lock = relock(lock, &self.replaced(lock, None, patches)?)?;
+        let packages = locked::packages(&lock)?;
+        let from_git = packages.iter().filter_map(|package| {
+            let source = GitSource::parse(&package.source)?;
+            (source.is_at(git.source.url())).then_some((package, source))
+        });
+        let mut names = BTreeSet::new();
+        for (package, source) in from_git {
+            if source.commit() != git.source.commit() {
+                let path = self.path.display();
+                let what = format!(
+                    "{path}: patched in place of {}, but locked to {source}",
+                    git.source
+                );
+                let hint =
+                    "`cargo p3 remove` takes the patches out, then `apply` goes by what is locked";
+                return Err(Failure::input(what).hint(hint).into());
+            }
+            names.insert(package.name.as_str());
+        }
+        let recorded = self
+            .stanza
+            .iter()
+            .flat_map(|stanza| stanza.overrides.keys());
+        names.extend(recorded.map(String::as_str));
+        let lock = (!packages.is_empty()).then_some(lock.as_bytes());
+        git_source::graph(&git.source, names, lock, folder)
+    }
+
+    /// The packages in whose place the trees were taken that the `lock` file has and `stanza` has not.
+    fn replaced(
+        &self,
+        lock: &str,
+        stanza: Option<&Stanza>,
+        patches: &Patches,
+    ) -> Result<Vec<Locked>> {
+        let Some(recorded) = &self.stanza else {
+            return Ok(Vec::new());
+        };
+        let locked = locked::packages(lock)?;
+        let goes = |package: &&String| {
+            let stays = stanza.is_some_and(|stanza| stanza.overrides.contains_key(*package));
+            let is_tree = |locked: &Locked| {
+                locked.name == **package
+                    && locked.version == recorded.base
+                    && locked.source.is_empty()
+            };
+            !stays && locked.iter().any(is_tree)
+        };
+        let before = |package: &String| match &recorded.git {
+            None => source::locked(patches, package, &recorded.base),
+            Some(git) => Ok(Locked {
+                name: package.clone(),
+                version: recorded.base.clone(),
+                source: git.source.to_string(),
+                checksum: String::new(),
+            }),
+        };
+        let gone = recorded.overrides.keys().filter(goes);
+        gone.map(before).collect()
+    }
+
+    /// Whether the lock file has a package.
+    pub fn locks(&self, package: &str) -> bool {
+        let lock = fs::read_to_string(self.lock_file()).unwrap_or_default();
+        lock.contains(&format!("\nname = \"{package}\"\n"))
+    }
+
+    /// Resolves the workspace's graph, with cargo's lock file brought up to date.
+    pub fn resolve(&self) -> Result<Metadata> {
+        self.resolve_with(&[])
+    }
+
+    /// As [`Self::resolve`], with values of cargo's `--config`.
+    pub fn resolve_with(&self, configs: &[String]) -> Result<Metadata> {
+        let configs: Vec<&str> = configs
+            .iter()
+            .flat_map(|value| ["--config", value])
+            .collect();
+        // With a lock file nothing has to be looked up; without one, offline would mean whatever happens to be cached.
+        let attempts = if self.lock_file().exists() {
+            [&["--offline"][..], &[]]
+        } else {
+            [&[][..], &["--offline"]]
+        };
+        let mut errors = Vec::new();
+        for options in attempts {
+            match self.metadata(&[options, &configs].concat())? {
+                Ok(metadata) => return Ok(metadata),
+                Err(error) => errors.push(error),
+            }
+        }
+        let error = &errors[usize::from(attempts[0] == ["--offline"])];
+        let hint = if error.contains(&*self.trees().to_string_lossy()) {
+            "where a glob in `members` takes the folder of trees for a member, `exclude = [\".p3-patches\"]` helps"
+        } else {
+            cargo::vendoring(error).unwrap_or(
+                "`cargo metadata` in that folder shows the whole message; what is not in cargo's cache takes the registry once",
+            )
+        };
+        let path = self.path.display();
+        Err(
+            Failure::environment(format!("{path}: cargo cannot resolve the graph: {error}"))
+                .hint(hint)
+                .into(),
+        )
+    }
+
+    /// Resolves the graph without touching the lock file; an error is cargo's, in one line.
+    pub fn resolve_locked(&self) -> Result<Result<Metadata, String>> {
+        self.metadata(&["--locked", "--offline"])
+    }
+
+    /// The folder in which cargo builds.
+    pub fn target_folder(&self) -> Result<PathBuf> {
+        match self.metadata(&["--no-deps"])? {
+            Ok(metadata) => Ok(metadata.target_directory.into_std_path_buf()),
+            Err(error) => {
+                let path = self.path.display();
+                Err(Failure::input(format!("{path}: {error}")).into())
+            }
+        }
+    }
+
+    fn metadata(&self, options: &[&str]) -> Result<Result<Metadata, String>> {
+        let mut command = MetadataCommand::new();
+        command
+            .manifest_path(&self.path)
+            .current_dir(self.root())
+            .features(cargo_metadata::CargoOpt::AllFeatures);
+        command.other_options(
+            options
+                .iter()
+                .map(|option| (*option).to_owned())
+                .collect::<Vec<_>>(),
+        );
+        let output = interrupt::output(&mut command.cargo_command())?;
+        if !output.status.success() {
+            return Ok(Err(cargo_error(&String::from_utf8_lossy(&output.stderr))));
+        }
+        let text = String::from_utf8(output.stdout).context("cargo metadata printed no UTF-8")?;
+        Ok(Ok(
+            MetadataCommand::parse(text).context("cannot parse what cargo metadata printed")?
+        ))
+    }
+}
+
+/// A registry or repository as a key of `[patch]`.
+fn shown(registry: &str) -> String {
+    match registry {
+        REGISTRY => registry.to_owned(),
+        url => format!("\"{url}\""),
+    }
+}
+
+fn read_toml(path: &Path) -> Result<String> {
+    let bytes = fs::read(path).map_err(|error| {
+        refuse(path, &format!("cannot be read: {error}"))
+            .hint("--manifest-path names a prover's Cargo.toml")
+    })?;
+    let text = String::from_utf8(bytes).map_err(|_| refuse(path, "not UTF-8 text"))?;
+    parse(path, &text)?;
+    Ok(text)
+}
+
+fn parse(path: &Path, text: &str) -> Result<DocumentMut> {
+    text.parse().map_err(|error: toml_edit::TomlError| {
+        let line = error
+            .span()
+            .map_or(1, |span| text[..span.start].lines().count().max(1));
+        Failure::input(format!(
+            "{}:{line}: {}",
+            path.display(),
+            error.message().lines().next().unwrap_or_default()
+        ))
+        .hint("the manifest is not valid TOML")
+        .into()
+    })
+}
+
+fn refuse(path: &Path, what: &str) -> Failure {
+    Failure::input(format!("{}: {what}", path.display()))
+}

@@ -1,0 +1,56 @@
+//! Edits of a prover's `Cargo.lock`: packages from the registry become packages from trees, and back.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use toml_edit::{ArrayOfTables, DocumentMut, Item, value};
+
+use crate::prover::stanza::Stanza;
+use crate::registry::locked::Locked;
+
+/// Has the lock file's text name the source of packages that `replaced` were taken in place of. Left to itself, cargo would
+/// lock the newest releases that the prover's requirements allow, and what those need in turn.
+pub(super) fn relock(lock: &str, replaced: &[Locked]) -> Result<String> {
+    let mut lock: DocumentMut = lock.parse().context("cannot parse Cargo.lock")?;
+    let packages = lock
+        .get_mut("package")
+        .and_then(Item::as_array_of_tables_mut);
+    for package in packages.into_iter().flat_map(ArrayOfTables::iter_mut) {
+        let field = |name| package.get(name).and_then(Item::as_str).unwrap_or_default();
+        let same =
+            |locked: &&Locked| locked.name == field("name") && locked.version == field("version");
+        let locked = replaced.iter().find(same);
+        if let Some(locked) = locked.filter(|_| field("source").is_empty()) {
+            package["source"] = value(&locked.source);
+            if !locked.checksum.is_empty() {
+                package["checksum"] = value(&locked.checksum);
+            }
+        }
+    }
+    Ok(lock.to_string())
+}
+
+/// Has the lock file's text take the packages of `stanza` from trees, as cargo writes it: without a source. Cargo corrects
+/// what is amiss; but it writes the file in place, which a full disk or the end of the process cuts short.
+pub(super) fn lock_to_trees(lock: &str, stanza: &Stanza) -> Result<String> {
+    let mut lock: DocumentMut = lock.parse().context("cannot parse Cargo.lock")?;
+    let packages = lock
+        .get_mut("package")
+        .and_then(Item::as_array_of_tables_mut);
+    let mut patched = BTreeMap::<_, Vec<_>>::new();
+    for package in packages.into_iter().flat_map(ArrayOfTables::iter_mut) {
+        let field = |name| package.get(name).and_then(Item::as_str).unwrap_or_default();
+        let name = field("name").to_owned();
+        if stanza.overrides.contains_key(&name) && field("version") == stanza.base {
+            patched.entry(name).or_default().push(package);
+        }
+    }
+    for copies in patched.into_values() {
+        // Of two copies, cargo knows which one a tree stands in for.
+        if let Ok([package]) = <[_; 1]>::try_from(copies) {
+            package.remove("source");
+            package.remove("checksum");
+        }
+    }
+    Ok(lock.to_string())
+}

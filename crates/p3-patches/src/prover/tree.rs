@@ -1,0 +1,325 @@
+//! Trees: packages with patches applied, on disk, where cargo can build them.
+//!
+//! A tree's folder is named after the hash of its stamp, so a change of tarball, patches or tool gives another
+//! folder, and a tree that a manifest points at is never rewritten under it. A tree is written beside its place
+//! and renamed: whoever kills the tool at any moment, a folder with a tree's name is a whole tree.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Not;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use rustix::fs::FileType;
+use serde::Serialize;
+
+use crate::error::{Failure, Kind};
+use crate::files::dir::Dir;
+use crate::interrupt;
+use crate::project::Patches;
+use crate::prover::locked_dir::LockedDir;
+use crate::registry::package::Package;
+use crate::registry::source::{self, sha256};
+use crate::series::patch::Patch;
+use crate::series::placement::Direction;
+
+/// The stamp's file name. Upstream has no hidden files of that name, and a patch cannot write one.
+const STAMP: &str = ".p3-stamp.json";
+
+/// A patched package on disk.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    pub package: String,
+    pub version: String,
+    pub path: PathBuf,
+}
+
+/// The origin of a tree.
+#[derive(Serialize)]
+pub struct Stamp {
+    tool: &'static str,
+    pub package: String,
+    pub version: String,
+    /// The SHA-256 of the registry's tarball.
+    pub checksum: String,
+    /// The commit of upstream's that it was published from, and the package's folder there.
+    pub commit: String,
+    pub folder: String,
+    pub patches: Vec<StampedPatch>,
+    /// The patches are applied and then taken back: the candidate of `ab --revert`.
+    #[serde(skip_serializing_if = "Not::not")]
+    reverted: bool,
+}
+
+#[derive(Clone, Serialize)]
+pub struct StampedPatch {
+    pub name: String,
+    pub sha256: String,
+}
+
+/// A tree in memory, before it is written or compared with one that was.
+pub struct Planned {
+    pub stamp: Stamp,
+    /// The tree's place below the folder of trees, with `/` between its parts.
+    pub place: String,
+    /// Contents by path inside the tree, the stamp's among them.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// The folder of vendored sources that it is made from, where that is not the tarball. The tree is the same.
+    pub vendored: Option<PathBuf>,
+}
+
+/// The trees of some patches.
+pub struct Plan {
+    pub trees: Vec<Planned>,
+    /// A note for each hunk at an offset.
+    notes: Vec<String>,
+    /// The patched packages whose sources are not to be had here, each with the reason. A prover need not have them.
+    missing: Vec<(String, anyhow::Error)>,
+}
+
+impl StampedPatch {
+    pub fn new(patch: &Patch) -> Self {
+        Self {
+            name: patch.name.clone(),
+            sha256: patch.sha256.clone(),
+        }
+    }
+}
+
+impl Planned {
+    fn new(package: Package, patches: &[Patch], reverted: bool) -> Self {
+        let touching = patches.iter().filter(|patch| touches(patch, &package));
+        let patches = touching.map(StampedPatch::new).collect();
+        let Package {
+            name,
+            version,
+            folder,
+            commit,
+            checksum,
+            vendored,
+            mut files,
+        } = package;
+        let stamp = Stamp {
+            tool: env!("CARGO_PKG_VERSION"),
+            package: name,
+            version,
+            checksum,
+            commit,
+            folder,
+            patches,
+            reverted,
+        };
+        let text = json(&stamp);
+        let place = format!(
+            "{}/{}-{}",
+            stamp.version,
+            stamp.package,
+            &sha256(&text)[..12]
+        );
+        files.insert(STAMP.to_owned(), text);
+        Self {
+            stamp,
+            place,
+            files,
+            vendored,
+        }
+    }
+
+    /// Whether a folder holds this tree: the same files, each with the same bytes.
+    pub fn equals(&self, folder: &Dir) -> Result<bool> {
+        Ok(self.differences(folder)?.is_empty())
+    }
+
+    /// By which files a folder is not this tree.
+    pub fn differences(&self, folder: &Dir) -> Result<Vec<String>> {
+        let mut missing: BTreeSet<&str> = self.files.keys().map(String::as_str).collect();
+        let mut differences = Vec::new();
+        let mut places = vec![String::new()];
+        while let Some(place) = places.pop() {
+            let Some(inner) = folder.folder(&place)? else {
+                continue;
+            };
+            for (name, kind) in inner.entries()? {
+                let name = match &*place {
+                    "" => name.to_string_lossy().into_owned(),
+                    place => format!("{place}/{}", name.to_string_lossy()),
+                };
+                if kind == FileType::Directory {
+                    places.push(name);
+                    continue;
+                }
+                missing.remove(&*name);
+                let is_file = kind == FileType::RegularFile;
+                match self.files.get(&name) {
+                    Some(expected) if is_file && folder.read(&name)?.as_ref() == Some(expected) => {
+                    }
+                    Some(_) => differences.push(format!("{name} differs")),
+                    None => differences.push(format!("{name} is no part of it")),
+                }
+            }
+        }
+        differences.extend(missing.iter().map(|name| format!("{name} is not there")));
+        differences.sort();
+        Ok(differences)
+    }
+}
+
+impl Plan {
+    /// The plan, if it has a tree for each package.
+    pub fn complete(mut self) -> Result<Self> {
+        self.assert_available(|_| true)?;
+        Ok(self)
+    }
+
+    /// Fails if a package is to be patched whose sources are not to be had.
+    pub fn assert_available(&mut self, is_used: impl Fn(&str) -> bool) -> Result<()> {
+        let mut used = self.missing.extract_if(.., |(name, _)| is_used(name));
+        used.next().map_or(Ok(()), |(_, reason)| Err(reason))
+    }
+
+    /// The packages without a tree.
+    pub fn missing(&self) -> impl Iterator<Item = &str> {
+        self.missing.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Writes the trees below `dest`.
+    pub fn write(&self, dest: &LockedDir) -> Result<Vec<Tree>> {
+        self.trees
+            .iter()
+            .map(|planned| dest.write(planned))
+            .collect()
+    }
+
+    /// Prints the notes.
+    pub fn print_notes(&self) {
+        for note in &self.notes {
+            eprintln!("note: {note}");
+        }
+    }
+}
+
+/// The packages that `patches` name, in the order of their names.
+fn named(patches: &[Patch]) -> BTreeSet<String> {
+    let named = patches.iter().flat_map(|patch| &patch.header.packages);
+    named.cloned().collect()
+}
+
+/// The packages that `patches` name, as published, in the order of their names.
+pub fn baseline(from: &Patches, base: &str, patches: &[Patch]) -> Result<Vec<Package>> {
+    let names = named(patches);
+    (names.iter().map(|name| source::package(from, name, base))).collect()
+}
+
+/// The trees of `names`, which are in series order and complete.
+pub fn plan(from: &Patches, base: &str, names: &[String], reverted: bool) -> Result<Plan> {
+    let mut patches = names
+        .iter()
+        .map(|name| Patch::load(from, base, name))
+        .collect::<Result<Vec<_>>>()?;
+    let (mut packages, mut missing) = (Vec::new(), Vec::new());
+    for name in named(&patches) {
+        match source::package(from, &name, base) {
+            Ok(package) => packages.push(package),
+            Err(error) if is_unavailable(&error) => missing.push((name, error)),
+            Err(error) => return Err(error),
+        }
+    }
+    if packages.is_empty() && !missing.is_empty() {
+        return Err(missing.swap_remove(0).1);
+    }
+    let mut notes = Vec::new();
+    for patch in &mut patches {
+        interrupt::check()?;
+        if patch.files.is_empty() {
+            return Err(
+                Failure::input(format!("{}: the diff is empty", patch.shown))
+                    .hint(format!(
+                        "write the change in `edit {0}`, then `refresh {0}`",
+                        patch.name
+                    ))
+                    .into(),
+            );
+        }
+        if !missing.is_empty() {
+            let is_there = |path: &str| {
+                packages
+                    .iter()
+                    .any(|package| package.inside(path).is_some())
+            };
+            patch.files.retain(|file| is_there(&file.path));
+        }
+        notes.extend(patch.apply(&mut packages, Direction::Forward)?);
+    }
+    if reverted {
+        for patch in patches.iter().rev() {
+            patch.apply(&mut packages, Direction::Reverse)?;
+        }
+    }
+    let touched = packages
+        .into_iter()
+        .filter(|package| patches.iter().any(|patch| touches(patch, package)));
+    Ok(Plan {
+        trees: touched
+            .map(|package| Planned::new(package, &patches, reverted))
+            .collect(),
+        notes,
+        missing,
+    })
+}
+
+/// Whether the surroundings are why a package's sources are not to be had: neither cargo's cache nor a registry has them.
+fn is_unavailable(error: &anyhow::Error) -> bool {
+    Failure::behind(error).is_some_and(|failure| failure.kind == Kind::Environment)
+}
+
+/// Writes the trees of the patches `names` (in series order, with what they need) below `dest`.
+pub fn materialize(
+    from: &Patches,
+    base: &str,
+    names: &[String],
+    dest: &LockedDir,
+) -> Result<Vec<Tree>> {
+    let plan = plan(from, base, names, false)?.complete()?;
+    plan.print_notes();
+    plan.write(dest)
+}
+
+/// Writes trees from which the patches have been taken back again, for `ab --revert`.
+pub fn materialize_reverted(
+    from: &Patches,
+    base: &str,
+    names: &[String],
+    dest: &LockedDir,
+) -> Result<Vec<Tree>> {
+    plan(from, base, names, true)?.complete()?.write(dest)
+}
+
+/// Puts a folder with these files at `place` below `dir` in one step.
+pub fn put_folder(dir: &Dir, place: &str, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
+    let unfinished = dir.temporary()?;
+    write_files(&unfinished.folder().create_folder("new")?, files)?;
+    let place = dir.place(place)?;
+    unfinished.folder().swap("new".as_ref(), &place)
+}
+
+/// Writes new files below `dir`.
+pub fn write_files(dir: &Dir, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
+    for (path, contents) in files {
+        interrupt::check()?;
+        dir.place(path)?.write_new(contents)?;
+    }
+    Ok(())
+}
+
+/// JSON as a file has it.
+pub fn json(value: &impl Serialize) -> Vec<u8> {
+    let mut text = serde_json::to_vec_pretty(value).expect("plain data");
+    text.push(b'\n');
+    text
+}
+
+fn touches(patch: &Patch, package: &Package) -> bool {
+    patch
+        .files
+        .iter()
+        .any(|file| package.inside(&file.path).is_some())
+}

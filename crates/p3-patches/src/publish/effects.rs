@@ -1,0 +1,188 @@
+//! The newest recorded effect of each patch: `patches/effects.csv`, which `report` writes from `benches/record`. The
+//! installed tool carries it with the patches.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use anyhow::{Context, Result};
+use cargo_metadata::semver::Version;
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use crate::isa::Isa;
+use crate::measure::counts::Counts;
+use crate::measure::record::{RECORDS, Record};
+use crate::measure::report::verdict_name;
+use crate::measure::row::round4;
+use crate::measure::stats::Verdict;
+use crate::project::Patches;
+use crate::publish::results::{Line, Section, best};
+
+/// The file, beside the series.
+pub const FILE: &str = "effects.csv";
+
+/// The best row of a patch's newest record for one release and one instruction set. A step's record goes before a stack's.
+#[derive(Deserialize, Serialize)]
+struct Effect {
+    patch: String,
+    release: String,
+    isa: String,
+    date: String,
+    cpu: String,
+    workload: String,
+    /// With the patch to without.
+    ratio: f64,
+    /// Of times; absent where an emulated CPU counted instructions.
+    verdict: Option<Verdict>,
+    /// Whether the patch has other code by now.
+    outdated: bool,
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            release,
+            isa,
+            date,
+            cpu,
+            workload,
+            ratio,
+            outdated,
+            ..
+        } = self;
+        write!(f, "{workload} {ratio:.2}")?;
+        match self.verdict {
+            Some(Verdict::Faster) => {}
+            Some(verdict) => write!(f, ", {}", verdict_name(verdict))?,
+            None => f.write_str(" of the instructions")?,
+        }
+        let outdated = if *outdated {
+            ", an earlier text of the patch"
+        } else {
+            ""
+        };
+        write!(f, " (Plonky3 {release}, {isa}, {cpu}, {date}{outdated})")
+    }
+}
+
+impl Effect {
+    /// The effect in a record's file, below the project's root.
+    fn new(
+        (patch, release): &(String, String),
+        file: &str,
+        cpu: String,
+        workload: &str,
+        ratio: f64,
+        verdict: Option<Verdict>,
+        outdated: bool,
+    ) -> Option<Self> {
+        // RELEASE/TRIPLE-ISA/NAME/TIME-CPU
+        let mut parts = file.strip_prefix(RECORDS)?.split('/').skip(2);
+        let (machine, _, name) = (parts.next()?, parts.next()?, parts.next()?);
+        let isa = |isa: &&Isa| machine.ends_with(&format!("-{isa}"));
+        Some(Self {
+            patch: patch.clone(),
+            release: release.clone(),
+            isa: Isa::value_variants().iter().find(isa)?.to_string(),
+            date: name.get(..10)?.to_owned(),
+            cpu,
+            workload: workload.to_owned(),
+            ratio,
+            verdict,
+            outdated,
+        })
+    }
+
+    /// The best row.
+    fn timed(patch: &(String, String), record: &Record) -> Option<Self> {
+        let lines = record.rows.iter().map(|row| Line { record, row });
+        let row = best(lines)?.row;
+        let cpu = record.machine.cpu.clone();
+        let verdict = Some(row.verdict);
+        Self::new(
+            patch,
+            record.file.as_ref()?,
+            cpu,
+            &row.workload,
+            row.ratio,
+            verdict,
+            record.outdated,
+        )
+    }
+
+    /// The unit that gains most.
+    fn counted(patch: &(String, String), counts: &Counts) -> Option<Self> {
+        let (unit, ratio) = counts.best()?;
+        let cpu = format!("emulated {}", counts.emulated_cpu);
+        Self::new(
+            patch,
+            &counts.file,
+            cpu,
+            unit,
+            round4(ratio),
+            None,
+            counts.outdated,
+        )
+    }
+}
+
+/// The file's text by the records: the newest effect for each instruction set, over what the patch needs if that was measured,
+/// and a count where nothing was timed.
+pub fn text(sections: &[Section]) -> Result<String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for sections in sections.chunk_by(|a, b| a.patch == b.patch) {
+        let Some(patch) = &sections[0].patch else {
+            continue;
+        };
+        let mut effects = Vec::new();
+        for section in sections {
+            let timed = section.records.iter();
+            let timed = timed.filter_map(|record| Effect::timed(patch, record));
+            let counted = section.counts.iter();
+            let counted = counted.filter_map(|counts| Effect::counted(patch, counts));
+            effects.extend(counted.chain(timed).map(|effect| (section.step, effect)));
+        }
+        effects.sort_by_key(|(step, effect)| {
+            (
+                effect.verdict.is_some(),
+                !effect.outdated,
+                *step,
+                effect.date.clone(),
+            )
+        });
+        // The last one stays.
+        let by_isa = (effects.into_iter()).map(|(_, effect)| (effect.isa.clone(), effect));
+        for effect in by_isa.collect::<BTreeMap<_, _>>().values() {
+            writer.serialize(effect)?;
+        }
+    }
+    Ok(String::from_utf8(writer.into_inner()?)?)
+}
+
+/// The effects that are recorded; none where the folder of patches has no such file.
+pub struct Effects(Vec<Effect>);
+
+impl Effects {
+    pub fn load(patches: &Patches) -> Result<Self> {
+        let text = patches.read(FILE)?.unwrap_or_default();
+        let rows = csv::Reader::from_reader(&*text).into_deserialize();
+        let effects = rows.collect::<Result<_, _>>();
+        let unreadable = || format!("cannot read {}", patches.shown(FILE));
+        Ok(Self(effects.with_context(unreadable)?))
+    }
+
+    /// The effect of `patch` on this CPU's best instruction set, in a phrase: for `release` if that is recorded, else for
+    /// the newest recorded one, since older releases have the same kernels.
+    pub fn phrase(&self, patch: &str, release: &str) -> String {
+        let isa = Isa::best().to_string();
+        let recorded = (self.0.iter()).filter(|effect| effect.patch == patch && effect.isa == isa);
+        let best = recorded.max_by_key(|effect| {
+            let newest = Version::parse(&effect.release).ok();
+            (effect.release == release, newest, &effect.date)
+        });
+        best.map_or_else(
+            || "no record on this CPU's instruction set".to_owned(),
+            Effect::to_string,
+        )
+    }
+}

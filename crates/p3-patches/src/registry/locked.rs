@@ -1,0 +1,57 @@
+//! The packages in the text of a lock file.
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use toml_edit::{DocumentMut, Item};
+
+#[derive(Deserialize)]
+struct Lock {
+    #[serde(default)]
+    package: Vec<Locked>,
+}
+
+/// A package as lock files name it.
+#[derive(Clone, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Locked {
+    pub name: String,
+    pub version: String,
+    /// The registry, in cargo's notation; empty for a package that is not from one.
+    #[serde(default)]
+    pub source: String,
+    #[serde(default)]
+    pub checksum: String,
+}
+
+/// The entry of a published package in the text of a lock file.
+pub(super) fn find_locked(lock: &str, name: &str, version: &str) -> Result<Option<Locked>> {
+    let mut published = published(lock)?.into_iter();
+    Ok(published.find(|package| package.name == name && package.version == version))
+}
+
+/// The packages in the text of a lock file that come from a registry.
+pub fn published(lock: &str) -> Result<Vec<Locked>> {
+    let mut packages = packages(lock)?;
+    packages.retain(|package| !package.checksum.is_empty());
+    Ok(packages)
+}
+
+/// The packages in the text of a lock file.
+pub fn packages(lock: &str) -> Result<Vec<Locked>> {
+    let lock: Lock = toml::from_str(lock).context("cannot parse Cargo.lock")?;
+    Ok(lock.package)
+}
+
+/// The text of a lock file without a package, of which cargo would otherwise say what the file says.
+pub(super) fn without(lock: &str, name: &str, version: &str) -> Result<String> {
+    let mut lock: DocumentMut = lock.parse().context("cannot parse Cargo.lock")?;
+    let packages = lock
+        .get_mut("package")
+        .and_then(Item::as_array_of_tables_mut);
+    if let Some(packages) = packages {
+        packages.retain(|package| {
+            let field = |key| package.get(key).and_then(Item::as_str);
+            (field("name"), field("version")) != (Some(name), Some(version))
+        });
+    }
+    Ok(lock.to_string())
+}

@@ -1,0 +1,306 @@
+//! Baseline sources: the registry's tarballs, found in cargo's cache and checked against a lock file.
+//!
+//! The tool itself has no network access; what is not cached, cargo fetches. Where a prover has vendored its crates, cargo has
+//! no tarballs to fetch; then the sources are those of the vendored folder, file by file as its list of checksums has them.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use cargo_metadata::semver::Version;
+use sha2::{Digest, Sha256};
+use toml_edit::{DocumentMut, Item, Table, value};
+
+use crate::cargo::{cargo, cargo_error, vendoring};
+use crate::error::Failure;
+use crate::interrupt;
+use crate::project::Patches;
+use crate::registry::lock;
+use crate::registry::locked::{Locked, find_locked, published, without};
+use crate::registry::package::{Package, is_vendored, read_vendored, unpack};
+
+/// A published package, as cargo finds it.
+struct Found {
+    locked: Locked,
+    /// Its folder, where a directory source stands in for the registry.
+    vendored: Option<PathBuf>,
+}
+
+/// The package as published, from cargo's cache if it is there, with its checksum verified.
+pub fn package(patches: &Patches, name: &str, version: &str) -> Result<Package> {
+    let own = own_lock(patches, name, version)?;
+    let mut found = match &own {
+        Some(locked) => tarballs(locked)?,
+        None => Vec::new(),
+    };
+    let decided = |found: &[Tarball]| found.iter().any(|found| found.is_it || found.is_corrupt());
+    let locked = match own {
+        Some(locked) if decided(&found) => locked,
+        own => {
+            let fetched = fetch(patches, name, version)?;
+            let locked = own.unwrap_or(fetched.locked);
+            if let Some(folder) = fetched.vendored {
+                return read_vendored(name, version, locked.checksum, folder);
+            }
+            found = tarballs(&locked)?;
+            locked
+        }
+    };
+    if let Some(Tarball { path, bytes, .. }) = found.iter().find(|found| found.is_it) {
+        return unpack(name, version, locked.checksum, bytes)
+            .with_context(|| path.display().to_string());
+    }
+    let Some(Tarball { path, bytes, .. }) = found.first() else {
+        return Err(Failure::environment(format!("cargo fetched {name} {version}, but it is not in its cache"))
+            .hint("a `[source]` replacement in cargo's configuration keeps sources elsewhere; run without it")
+            .into());
+    };
+    Err(wrong_checksum(path, &locked.checksum, &sha256(bytes))
+        .hint("delete that file; cargo will fetch it again")
+        .into())
+}
+
+pub(super) fn wrong_checksum(path: &Path, expected: &str, found: &str) -> Failure {
+    let path = path.display();
+    Failure::input(format!(
+        "{path}: wrong checksum\n  expected: {expected}\n  found:    {found}"
+    ))
+}
+
+/// A file of cargo's cache with the name of a package's tarball. The cache has a folder for each registry, and packages of
+/// another one may have the same names.
+struct Tarball {
+    path: PathBuf,
+    bytes: Vec<u8>,
+    /// It has the checksum.
+    is_it: bool,
+}
+
+impl Tarball {
+    /// It has not, though it is in the folder of crates.io.
+    fn is_corrupt(&self) -> bool {
+        let folder = self.path.parent().and_then(Path::file_name);
+        let folder = folder.unwrap_or_default().to_string_lossy();
+        let crates_io = ["index.crates.io-", "github.com-1ecc6299db9ec823"];
+        !self.is_it && crates_io.iter().any(|prefix| folder.starts_with(prefix))
+    }
+}
+
+/// The files of that name in cargo's cache; one that is corrupt comes first.
+fn tarballs(locked: &Locked) -> Result<Vec<Tarball>> {
+    let file = format!("{}-{}.crate", locked.name, locked.version);
+    let mut found = Vec::new();
+    for path in caches()?.into_iter().map(|dir| dir.join(&file)) {
+        if path.is_file() {
+            let unreadable = || format!("cannot read {}", path.display());
+            let bytes = fs::read(&path).with_context(unreadable)?;
+            let is_it = sha256(&bytes) == locked.checksum;
+            found.push(Tarball { path, bytes, is_it });
+        }
+    }
+    found.sort_by_key(|found| !found.is_corrupt());
+    Ok(found)
+}
+
+/// The newest release of a package that cargo knows of, whether or not it is a preview.
+pub fn newest(name: &str) -> Result<Version> {
+    // Where no workspace has locked another one.
+    let dir = tempfile::tempdir().context("cannot create a temporary folder")?;
+    let mut info = cargo();
+    info.args(["info", "--color", "never", name])
+        .current_dir(dir.path());
+    let output = interrupt::output(&mut info)?;
+    if !output.status.success() {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        return Err(Failure::environment(format!(
+            "cannot tell which release of {name} is the newest: {}",
+            cargo_error(&stderr)
+        ))
+        .hint("connect to the registry, or name a release with --to")
+        .into());
+    }
+    newest_of(&String::from_utf8_lossy(&output.stdout)).ok_or_else(|| {
+        Failure::environment(format!("`cargo info {name}` names no version"))
+            .hint("name a release with --to")
+            .into()
+    })
+}
+
+/// The newest version in what `cargo info` prints: `version: 0.8.0 (latest 0.9.0-rc.2)` where it shows another one.
+fn newest_of(info: &str) -> Option<Version> {
+    let line = info
+        .lines()
+        .find_map(|line| line.strip_prefix("version: "))?;
+    let words = line.split([' ', '(', ')']);
+    words.filter_map(|word| Version::parse(word).ok()).max()
+}
+
+/// SHA-256 in lower-case hex.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// The folders in which cargo keeps tarballs, one per registry.
+fn caches() -> Result<Vec<PathBuf>> {
+    let home = env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(env::home_dir()?.join(".cargo")))
+        .ok_or_else(|| Failure::environment("neither CARGO_HOME nor a home folder is set"))?;
+    let Ok(entries) = fs::read_dir(home.join("registry/cache")) else {
+        return Ok(Vec::new());
+    };
+    let mut dirs = entries
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<Vec<_>>>()?;
+    dirs.sort();
+    Ok(dirs)
+}
+
+/// How lock files name a published package.
+pub fn locked(patches: &Patches, name: &str, version: &str) -> Result<Locked> {
+    match own_lock(patches, name, version)? {
+        Some(locked) => Ok(locked),
+        None => Ok(fetch(patches, name, version)?.locked),
+    }
+}
+
+/// The objections to the SHA-256 of a package's tarball, by which it was unpacked: of the registry's index, as cargo has it, or
+/// the vendored folder in its place, and of the lock file of these patches.
+pub fn objections(
+    patches: &Patches,
+    name: &str,
+    version: &str,
+    checksum: &str,
+) -> Result<Vec<String>> {
+    let Found { locked, vendored } = fetch(patches, name, version)?;
+    let index = match vendored {
+        None => "the registry's index",
+        Some(_) => "the vendored folder",
+    };
+    let witnesses = [
+        (index, Some(locked)),
+        (
+            "the lock file of the patches",
+            own_lock(patches, name, version)?,
+        ),
+    ];
+    let other = |(witness, locked): (&str, Option<Locked>)| {
+        let locked = locked.filter(|locked| locked.checksum != checksum)?;
+        Some(format!("the tarball, by {witness} {}", locked.checksum))
+    };
+    Ok(witnesses.into_iter().filter_map(other).collect())
+}
+
+/// The packages of a workspace's lock file that have another checksum there than in the lock file of these patches; and how
+/// many have the same.
+pub fn compare_locks(patches: &Patches, lock: &str) -> Result<(Vec<String>, usize)> {
+    let key = |package: Locked| {
+        (
+            (package.name, package.version, package.source),
+            package.checksum,
+        )
+    };
+    let own = patches.lock().unwrap_or_default();
+    let own: BTreeMap<_, _> = published(&own)?.into_iter().map(key).collect();
+    let (mut others, mut same) = (Vec::new(), 0);
+    for ((name, version, source), checksum) in published(lock)?.into_iter().map(key) {
+        let shown = format!("{name} {version}");
+        match own.get(&(name, version, source)) {
+            Some(expected) if *expected == checksum => same += 1,
+            Some(expected) => others.push(format!(
+                "{shown} is locked with checksum {checksum}; the lock file of the patches has {expected}"
+            )),
+            None => {}
+        }
+    }
+    Ok((others, same))
+}
+
+/// The package's entry in the lock file of these patches, which is reviewed and therefore trusted first.
+fn own_lock(patches: &Patches, name: &str, version: &str) -> Result<Option<Locked>> {
+    match patches.lock() {
+        Some(lock) => find_locked(&lock, name, version),
+        None => Ok(None),
+    }
+}
+
+/// The manifest of a package whose dependencies cargo is to fetch.
+pub fn fetching_manifest() -> DocumentMut {
+    let mut manifest = DocumentMut::new();
+    manifest["package"]["name"] = value("fetch");
+    manifest["package"]["edition"] = value("2021");
+    manifest["workspace"] = Item::Table(Table::new());
+    manifest
+}
+
+/// Has cargo put the package into its cache, from the network only if it must, and returns what the registry's
+/// index says of it. Of vendored sources, which are in no cache, the folder's list says it.
+///
+/// Cargo fetches what the package depends on too, in the versions of these patches' lock file. Offline it takes any that are
+/// cached: nothing is built from them.
+fn fetch(patches: &Patches, name: &str, version: &str) -> Result<Found> {
+    let dir = tempfile::tempdir().context("cannot create a temporary folder")?;
+    let mut manifest = fetching_manifest();
+    manifest["dependencies"][name]["version"] = value(format!("={version}"));
+    // Features may need packages that a prover has not vendored.
+    manifest["dependencies"][name]["default-features"] = value(false);
+    fs::create_dir(dir.path().join("src"))?;
+    fs::write(dir.path().join("src/lib.rs"), "")?;
+    fs::write(dir.path().join("Cargo.toml"), manifest.to_string())?;
+    let manifest = dir.path().join("Cargo.toml");
+    let manifest = manifest.to_str().context("a path that is not UTF-8")?;
+    let graph = |offline: &[&str]| {
+        let options = [&["--manifest-path", manifest], offline].concat();
+        // Cargo goes by the configuration of the folder that it runs in.
+        lock::metadata(patches.workplace().unwrap_or(dir.path()), &options)
+    };
+    let lock_file = dir.path().join("Cargo.lock");
+    let graph = match graph(&["--offline"])? {
+        Ok(graph) => graph,
+        Err(_) => {
+            let own = patches.lock().unwrap_or_default();
+            fs::write(&lock_file, without(&own, name, version)?)?;
+            graph(&[])?.map_err(|error| {
+                Failure::environment(format!(
+                    "{name} {version} is not in cargo's cache and cannot be fetched: {error}"
+                ))
+                .hint(vendoring(&error).unwrap_or(
+                    "connect to the registry once, or run `cargo fetch` where it can be reached",
+                ))
+            })?
+        }
+    };
+    let found = graph.packages.iter().find(|found| found.name == name);
+    let folder = found.and_then(|found| found.manifest_path.parent());
+    let folder = folder.map(|folder| folder.as_std_path().to_owned());
+    let vendored = folder.filter(|folder| is_vendored(folder));
+    let lock = fs::read_to_string(lock_file).context("cargo wrote no lock file")?;
+    let locked = find_locked(&lock, name, version)?.ok_or_else(|| {
+        let resolved = format!("cargo resolved {name} {version} without a checksum");
+        match &vendored {
+            None => Failure::environment(resolved),
+            Some(folder) => Failure::input(format!("{}: {resolved}", folder.display()))
+                .hint("it was vendored from git; the patches are for the registry's package"),
+        }
+    })?;
+    Ok(Found { locked, vendored })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_release_is_read() {
+        let newest = |version: &str| newest_of(&format!("p3-x #math\nversion: {version}\n"));
+        let expected = Version::parse("0.9.0-rc.2").ok();
+        assert_eq!(newest("0.9.0-rc.2"), expected);
+        assert_eq!(newest("0.8.0 (latest 0.9.0-rc.2)"), expected);
+        assert_eq!(newest("of no kind"), None);
+    }
+}

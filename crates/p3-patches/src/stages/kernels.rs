@@ -1,0 +1,228 @@
+//! Stages of the optimizations' crates: lints and tests for an instruction set, Miri, instructions that go wrong.
+
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use super::{Need, Work, bochs, cargo_for, in_folder, is_emulated, lacks_isa, succeed};
+use crate::cargo::{Toolchain, with_rustflags};
+use crate::isa::Isa;
+use crate::project::Project;
+use crate::series::Series;
+
+/// Lints of the optimizations' crates and benches: what is compiled for an instruction set, the workspace's lints do not
+/// see.
+pub struct Clippy(pub Isa);
+
+impl Work for Clippy {
+    fn need(&self) -> Option<Need> {
+        Some(Need::Isa(self.0))
+    }
+
+    fn missing(&self, _: &Project) -> Option<String> {
+        // Nothing that is compiled for the instruction set runs.
+        if cfg!(target_arch = "x86_64") && !self.0.is_foreign() {
+            return None;
+        }
+        lacks_isa(self.0)
+    }
+
+    fn run(&self, project: &Project) -> Result<()> {
+        let mut clippy = cargo_for(self.0, "clippy", project, &project.root);
+        if !is_emulated(self.0) {
+            // With a target, the flags are not those of build scripts.
+            clippy.args(["--target", &Toolchain::query()?.host]);
+        }
+        add_kernels(&mut clippy, project)?;
+        clippy.args(["--package", "p3-bench"]);
+        clippy.args(["--all-targets", "--", "-D", "warnings"]);
+        succeed(clippy).map(drop)
+    }
+}
+
+/// The tests of the optimizations' crates.
+pub struct Kernels(pub Isa);
+
+/// Of the kernels' tests, those that run under Bochs: what computes on vectors. Mutations and bounds are of integers and of
+/// intervals, `portable` lanes are no vectors, and other numbers of partial rounds are a minute of Poseidon1's constants; they
+/// run on every other instruction set. The audit steps through the code for a minute, to count; it runs where the CPU has
+/// AVX-512.
+const BOCHS_TESTS: &str = "--test-threads 1 --skip mutation::tests --skip tests::mutations:: \
+    --skip tests::bounds:: --skip portable --skip any_number_of_partial_rounds --skip tests::audit::";
+
+impl Kernels {
+    /// Whether it is for AVX-512, which this CPU lacks and Bochs is there for.
+    fn runs_in_bochs(&self, project: &Project) -> bool {
+        [Isa::V4, Isa::V4Ifma].contains(&self.0)
+            && self.0.check().is_err()
+            && bochs::missing(&project.root).is_none()
+    }
+}
+
+impl Work for Kernels {
+    fn need(&self) -> Option<Need> {
+        Some(Need::Isa(self.0))
+    }
+
+    fn missing(&self, project: &Project) -> Option<String> {
+        if self.runs_in_bochs(project) {
+            return None;
+        }
+        lacks_isa(self.0)
+    }
+
+    fn is_emulated(&self, project: &Project) -> bool {
+        is_emulated(self.0) || self.runs_in_bochs(project)
+    }
+
+    fn run(&self, project: &Project) -> Result<()> {
+        let in_bochs = self.runs_in_bochs(project);
+        let mut test = cargo_for(self.0, "test", project, &project.root);
+        // The optimizer inlines vectors into registers, with the checks for overflow still in.
+        test.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
+        if in_bochs {
+            bochs::build_for(&mut test, self.0.rustflags());
+        }
+        add_kernels(&mut test, project)?;
+        let output = succeed(test)?;
+        if in_bochs {
+            let built = bochs::executables(&output.stdout)?;
+            bochs::run(&project.root, &built, BOCHS_TESTS)?;
+        }
+        Ok(())
+    }
+}
+
+/// Names the optimizations' crates, and what their tests share.
+fn add_kernels(command: &mut Command, project: &Project) -> Result<()> {
+    command.args(["--package", "p3-patches-testing"]);
+    for name in Series::load(&project.patches)?.names() {
+        command.args(["--package", name]);
+    }
+    Ok(())
+}
+
+/// The optimizations with kernels for x86-64 of their own.
+const X86_KERNELS: [&str; 10] = [
+    "ifma-butterflies",
+    "ifma-permute",
+    "lazy-dot-products",
+    "monty-dot-products",
+    "monty-paired-diagonal",
+    "packed-mds-karatsuba",
+    "packed-poseidon2",
+    "packed-product",
+    "prepared-twiddles",
+    "quintic-single-product",
+];
+
+/// The kernels' tests, which have to notice each instruction of AVX2 that goes wrong.
+pub struct Instructions;
+
+impl Work for Instructions {
+    fn need(&self) -> Option<Need> {
+        Some(Need::Isa(Isa::V3))
+    }
+
+    fn missing(&self, _: &Project) -> Option<String> {
+        lacks_isa(Isa::V3)
+    }
+
+    fn run(&self, project: &Project) -> Result<()> {
+        let mut test = cargo_for(Isa::V3, "test", project, &project.root);
+        with_rustflags(&mut test, &format!("{} --cfg struck", Isa::V3.rustflags()));
+        test.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
+        for name in X86_KERNELS.iter().filter(|name| !name.starts_with("ifma-")) {
+            test.args(["--package", name]);
+        }
+        test.args(["--lib", "--", "each_wrong_instruction"]);
+        succeed(test).map(drop)
+    }
+}
+
+/// A few of the kernels' tests, under Miri.
+pub struct Miri(pub Isa);
+
+/// Of the kernels' tests, those that Miri runs: every operation next to its carries, permutations of few rounds, every lane, width
+/// and size of a group. It takes a millisecond for an instruction, and lacks assembly, of which Plonky3's scalar products over
+/// Goldilocks and packed products over 31-bit fields are made.
+const MIRI_TESTS: [&str; 17] = [
+    "poseidon1_packed::tests::fold_holds_at_its_bounds",
+    "poseidon1_packed::tests::normalized_halves_stay_within_their_bounds",
+    "poseidon1_packed::tests::unreduced_products_stay_within_their_bounds",
+    "poseidon2_fused::tests::add_modulo_corrects_once_up_to_its_bound",
+    "poseidon2_fused::tests::products_are_exact",
+    "poseidon2_fused::tests::reductions_and_divisions_hold_at_their_bounds",
+    "tests::a_pass_over_edges_is_exact",
+    "tests::divisions_are_those_of_the_lanes",
+    "tests::edges_beside_each_other",
+    "tests::packed::differences_borrow_where_they_have_to",
+    "tests::packed::few_butterflies_are_exact",
+    "tests::packed::few_rounds_match_the_paper",
+    "tests::packed::few_sums_are_exact",
+    "tests::packed::folds_are_canonical_next_to_carries",
+    "tests::packed::signed_products_are_exact",
+    "tests::packed_matrices_match_the_paper",
+    "tests::rows_of_edges_are_exact",
+];
+
+/// And these, which are there with IFMA.
+const MIRI_IFMA_TESTS: [&str; 2] = [
+    "tests::few_rounds_of_packed_states_match_the_paper",
+    "tests::packed::few_products_are_exact",
+];
+
+/// Where `rust-toolchain.toml` names the compiler that has Miri.
+const MIRI: &str = "crates/testing/miri";
+
+impl Miri {
+    fn tests(&self) -> impl Iterator<Item = &'static str> {
+        let ifma = (self.0 == Isa::V4Ifma).then_some(MIRI_IFMA_TESTS);
+        MIRI_TESTS.into_iter().chain(ifma.into_iter().flatten())
+    }
+
+    /// Cargo with Miri, of the compiler that [`MIRI`] pins. Cargo's variable would override it.
+    fn cargo(project: &Project) -> Command {
+        let mut cargo = in_folder(Command::new("cargo"), &project.root.join(MIRI), &["miri"]);
+        cargo.env_remove("RUSTUP_TOOLCHAIN");
+        cargo
+    }
+}
+
+impl Work for Miri {
+    fn need(&self) -> Option<Need> {
+        Some(Need::Miri)
+    }
+
+    fn missing(&self, project: &Project) -> Option<String> {
+        let output = Self::cargo(project).arg("--version").output();
+        let there = output.is_ok_and(|output| output.status.success());
+        (!there).then(|| format!("no Miri on this machine, as {MIRI} names it"))
+    }
+
+    fn run(&self, project: &Project) -> Result<()> {
+        let mut miri = Self::cargo(project);
+        miri.args(["test", "--locked", "--manifest-path"]);
+        miri.arg(project.root.join("Cargo.toml"));
+        miri.arg("--target-dir");
+        miri.arg(project.root.join(format!("target/p3/{}/miri", self.0)));
+        for name in X86_KERNELS {
+            miri.args(["--package", name]);
+        }
+        miri.args(["--lib", "--", "--exact", "--test-threads", "1"]);
+        miri.args(self.tests());
+        with_rustflags(&mut miri, self.0.rustflags());
+        // The kernels have no pointers that could alias, and proptest reads the environment.
+        miri.env(
+            "MIRIFLAGS",
+            "-Zmiri-disable-stacked-borrows -Zmiri-disable-isolation",
+        );
+        let output = succeed(miri)?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let passed = |name: &str| text.contains(&format!("test {name} ... ok\n"));
+        if let Some(name) = self.tests().find(|name| !passed(name)) {
+            bail!("{name} did not run\n{text}");
+        }
+        Ok(())
+    }
+}

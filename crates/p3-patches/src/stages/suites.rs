@@ -1,0 +1,161 @@
+//! Stages of patched packages: upstream's suites, equal outputs, counts of instructions, no dependence on data.
+
+use anyhow::Result;
+
+use super::list::ONE_ISA;
+use super::{Need, Work, cargo_for, is_emulated, lacks_isa, own, succeed};
+use crate::emulation;
+use crate::isa::Isa;
+use crate::project::Project;
+use crate::series::Series;
+use crate::upstream::suites::Suites;
+
+/// Upstream's suites on the packages of a release, patched.
+pub struct Upstream {
+    pub isa: Isa,
+    pub base: String,
+    pub parallel: bool,
+}
+
+impl Work for Upstream {
+    fn need(&self) -> Option<Need> {
+        Some(Need::Isa(self.isa))
+    }
+
+    fn missing(&self, _: &Project) -> Option<String> {
+        lacks_isa(self.isa)
+    }
+
+    fn is_emulated(&self, _: &Project) -> bool {
+        is_emulated(self.isa)
+    }
+
+    fn run(&self, project: &Project) -> Result<()> {
+        let series = Series::load(&project.patches)?;
+        let names = series.ported(&project.patches, &self.base);
+        let suites = Suites::lay_out(project, &self.base, &names)?;
+        // Unoptimized, these run for seconds; optimized, they compile for minutes. The outputs of optimized
+        // packages are compared by `outputs/`.
+        let mut test = cargo_for(self.isa, "test", project, &suites.root);
+        if is_emulated(self.isa) {
+            // The rest is the same on every ISA, and an emulator takes its time.
+            test.args(["--package", "p3-goldilocks", "--lib"]);
+            test.args(["--", "aarch64_neon", "poseidon"]);
+        } else {
+            test.arg("--workspace");
+            // Examples and tests in the documentation are the same for all, and each is compiled by itself.
+            if (self.isa, self.parallel) != (ONE_ISA, true) || self.base != series.base(None)? {
+                test.args(["--lib", "--tests"]);
+            }
+        }
+        if self.parallel {
+            test.arg("--features").arg(suites.parallel.join(","));
+        }
+        succeed(test).map(drop)
+    }
+}
+
+/// Upstream's suites on the packages that depend on patched ones.
+pub struct Dependents {
+    pub isa: Isa,
+    pub parallel: bool,
+}
+
+impl Work for Dependents {
+    fn need(&self) -> Option<Need> {
+        Some(Need::Isa(self.isa))
+    }
+
+    fn missing(&self, _: &Project) -> Option<String> {
+        lacks_isa(self.isa)
+    }
+
+    fn run(&self, project: &Project) -> Result<()> {
+        let series = Series::load(&project.patches)?;
+        let base = series.base(None)?;
+        let names = series.ported(&project.patches, &base);
+        let suites = Suites::lay_out_dependents(project, &base, &names)?;
+        let mut test = cargo_for(self.isa, "test", project, &suites.root);
+        for package in &suites.dependents {
+            test.args(["--package", package]);
+        }
+        test.args(["--lib", "--tests"]);
+        if self.parallel {
+            let features = suites
+                .dependents
+                .iter()
+                .map(|name| format!("{name}/parallel"));
+            let features = features.filter(|feature| suites.parallel.contains(feature));
+            test.arg("--features")
+                .arg(features.collect::<Vec<_>>().join(","));
+        }
+        succeed(test).map(drop)
+    }
+}
+
+/// Outputs of the patched worker against those of the published one.
+pub struct Outputs {
+    pub isa: Isa,
+    pub base: String,
+}
+
+impl Work for Outputs {
+    fn need(&self) -> Option<Need> {
+        Some(Need::Isa(self.isa))
+    }
+
+    fn missing(&self, _: &Project) -> Option<String> {
+        self.isa.check().err().map(|refused| refused.message)
+    }
+
+    fn run(&self, project: &Project) -> Result<()> {
+        let isa = self.isa.to_string();
+        let args = ["ab", "--outputs-only", "--base", &self.base, "--isa", &isa];
+        succeed(own(project, &args)?).map(drop)
+    }
+}
+
+/// `cargo p3 count`, which fails unless its counts are exact and fall, and outputs are equal.
+pub struct Count(pub Isa);
+
+impl Work for Count {
+    fn missing(&self, _: &Project) -> Option<String> {
+        if self.0 == Isa::Neon {
+            return emulation::missing().map(|what| format!("{what} on this machine"));
+        }
+        lacks_isa(self.0)
+    }
+
+    fn run(&self, project: &Project) -> Result<()> {
+        // Those whose counts have to fall; a trace, and models that read it, take their time. In the emulator a width is
+        // enough to see them work. On this CPU every instruction is a stop of the process, and what prepares Poseidon1's
+        // constants would take minutes.
+        let units: &[_] = if self.0 == Isa::Neon {
+            &["permute/poseidon2-w8", "permute-many/poseidon2-w8/*"]
+        } else {
+            &["permute-many/poseidon2-w{8,12}/x4"]
+        };
+        let isa = self.0.to_string();
+        let mut args = vec!["count", "--isa", &isa, "--fewer"];
+        args.extend(units.iter().flat_map(|unit| ["--unit", unit]));
+        succeed(own(project, &args)?).map(drop)
+    }
+}
+
+/// `cargo p3 constant-time`, on the workers that [`Outputs`] has built.
+pub struct ConstantTime(pub Isa);
+
+impl Work for ConstantTime {
+    fn need(&self) -> Option<Need> {
+        Some(Need::Isa(self.0))
+    }
+
+    fn missing(&self, _: &Project) -> Option<String> {
+        self.0.check().err().map(|refused| refused.message)
+    }
+
+    fn run(&self, project: &Project) -> Result<()> {
+        let isa = self.0.to_string();
+        succeed(own(project, &["constant-time", "--isa", &isa])?).map(drop)
+    }
+}

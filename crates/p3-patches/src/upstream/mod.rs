@@ -1,0 +1,6 @@
+//! Upstream's own checks on patched packages: its test suites and its lints.
+//!
+//! In: a release and names of patches. Out: a workspace that cargo can test.
+
+pub mod lints;
+pub mod suites;
