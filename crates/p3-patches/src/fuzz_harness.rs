@@ -82,8 +82,8 @@ pub fn run(text: &[u8]) -> Result<()> {
 
     let sandbox = tempfile::tempdir()?;
     let trees = sandbox.path().join("trees");
-    tree::put_folder(&Dir::create(&trees)?, "tree", &packages[0].files)
-        .expect("files that can be written");
+    let folder = Dir::create(&trees)?.create_folder("tree")?;
+    tree::write_files(&folder, &packages[0].files).expect("files that can be written");
     let found = below(sandbox.path())?;
     let expected = packages[0].files.iter();
     let expected =

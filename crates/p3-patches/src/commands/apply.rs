@@ -205,7 +205,7 @@ fn apply(
     let mut plan = tree::plan(patches, &base, &names, false)?;
     plan.assert_available(|package| manifest.locks(package))?;
     plan.print_notes();
-    let mut trees = plan.write(folder)?;
+    let mut trees = plan.write_in_use(folder)?;
     progress.set_message("resolving the graph");
     let write = |trees: &[Tree]| {
         let git = checkout.as_ref().map(|checkout| Git {

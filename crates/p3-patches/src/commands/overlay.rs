@@ -172,17 +172,18 @@ fn publish(out: &Dir, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     if written.is_ok() {
         unfinished.sync_all()?;
         let entries = unfinished.create_folder("new")?;
-        let last = |name: &&String| *name == PROVENANCE;
-        for name in new
-            .iter()
-            .filter(|name| !last(name))
-            .chain(new.iter().filter(last))
-        {
-            entries.swap(name.as_ref(), &out.place(name)?)?;
-        }
+        let put = |name: &String| entries.swap(name.as_ref(), &out.place(name)?);
+        new.iter()
+            .filter(|name| *name != PROVENANCE)
+            .try_for_each(put)?;
+        // The provenance vouches for what is on the disk.
+        unfinished.sync_all()?;
+        put(&PROVENANCE.to_owned())?;
         for name in before.difference(&new) {
             out.rename(name.as_ref(), &unfinished, name.as_ref())?;
         }
+        // What was there goes when no power failure brings it back.
+        unfinished.sync_all()?;
     }
     out.remove(UNFINISHED.as_ref())?;
     written

@@ -11,7 +11,7 @@ use rustix::fs::FileType;
 use crate::files::dir::{
     Dir, Place, Staged, Temporary, UNFINISHED, cannot_write, is_link, is_locked,
 };
-use crate::prover::tree::{Planned, Tree, put_folder};
+use crate::prover::tree::{Planned, Tree};
 
 /// The lock file of a folder of trees.
 const LOCK: &str = ".lock";
@@ -23,7 +23,7 @@ pub struct LockedDir {
     /// The folder that it is in, and its name there.
     parent: Dir,
     name: OsString,
-    dir: Dir,
+    pub(super) dir: Dir,
     /// Holds the lock; the system lets go of it however the process ends.
     lock: File,
 }
@@ -126,17 +126,12 @@ impl LockedDir {
         Ok(())
     }
 
-    /// Writes a planned tree, unless an equal one is there.
-    pub fn write(&self, planned: &Planned) -> Result<Tree> {
-        let tree = Tree {
+    /// Where a planned tree is, or is to be.
+    pub(super) fn tree(&self, planned: &Planned) -> Tree {
+        Tree {
             package: planned.stamp.package.clone(),
             version: planned.stamp.version.clone(),
             path: self.dir.path().join(&planned.place),
-        };
-        match self.dir.folder(&planned.place)? {
-            Some(present) if planned.equals(&present)? => {}
-            _ => put_folder(&self.dir, &planned.place, &planned.files)?,
         }
-        Ok(tree)
     }
 }

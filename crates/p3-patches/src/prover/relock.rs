@@ -25,6 +25,10 @@ pub(super) fn relock(lock: &str, replaced: &[Locked]) -> Result<String> {
             if !locked.checksum.is_empty() {
                 package["checksum"] = value(&locked.checksum);
             }
+            // Where cargo has them: what is in another order, it writes again, and in place.
+            if let Some((key, dependencies)) = package.remove_entry("dependencies") {
+                package.insert_formatted(&key, dependencies);
+            }
         }
     }
     Ok(lock.to_string())

@@ -13,7 +13,7 @@ use rustix::fs::FileType;
 use serde::Serialize;
 
 use crate::error::{Failure, Kind};
-use crate::files::dir::Dir;
+use crate::files::dir::{Dir, Place, Temporary};
 use crate::interrupt;
 use crate::project::Patches;
 use crate::prover::locked_dir::LockedDir;
@@ -24,6 +24,9 @@ use crate::series::placement::Direction;
 
 /// The stamp's file name. Upstream has no hidden files of that name, and a patch cannot write one.
 const STAMP: &str = ".p3-stamp.json";
+
+/// The name of a folder that has not taken its place.
+const NEW: &str = "new";
 
 /// A patched package on disk.
 #[derive(Clone, Debug)]
@@ -181,12 +184,39 @@ impl Plan {
         self.missing.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Writes the trees below `dest`.
+    /// Writes the trees below `dest`, but for those that are there.
     pub fn write(&self, dest: &LockedDir) -> Result<Vec<Tree>> {
-        self.trees
-            .iter()
-            .map(|planned| dest.write(planned))
-            .collect()
+        self.write_and(dest, || Ok(()))
+    }
+
+    /// As [`Self::write`], where a manifest may name the trees already: each is on the disk before it takes its place, and what
+    /// it replaces goes after that.
+    pub fn write_in_use(&self, dest: &LockedDir) -> Result<Vec<Tree>> {
+        self.write_and(dest, || dest.sync())
+    }
+
+    fn write_and(&self, dest: &LockedDir, sync: impl Fn() -> Result<()>) -> Result<Vec<Tree>> {
+        let (mut trees, mut staged) = (Vec::new(), Vec::new());
+        let mut replaces = false;
+        for planned in &self.trees {
+            let present = dest.dir.folder(&planned.place)?;
+            let is_equal = |present: &Dir| planned.equals(present);
+            if !present.as_ref().map_or(Ok(false), is_equal)? {
+                staged.push((planned, stage_folder(&dest.dir, &planned.files)?));
+                replaces |= present.is_some();
+            }
+            trees.push(dest.tree(planned));
+        }
+        if !staged.is_empty() {
+            sync()?;
+        }
+        for (planned, folder) in &staged {
+            put_staged(folder, &dest.dir.place(&planned.place)?)?;
+        }
+        if replaces {
+            sync()?;
+        }
+        Ok(trees)
     }
 
     /// Prints the notes.
@@ -293,12 +323,16 @@ pub fn materialize_reverted(
     plan(from, base, names, true)?.complete()?.write(dest)
 }
 
-/// Puts a folder with these files at `place` below `dir` in one step.
-pub fn put_folder(dir: &Dir, place: &str, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
+/// Writes a folder that has no place yet.
+fn stage_folder(dir: &Dir, files: &BTreeMap<String, Vec<u8>>) -> Result<Temporary> {
     let unfinished = dir.temporary()?;
-    write_files(&unfinished.folder().create_folder("new")?, files)?;
-    let place = dir.place(place)?;
-    unfinished.folder().swap("new".as_ref(), &place)
+    write_files(&unfinished.folder().create_folder(NEW)?, files)?;
+    Ok(unfinished)
+}
+
+/// Has it take a place. What is there is removed with `staged`.
+fn put_staged(staged: &Temporary, place: &Place) -> Result<()> {
+    staged.folder().swap(NEW.as_ref(), place)
 }
 
 /// Writes new files below `dir`.

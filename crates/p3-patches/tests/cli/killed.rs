@@ -327,10 +327,8 @@ fn by_tree(trees: &Files) -> BTreeMap<&str, BTreeMap<&str, &[u8]>> {
     by_tree
 }
 
-/// An overlay in a git repository, with other packages before. Each is whole; the repository is not touched.
-#[test]
-fn overlay_killed_at_100_moments() {
-    let fixture = Fixture::new();
+/// With a patch `other`, to another package than the others.
+pub fn with_other(fixture: Fixture) -> Fixture {
     let header = DEMO.split_once("diff --git").unwrap().0;
     let header = header
         .replace("p3-goldilocks, p3-symmetric", "p3-koala-bear")
@@ -342,6 +340,13 @@ fn overlay_killed_at_100_moments() {
     );
     let series = fixture.project().join("patches/series");
     write(&series, "demo\nstacked needs: demo\nother\n");
+    fixture
+}
+
+/// An overlay in a git repository, with other packages before. Each is whole; the repository is not touched.
+#[test]
+fn overlay_killed_at_100_moments() {
+    let fixture = with_other(Fixture::new());
     let out = fixture.prover().join("overlay");
     fs::create_dir(&out).unwrap();
     git(&out, &["init", "--quiet"]);

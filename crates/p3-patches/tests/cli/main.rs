@@ -5,15 +5,23 @@
 
 mod action;
 mod chosen;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod disk;
 mod drift;
 mod fixture;
 mod from_git;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod history;
 mod interrupted;
 mod killed;
 mod lifecycle;
 mod linked;
 mod outside;
 mod overlay;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod power_failure;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod recorder;
 mod refused;
 mod sandboxed;
 mod stages;
@@ -22,6 +30,8 @@ mod supply;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod synced;
 mod trial;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod unsynced;
 mod upstream;
 mod vendored;
 mod verified;
