@@ -308,6 +308,33 @@ impl<I> Examination<'_, I> {
     }
 }
 
+/// What `kernel` returns where an operation of the files goes wrong as `kind` says, wherever it is executed.
+///
+/// # Panics
+///
+/// Panics unless the lines of the files, as reports have them, have one such operation at `place`.
+pub fn struck<T>(
+    files: &'static [&'static str],
+    place: &str,
+    kind: &str,
+    kernel: impl Fn() -> T,
+) -> T {
+    let mut sources = Sources::default();
+    let mut mutations = survey(files, &|| {
+        kernel();
+    });
+    mutations
+        .retain(|mutation| mutation.kind == kind && sources.line(mutation.place).contains(place));
+    mutations.dedup();
+    let [mutation] = mutations[..] else {
+        panic!("{place} [{kind}]: {mutations:?}");
+    };
+    start(files, Target::Everywhere(mutation), None);
+    let result = kernel();
+    stop();
+    result
+}
+
 fn start(files: &'static [&'static str], target: Target, record: Option<Vec<Mutation>>) {
     RUN.set(Run {
         files,
@@ -515,6 +542,24 @@ mod tests {
         .run();
         let expected = "x modulo 4: 1 mutations, 1 caught by bounds, 0 by value, 0 equivalent\n";
         assert!(report.starts_with(expected), "{report}");
+    }
+
+    #[test]
+    fn one_operation_is_struck() {
+        let sums = |place, kind| {
+            struck(&["mutation.rs"], place, kind, || {
+                let (x, y) = (add(1, 2), add(4, 8));
+                [x, y]
+            })
+        };
+        assert_eq!(sums("»add(1, 2)", "left operand lost"), [2, 12]);
+        assert_eq!(sums("»add(4, 8)", "right operand lost"), [3, 4]);
+        for (place, kind) in [("»add(1, 2)", "skipped"), ("»add(", "left operand lost")] {
+            let refused = panics(|| {
+                sums(place, kind);
+            });
+            assert!(refused.is_some(), "{place} is none, or several");
+        }
     }
 
     #[test]
