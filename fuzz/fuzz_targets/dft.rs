@@ -1,11 +1,15 @@
-//! Transforms of matrices by the kernel of tiled-dft, butterflies by that of prepared-twiddles, and dot products of matrices and
-//! rows by those of lazy-dot-products and monty-dot-products, against Plonky3 as published.
+//! Transforms of matrices by the kernels of tiled-dft and ifma-butterflies, butterflies by that of prepared-twiddles, and dot
+//! products of matrices and rows by those of lazy-dot-products and monty-dot-products, against Plonky3 as published.
 //!
-//! An input is a head of three bytes, which are the field, the height and the width, then words in little-endian order, which
-//! are repeated where more are asked for: the shift, then the matrix. Words are taken as they are, canonical or not.
+//! An input is what [`Transform`] reads.
 
 #![no_main]
 
+#[cfg(all(target_arch = "x86_64", target_feature = "avx512ifma"))]
+use ifma_butterflies::{
+    Gaussian, LazyButterflies,
+    lazy_tile::{scratch, transform_lazily},
+};
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 use lazy_dot_products::{
     columnwise::{UnreducedSum, unreduced_columnwise_dot_product},
@@ -28,10 +32,13 @@ use p3_matrix::dense::RowMajorMatrix;
 use p3_matrix::util::reverse_matrix_index_bits;
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 use p3_monty_31::{FieldParameters, MontyField31, TwoAdicData};
+use p3_patches_testing::fuzzing::Transform;
 use tiled_dft::network::{Passes, transform, twiddles};
 
-/// Elements of a matrix at most, as a power of two: more than fit a tile.
-const LOG_ELEMENTS: usize = 16;
+// The crate's tests run it on the seeds.
+#[cfg(all(target_arch = "x86_64", target_feature = "avx512ifma"))]
+#[path = "../../crates/ifma-butterflies/src/tests/transforms.rs"]
+mod transforms;
 
 fn check<F: TwoAdicField + Ord>(log_h: usize, width: usize, mut elements: impl Iterator<Item = F>) {
     let shift = elements.next().expect("words are repeated");
@@ -149,17 +156,16 @@ where
 }
 
 fuzz_target!(|data: &[u8]| {
-    let Some((&[field, log_h, width], words)) = data.split_first_chunk::<3>() else {
+    let Some(Transform {
+        field,
+        log_h,
+        width,
+        words,
+    }) = Transform::read(data)
+    else {
         return;
     };
-    let (words, _) = words.as_chunks::<8>();
-    if words.is_empty() {
-        return;
-    }
-    let words = words.iter().cycle().map(|word| u64::from_le_bytes(*word));
-    let width = 1 + usize::from(width) % 100;
-    let log_h = usize::from(log_h) % (LOG_ELEMENTS - width.ilog2() as usize);
-    match field % 3 {
+    match field {
         0 => {
             let elements = words.map(BabyBear::from_u64);
             #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
@@ -187,6 +193,8 @@ fuzz_target!(|data: &[u8]| {
                 );
                 check_combinations(width, elements.clone());
             }
+            #[cfg(all(target_arch = "x86_64", target_feature = "avx512ifma"))]
+            transforms::agree_with_published(Gaussian, log_h, width, elements.clone());
             check(log_h, width, elements);
         }
     }

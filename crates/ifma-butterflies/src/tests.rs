@@ -1,4 +1,5 @@
-//! The kernel against integers, its bounds for all inputs, its operations gone wrong, and tiles against the definition.
+//! The kernel against integers, its bounds for all inputs, its operations gone wrong, tiles against the definition, and whole
+//! transforms against p3-dft's as published.
 
 mod bounds;
 // The other crates of kernels compile these too.
@@ -11,13 +12,18 @@ mod limb;
 mod mutations;
 #[cfg(all(target_arch = "x86_64", target_feature = "avx512ifma"))]
 mod packed;
+mod seeds;
 mod smt;
 mod tile;
+mod transforms;
 
 use std::vec::Vec;
 
 use p3_patches_testing::goldilocks::{self as plain, EDGES, P, representative};
 use p3_patches_testing::mutation;
+
+use crate::LazyButterflies;
+use crate::lazy_tile::{scratch, transform_lazily};
 
 const MASK_52: u64 = (1 << 52) - 1;
 

@@ -1,5 +1,6 @@
 //! Tools that the optimizations' tests share.
 //!
+//! - [`fuzzing`]: inputs of the fuzz targets.
 //! - [`goldilocks`]: values at which reductions go wrong, Poseidon1 and Poseidon2 written from the papers on plain integers.
 //! - [`koala_bear`]: the same for KoalaBear, and products of its extension of degree 5 by the textbook.
 //! - [`known_answers`]: Poseidon1 and Poseidon2 over Goldilocks by an implementation in another language.
@@ -14,6 +15,7 @@ pub use core::*;
 
 #[cfg(all(any(miri, struck, test), target_arch = "x86_64"))]
 pub mod arch;
+pub mod fuzzing;
 pub mod goldilocks;
 pub mod interval;
 pub mod known_answers;

@@ -2,25 +2,23 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cell::RefCell;
 use core::mem::MaybeUninit;
 
 use p3_dft::{NaiveDft, TwoAdicSubgroupDft};
 use p3_field::{Field, PackedField, PackedValue, PrimeCharacteristicRing, TwoAdicField};
 use p3_goldilocks::Goldilocks;
-use p3_matrix::Matrix;
 use p3_matrix::dense::RowMajorMatrix;
 use p3_util::reverse_slice_index_bits;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use tiled_dft::network::twiddles;
 
-use crate::LazyButterflies;
-use crate::lazy_tile::{scratch, transform_lazily};
+use super::transforms::tile;
+use super::{LazyButterflies, scratch, transform_lazily};
 
 /// Butterflies by the packing's own operations.
 #[derive(Clone, Copy)]
-struct Plain;
+pub struct Plain;
 
 impl<P: PackedField<Scalar: TwoAdicField>> LazyButterflies<P> for Plain {
     type Element = P;
@@ -56,32 +54,6 @@ impl<P: PackedField<Scalar: TwoAdicField>> LazyButterflies<P> for Plain {
     }
 }
 
-/// A tile that is a whole matrix, in scratch memory for more columns than it has.
-fn transform<L: LazyButterflies<<Goldilocks as Field>::Packing>>(
-    lazy: L,
-    mat: &RowMajorMatrix<Goldilocks>,
-    layers: &[Vec<Goldilocks>],
-    scale: Option<Goldilocks>,
-) -> Vec<Goldilocks> {
-    let (height, width) = (mat.height(), mat.width());
-    let mut results = vec![MaybeUninit::new(Goldilocks::ZERO); height * width];
-    let rows: Vec<_> = results.chunks_exact_mut(width).map(Some).collect();
-    let rows = RefCell::new(rows);
-    let src = |row: usize| &mat.values[row * width..][..width];
-    let dst = |row: usize| rows.borrow_mut()[row].take().expect("a row is taken once");
-    let mut scratch = scratch::<Goldilocks, L>(lazy, height, width + 3);
-    transform_lazily(lazy, src, dst, layers, 0, scale, &mut scratch);
-    assert!(
-        rows.into_inner().iter().all(Option::is_none),
-        "each row is written"
-    );
-    // SAFETY: all elements were initialized.
-    results
-        .into_iter()
-        .map(|x| unsafe { x.assume_init() })
-        .collect()
-}
-
 fn agrees_with_the_definition<L: LazyButterflies<<Goldilocks as Field>::Packing>>(lazy: L) {
     let mut rng = SmallRng::seed_from_u64(1);
     for log_h in 2..8 {
@@ -100,7 +72,7 @@ fn agrees_with_the_definition<L: LazyButterflies<<Goldilocks as Field>::Packing>
                     for scale in [None, Some(Goldilocks::GENERATOR)] {
                         let factor = scale.unwrap_or(Goldilocks::ONE);
                         let expected: Vec<_> = rows.concat().iter().map(|&x| factor * x).collect();
-                        assert_eq!(transform(lazy, &mat, &layers, scale), expected);
+                        assert_eq!(tile(lazy, &mat, &layers, 0, scale), expected);
                     }
                 }
             }
@@ -124,7 +96,7 @@ fn tiles_agree_with_the_definition() {
 fn rejects_a_single_layer() {
     let mat = RowMajorMatrix::new(vec![Goldilocks::ONE; 2], 1);
     let layers = twiddles(1, Goldilocks::two_adic_generator(1), Goldilocks::ONE);
-    transform(Plain, &mat, &layers, None);
+    tile(Plain, &mat, &layers, 0, None);
 }
 
 #[test]
@@ -145,5 +117,5 @@ fn rejects_twiddles_of_no_network() {
     let mat = RowMajorMatrix::new(vec![Goldilocks::ONE; 4], 1);
     let mut layers = twiddles(2, Goldilocks::two_adic_generator(2), Goldilocks::ONE);
     layers[0][1] = Goldilocks::TWO;
-    transform(Plain, &mat, &layers, None);
+    tile(Plain, &mat, &layers, 0, None);
 }
