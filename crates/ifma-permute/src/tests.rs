@@ -7,6 +7,7 @@ use core::fmt::Debug;
 use p3_field::PackedValue;
 use p3_goldilocks::Goldilocks;
 use p3_patches_testing::goldilocks::{self as plain, P, representative};
+use p3_patches_testing::mutation::sample;
 use proptest::prelude::*;
 
 use self::differential::{Kernel, Published};
@@ -20,6 +21,8 @@ mod bounds;
 #[allow(dead_code)]
 #[path = "../../packed-poseidon2/src/tests/differential.rs"]
 mod differential;
+#[cfg(all(struck, target_feature = "avx512ifma"))]
+mod instructions;
 // Flipped lanes are AVX2's.
 #[allow(dead_code)]
 #[path = "../../packed-poseidon2/src/tests/lanes.rs"]
@@ -197,8 +200,7 @@ macro_rules! operations {
 
                 #[test]
                 fn reduce(l in lower(), h in upper()) {
-                    let h = h.clamp(-(1 << 62) + (1 << 13), (1 << 62) - (1 << 13));
-                    prop_assert_eq!(element(Limbs::reduce(splat([l, h]))), value([l, h]));
+                    check_reduction([l, h]);
                 }
 
                 #[test]
@@ -228,12 +230,7 @@ macro_rules! operations {
 
                 #[test]
                 fn x7(x in operand(), above in any::<i64>()) {
-                    let mut x7 = [splat([x[0] ^ above << 52, x[1]])];
-                    poseidon2_limbs::x7(&mut x7);
-                    let [result] = x7.map(words);
-                    prop_assert_eq!(value(result), plain::power_7(value(x)));
-                    prop_assert!(((1 << 52) - (1 << 48)..5 << 52).contains(&result[0]));
-                    prop_assert!((-(1 << 48)..3 << 52).contains(&result[1]));
+                    check_power(x, above);
                 }
 
                 #[test]
@@ -242,8 +239,43 @@ macro_rules! operations {
                     h in upper(),
                     bits in prop::sample::select(std::vec![1, 2, 3, 4, 5, 6, 8, 10, 32]),
                 ) {
-                    let quotient = value(words(Limbs::div_2exp(splat([l, h]), bits)));
-                    prop_assert_eq!(plain::mul(quotient, 1 << bits), value([l, h]));
+                    check_quotient([l, h], bits);
+                }
+            }
+
+            #[track_caller]
+            fn check_reduction([l, h]: [i64; 2]) {
+                let h = h.clamp(-(1 << 62) + (1 << 13), (1 << 62) - (1 << 13));
+                assert_eq!(element(Limbs::reduce(splat([l, h]))), value([l, h]));
+            }
+
+            #[track_caller]
+            fn check_power(x: [i64; 2], above: i64) {
+                let mut x7 = [splat([x[0] ^ above << 52, x[1]])];
+                poseidon2_limbs::x7(&mut x7);
+                let [result] = x7.map(words);
+                assert_eq!(value(result), plain::power_7(value(x)));
+                assert!(((1 << 52) - (1 << 48)..5 << 52).contains(&result[0]));
+                assert!((-(1 << 48)..3 << 52).contains(&result[1]));
+            }
+
+            #[track_caller]
+            fn check_quotient(x: [i64; 2], bits: u32) {
+                let quotient = value(words(Limbs::div_2exp(splat(x), bits)));
+                assert_eq!(plain::mul(quotient, 1 << bits), value(x));
+            }
+
+            /// Few of them, for instructions that go wrong in an emulator.
+            #[test]
+            pub fn few_operations_are_exact() {
+                for (x, above) in sample((operand(), any::<i64>()), 16) {
+                    check_power(x, above);
+                }
+                for (l, h) in sample((lower(), upper()), 16) {
+                    check_reduction([l, h]);
+                    for bits in [1, 6, 10, 32] {
+                        check_quotient([l, h], bits);
+                    }
                 }
             }
         }

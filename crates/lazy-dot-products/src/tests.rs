@@ -2,6 +2,8 @@
 
 mod bounds;
 mod fused;
+#[cfg(all(struck, target_feature = "avx512ifma"))]
+mod instructions;
 // The other crates of kernels compile this too.
 #[allow(dead_code)]
 #[path = "../../packed-poseidon2/src/tests/lanes.rs"]

@@ -1,6 +1,6 @@
 //! The sums on plain integers, their operations and instructions gone wrong, and the hooks on elements given by their forms.
 
-#[cfg(all(struck, not(target_feature = "avx512f")))]
+#[cfg(struck)]
 mod instructions;
 mod mutations;
 

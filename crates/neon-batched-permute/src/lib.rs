@@ -10,6 +10,9 @@
 extern crate alloc;
 #[cfg(test)]
 extern crate std;
+// With instructions that go wrong.
+#[cfg(all(test, struck))]
+extern crate p3_patches_testing as core;
 
 use p3_goldilocks::Goldilocks;
 

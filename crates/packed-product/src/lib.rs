@@ -24,8 +24,8 @@
 extern crate alloc;
 #[cfg(test)]
 extern crate std;
-// With the instructions that Miri lacks.
-#[cfg(all(test, miri))]
+// With the instructions that Miri lacks, or wrong ones.
+#[cfg(all(test, any(miri, struck)))]
 extern crate p3_patches_testing as core;
 
 use p3_goldilocks::Goldilocks;

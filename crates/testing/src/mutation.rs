@@ -60,6 +60,10 @@ pub const AS_FUNCTION: &str = "core/src/ops/function.rs";
 pub fn strike(kind: &'static str) -> bool {
     let place = Location::caller();
     RUN.with_borrow_mut(|run| {
+        // Millions ask, in an emulator. Lines differ before names do.
+        if let Target::Everywhere(target) = run.target {
+            return place.line() == target.place.line() && target == Mutation { place, kind };
+        }
         if !run.files.iter().any(|file| place.file().ends_with(file)) {
             return false;
         }
@@ -69,9 +73,8 @@ pub fn strike(kind: &'static str) -> bool {
         }
         run.next += 1;
         match run.target {
-            Target::None => false,
+            Target::None | Target::Everywhere(_) => false,
             Target::Nth(target) => target == run.next - 1,
-            Target::Everywhere(target) => target == mutation,
         }
     })
 }

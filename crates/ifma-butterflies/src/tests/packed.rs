@@ -5,7 +5,7 @@ use p3_goldilocks::{Goldilocks, PackedGoldilocksAVX512};
 use p3_patches_testing::goldilocks::{self as plain, P, representative};
 use proptest::prelude::*;
 
-use super::{I, inputs, layers};
+use super::{I, butterfly, inputs, layers};
 use crate::gaussian::prepare;
 use crate::vector::Packed;
 use crate::{Gaussian, LazyButterflies};
@@ -45,6 +45,27 @@ fn layers_are_exact() {
 #[test]
 pub fn few_butterflies_are_exact() {
     inputs(4).into_iter().step_by(9).for_each(check);
+}
+
+/// Single layers, for instructions that go wrong in an emulator.
+#[test]
+pub fn few_layers_of_two_are_exact() {
+    for [a, b, t, scale, ..] in inputs(4).into_iter().step_by(9) {
+        let of = |x: u64, lane: usize| x.rotate_left(lane as u32);
+        let loaded = [a, b].map(|x| Gaussian.load(pack(|lane| of(x, lane))));
+        let [twiddle, factor] = [t, scale].map(|x| prepare(pack(|_| x).to_words()));
+        let results = Gaussian
+            .radix_2(loaded, twiddle, Some(factor))
+            .map(|y| Gaussian.store(y));
+        for lane in 0..PackedGoldilocksAVX512::WIDTH {
+            let expected = butterfly(
+                plain::mul(of(a, lane) % P, scale % P),
+                plain::mul(of(b, lane) % P, t % P),
+            );
+            let actual = results.map(|y| y.as_slice()[lane].as_canonical_u64());
+            assert_eq!(actual, expected, "{a:x} {b:x} {t:x} {scale:x}");
+        }
+    }
 }
 
 #[test]

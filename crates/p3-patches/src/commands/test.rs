@@ -21,8 +21,9 @@ use crate::terminal::{glob, spinner};
 /// asks for them. Permutations, Merkle trees and the tool's reading of patches are fuzzed, half a minute each, where
 /// cargo-fuzz is there.
 /// On x86-64, NEON runs under emulation where qemu and a cross linker are there, and so do the kernels' tests on AVX-512, where
-/// the CPU has none, Bochs is there, and `--only` asks for them. A few of the kernels' tests run under Miri, on AVX-512 with
-/// IFMA and, where `--only` asks for it, on AVX2. A report's page is looked at in Chromium.
+/// the CPU has none, Bochs is there, and `--only` asks for them; so do those that have to notice wrong instructions. A few of
+/// the kernels' tests run under Miri, on AVX-512 with IFMA and, where `--only` asks for it, on AVX2. A report's page is looked
+/// at in Chromium.
 /// Stages that cannot run here are skipped by name.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:

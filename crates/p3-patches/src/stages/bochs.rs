@@ -4,6 +4,7 @@
 //! One start serves all executables, since it takes about as long as the tests of three of them. There is no BIOS, no disk
 //! and no boot loader: Bochs reads an image into memory, and a ROM made here jumps into the kernel.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -119,9 +120,14 @@ pub fn executables(messages: &[u8]) -> Result<Vec<PathBuf>> {
     Ok(executables)
 }
 
-/// Runs each of `executables`, which have to be linked statically, with `arguments`. What they wrote is an error unless
-/// every one of them ended well.
-pub fn run(root: &Path, executables: &[PathBuf], arguments: &str) -> Result<()> {
+/// Runs each of `executables`, which have to be linked statically, with `arguments`. They find `sources`, which are below `root`,
+/// where they are on this machine. What they wrote is an error unless every one of them ended well.
+pub fn run(
+    root: &Path,
+    executables: &[PathBuf],
+    arguments: &str,
+    sources: &[PathBuf],
+) -> Result<()> {
     let unpacked = root.join(FOLDER);
     let folder = tempfile::tempdir_in(&unpacked)
         .with_context(|| format!("cannot write to {}", unpacked.display()))?;
@@ -138,7 +144,15 @@ pub fn run(root: &Path, executables: &[PathBuf], arguments: &str) -> Result<()> 
         files.push((name.to_string_lossy().into_owned(), read(executable)?));
     }
     let names: Vec<String> = files[2..].iter().map(|(name, _)| name.clone()).collect();
-    files[1].1 = init(&names, arguments).into_bytes();
+    // As cargo has told the compiler.
+    let here = root.canonicalize().context("cannot tell where this is")?;
+    files[1].1 = init(&names, arguments, &here).into_bytes();
+    for source in sources {
+        let below = source.strip_prefix(root).context("a source is elsewhere")?;
+        let there = here.join(below);
+        let name = there.to_str().context("a path is no UTF-8")?;
+        files.push((name.trim_start_matches('/').to_owned(), read(source)?));
+    }
 
     fs::write(path("rom"), rom())?;
     write_image(
@@ -206,9 +220,13 @@ fn passed(serial: &str, name: &str) -> bool {
 }
 
 /// The script that Linux starts.
-fn init(names: &[String], arguments: &str) -> String {
-    // A sixteenth of the cases: all of those of the paired diagonal alone take two minutes.
-    let mut script = "#!/busybox sh\nexport PROPTEST_CASES=16\n".to_owned();
+fn init(names: &[String], arguments: &str, root: &Path) -> String {
+    // A sixteenth of the cases: all of those of the paired diagonal alone take two minutes. There is no cargo to say where the
+    // snapshots are.
+    let mut script = format!(
+        "#!/busybox sh\nexport PROPTEST_CASES=16 NO_COLOR=1 INSTA_WORKSPACE_ROOT='{}'\n",
+        root.display()
+    );
     for name in names {
         // On a line of its own, whatever the executable wrote last.
         let ended = ended(name, "$?");
@@ -260,7 +278,13 @@ fn initrd(files: &[(String, Vec<u8>)]) -> Vec<u8> {
     // A program that is linked statically does not find `getrandom`, and reads these.
     add("dev/random", DEVICE, [1, 8], &[]);
     add("dev/urandom", DEVICE, [1, 9], &[]);
+    let mut folders = BTreeSet::new();
     for (name, contents) in files {
+        for (end, _) in name.match_indices('/') {
+            if folders.insert(&name[..end]) {
+                add(&name[..end], FOLDER, [0, 0], &[]);
+            }
+        }
         add(name, EXECUTABLE, [0, 0], contents);
     }
     add("TRAILER!!!", 0, [0, 0], &[]);
@@ -411,15 +435,28 @@ mod tests {
 
     #[test]
     fn an_archive_is_aligned_and_ends_with_its_trailer() {
-        let archive = initrd(&[("kernel-1".to_owned(), vec![7; 5])]);
+        let archive = initrd(&[
+            ("kernel-1".to_owned(), vec![7; 5]),
+            ("a/b/c".to_owned(), Vec::new()),
+            ("a/b/d".to_owned(), Vec::new()),
+        ]);
         assert!(archive.len().is_multiple_of(4));
         let text = String::from_utf8_lossy(&archive);
         let entries: Vec<_> = text.split("070701").skip(1).collect();
-        assert_eq!(entries.len(), 7);
+        assert_eq!(entries.len(), 11);
         // Length of the contents, of the name with its zero; 110 bytes and the name, aligned.
         assert!(entries[5].contains("00000005"), "{}", entries[5]);
         assert!(entries[5].ends_with("kernel-1\0\0\u{7}\u{7}\u{7}\u{7}\u{7}\0\0\0"));
-        assert!(entries[6].contains("TRAILER!!!"));
+        // Each folder once, and before what it holds.
+        let ends = ["a\0", "a/b\0", "a/b/c\0", "a/b/d\0", "TRAILER!!!\0"];
+        for (entry, end) in entries[6..].iter().zip(ends) {
+            assert!(
+                entry
+                    .trim_end_matches('\0')
+                    .ends_with(end.trim_end_matches('\0')),
+                "{entry}"
+            );
+        }
     }
 
     #[test]

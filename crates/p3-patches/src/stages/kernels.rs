@@ -1,8 +1,11 @@
 //! Stages of the optimizations' crates: lints and tests for an instruction set, Miri, instructions that go wrong.
 
+use std::ffi::OsStr;
+use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use super::{Need, Work, bochs, cargo_for, in_folder, is_emulated, lacks_isa, succeed};
 use crate::cargo::{Toolchain, with_rustflags};
@@ -50,13 +53,19 @@ pub struct Kernels(pub Isa);
 const BOCHS_TESTS: &str = "--test-threads 1 --skip mutation::tests --skip tests::mutations:: \
     --skip tests::bounds:: --skip portable --skip any_number_of_partial_rounds --skip tests::audit::";
 
-impl Kernels {
-    /// Whether it is for AVX-512, which this CPU lacks and Bochs is there for.
-    fn runs_in_bochs(&self, project: &Project) -> bool {
-        [Isa::V4, Isa::V4Ifma].contains(&self.0)
-            && self.0.check().is_err()
-            && bochs::missing(&project.root).is_none()
+/// Whether tests for `isa`, which is AVX-512, run in Bochs, since this CPU lacks it.
+fn runs_in_bochs(isa: Isa, project: &Project) -> bool {
+    [Isa::V4, Isa::V4Ifma].contains(&isa)
+        && isa.check().is_err()
+        && bochs::missing(&project.root).is_none()
+}
+
+/// Why tests for `isa` can run nowhere here.
+fn lacks_cpu(isa: Isa, project: &Project) -> Option<String> {
+    if runs_in_bochs(isa, project) {
+        return None;
     }
+    lacks_isa(isa)
 }
 
 impl Work for Kernels {
@@ -65,18 +74,15 @@ impl Work for Kernels {
     }
 
     fn missing(&self, project: &Project) -> Option<String> {
-        if self.runs_in_bochs(project) {
-            return None;
-        }
-        lacks_isa(self.0)
+        lacks_cpu(self.0, project)
     }
 
     fn is_emulated(&self, project: &Project) -> bool {
-        is_emulated(self.0) || self.runs_in_bochs(project)
+        is_emulated(self.0) || runs_in_bochs(self.0, project)
     }
 
     fn run(&self, project: &Project) -> Result<()> {
-        let in_bochs = self.runs_in_bochs(project);
+        let in_bochs = runs_in_bochs(self.0, project);
         let mut test = cargo_for(self.0, "test", project, &project.root);
         // The optimizer inlines vectors into registers, with the checks for overflow still in.
         test.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
@@ -87,7 +93,7 @@ impl Work for Kernels {
         let output = succeed(test)?;
         if in_bochs {
             let built = bochs::executables(&output.stdout)?;
-            bochs::run(&project.root, &built, BOCHS_TESTS)?;
+            bochs::run(&project.root, &built, BOCHS_TESTS, &[])?;
         }
         Ok(())
     }
@@ -116,28 +122,84 @@ const X86_KERNELS: [&str; 10] = [
     "quintic-single-product",
 ];
 
-/// The kernels' tests, which have to notice each instruction of AVX2 that goes wrong.
-pub struct Instructions;
+/// Of these, those with instructions of AVX2.
+const AVX2_KERNELS: [&str; 6] = [
+    "monty-dot-products",
+    "monty-paired-diagonal",
+    "packed-mds-karatsuba",
+    "packed-poseidon2",
+    "prepared-twiddles",
+    "quintic-single-product",
+];
+
+/// The optimizations with kernels for NEON of their own.
+const NEON_KERNELS: [&str; 1] = ["neon-batched-permute"];
+
+/// The kernels' tests, which have to notice each instruction that goes wrong.
+pub struct Instructions(pub Isa);
+
+/// Of the kernels' tests, those that make instructions go wrong. Under Bochs, too, they print the list that differs.
+const INSTRUCTIONS_TESTS: &str = "each_wrong_instruction";
 
 impl Work for Instructions {
     fn need(&self) -> Option<Need> {
-        Some(Need::Isa(Isa::V3))
+        Some(Need::Isa(self.0))
     }
 
-    fn missing(&self, _: &Project) -> Option<String> {
-        lacks_isa(Isa::V3)
+    fn missing(&self, project: &Project) -> Option<String> {
+        lacks_cpu(self.0, project)
+    }
+
+    fn is_emulated(&self, project: &Project) -> bool {
+        is_emulated(self.0) || runs_in_bochs(self.0, project)
     }
 
     fn run(&self, project: &Project) -> Result<()> {
-        let mut test = cargo_for(Isa::V3, "test", project, &project.root);
-        with_rustflags(&mut test, &format!("{} --cfg struck", Isa::V3.rustflags()));
+        let in_bochs = runs_in_bochs(self.0, project);
+        let mut test = cargo_for(self.0, "test", project, &project.root);
+        let flags = format!("{} --cfg struck", self.0.rustflags());
+        with_rustflags(&mut test, &flags);
         test.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
-        for name in X86_KERNELS.iter().filter(|name| !name.starts_with("ifma-")) {
-            test.args(["--package", name]);
+        let kernels: &[_] = match self.0 {
+            Isa::Neon => &NEON_KERNELS,
+            Isa::V3 => &AVX2_KERNELS,
+            _ => &X86_KERNELS,
+        };
+        test.args(kernels.iter().flat_map(|name| ["--package", name]));
+        test.arg("--lib");
+        if !in_bochs {
+            test.args(["--", INSTRUCTIONS_TESTS]);
+            return succeed(test).map(drop);
         }
-        test.args(["--lib", "--", "each_wrong_instruction"]);
-        succeed(test).map(drop)
+        bochs::build_for(&mut test, &flags);
+        let built = bochs::executables(&succeed(test)?.stdout)?;
+        bochs::run(
+            &project.root,
+            &built,
+            INSTRUCTIONS_TESTS,
+            &sources(project)?,
+        )
     }
+}
+
+/// The sources and snapshots of the optimizations' crates: reports of instructions show the lines that they are on.
+fn sources(project: &Project) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut folders = vec![project.root.join("crates")];
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(&folder);
+        let entries = entries.with_context(|| format!("cannot read {}", folder.display()))?;
+        for entry in entries {
+            let path = entry?.path();
+            let extension = path.extension().and_then(OsStr::to_str);
+            if path.is_dir() {
+                folders.push(path);
+            } else if matches!(extension, Some("rs" | "snap")) {
+                files.push(path);
+            }
+        }
+    }
+    Ok(files)
 }
 
 /// A few of the kernels' tests, under Miri.

@@ -65,9 +65,19 @@ fn operands() -> Vec<u64> {
 }
 
 #[test]
-pub fn unreduced_products() {
-    let operands = operands();
-    for &x in &operands {
+fn unreduced_products() {
+    check_products(&operands());
+}
+
+/// Few of them, for instructions that go wrong in an emulator; so below.
+#[test]
+pub fn few_unreduced_products() {
+    check_products(&EDGES);
+}
+
+#[track_caller]
+fn check_products(operands: &[u64]) {
+    for &x in operands {
         let vector = words(|_| x);
         for ys in operands.chunks(Packing::WIDTH) {
             let y = |lane: usize| ys[lane % ys.len()];
@@ -110,9 +120,19 @@ fn halves(limit: i64) -> Vec<i64> {
 
 #[test]
 fn fold_any_halves() {
-    let halves = halves(1 << 51);
+    check_folds(&halves(1 << 51));
+}
+
+#[test]
+pub fn fold_few_halves() {
+    let halves: Vec<_> = halves(1 << 51).into_iter().step_by(11).collect();
+    check_folds(&halves);
+}
+
+#[track_caller]
+fn check_folds(halves: &[i64]) {
     for constant in [0, 1, P - 1, 0xffff_ffff, 0x0123_4567_89ab_cdef] {
-        for &l in &halves {
+        for &l in halves {
             for hs in halves.chunks(Packing::WIDTH) {
                 let h = |lane: usize| hs[lane % hs.len()];
                 let shifted = [doubles(|_| l), doubles(h)].map(|x| x.add(D::splat(OFFSET)));
@@ -127,12 +147,12 @@ fn fold_any_halves() {
 }
 
 /// `fold` where its addition is within 2 of the carry: `2^32 d + l + (2^32 - 1) c = 2^64 + offset` after the bias.
-#[test]
-pub fn fold_at_the_carry() {
+#[track_caller]
+fn check_folds_at_the_carry(count: usize) {
     const BIAS: i128 = 1 << 20;
     let mut rng = SmallRng::seed_from_u64(9);
     let mut seen = 0;
-    while seen < 4096 {
+    while seen < count {
         let c = i128::from(rng.random_range(0..1u64 << 21));
         let d = (1i128 << 32) - 1 - i128::from(rng.random_range(0..1u64 << 22));
         let offset = i128::from(rng.random_range(-2..=2));
@@ -153,9 +173,29 @@ pub fn fold_at_the_carry() {
 }
 
 #[test]
-pub fn normalize_any_halves() {
-    let halves = halves(1 << 53);
-    for &l in &halves {
+fn fold_at_the_carry() {
+    check_folds_at_the_carry(4096);
+}
+
+#[test]
+pub fn few_folds_at_the_carry() {
+    check_folds_at_the_carry(64);
+}
+
+#[test]
+fn normalize_any_halves() {
+    check_normalized(&halves(1 << 53));
+}
+
+#[test]
+pub fn normalize_few_halves() {
+    let halves: Vec<_> = halves(1 << 53).into_iter().step_by(11).collect();
+    check_normalized(&halves);
+}
+
+#[track_caller]
+fn check_normalized(halves: &[i64]) {
+    for &l in halves {
         for hs in halves.chunks(Packing::WIDTH) {
             let h = |lane: usize| hs[lane % hs.len()];
             let [nl, nh] = normalize::<V>([doubles(|_| l), doubles(h)]).map(integers);

@@ -7,7 +7,8 @@ use p3_goldilocks::{
     Goldilocks, default_goldilocks_poseidon2_8, default_goldilocks_poseidon2_12,
     default_goldilocks_poseidon2_16,
 };
-use p3_patches_testing::goldilocks::{self as plain, P, representative};
+use p3_patches_testing::goldilocks::{self as plain, EDGES, P, representative};
+use p3_patches_testing::mutation::sample;
 use p3_symmetric::Permutation;
 use proptest::prelude::*;
 use rand::rngs::SmallRng;
@@ -67,7 +68,7 @@ where
 }
 
 #[test]
-pub fn permutations_match_the_published_ones() {
+fn permutations_match_the_published_ones() {
     let Published { external, internal } = published_8();
     let ours = Poseidon2GoldilocksFused::new(external, internal);
     check_permutation::<_, _, 8>(&ours, &default_goldilocks_poseidon2_8());
@@ -119,10 +120,33 @@ proptest! {
         x in halves(),
         bits in prop::sample::select(std::vec![1, 2, 3, 4, 5, 6, 8, 10, 32]),
     ) {
-        // Lifted, but for 32 bits.
-        let x = if bits == 32 { x } else { x.map(|word| word & i64::MAX) };
-        let quotient = element(Halves::reduce(Halves::<V>::div_2exp(splat(x), bits)));
-        prop_assert_eq!(plain::mul(quotient, 1 << bits), value(x));
+        check_quotient(x, bits);
+    }
+}
+
+/// Lifted, but for 32 bits.
+#[track_caller]
+fn check_quotient(x: [i64; 2], bits: u32) {
+    let x = if bits == 32 {
+        x
+    } else {
+        x.map(|word| word & i64::MAX)
+    };
+    let quotient = element(Halves::reduce(Halves::<V>::div_2exp(splat(x), bits)));
+    assert_eq!(
+        plain::mul(quotient, 1 << bits),
+        value(x),
+        "{x:x?} / 2^{bits}"
+    );
+}
+
+/// Few of them, for instructions that go wrong in an emulator.
+#[test]
+pub fn few_quotients_are_exact() {
+    for x in sample(halves(), 32) {
+        for bits in [1, 6, 10, 32] {
+            check_quotient(x, bits);
+        }
     }
 }
 
@@ -175,11 +199,10 @@ fn operands() -> Vec<u64> {
     operands
 }
 
-#[test]
-pub fn products_are_exact() {
-    let operands = operands();
+#[track_caller]
+fn check_products(operands: &[u64]) {
     // As many second operands as there are lanes, each lane with one of its own.
-    for &x in &operands {
+    for &x in operands {
         let first = vector(|_| x);
         for chunk in operands.chunks(Packing::WIDTH) {
             let y = |lane: usize| chunk[lane % chunk.len()];
@@ -204,6 +227,18 @@ pub fn products_are_exact() {
             assert_eq!(square % P, plain::mul(x, x), "{x:x}^2");
         }
     }
+}
+
+#[test]
+fn products_are_exact() {
+    check_products(&operands());
+}
+
+/// Few of them, for instructions that go wrong in an emulator.
+#[test]
+pub fn few_products_are_exact() {
+    let factors = [11 * 128_551 * 199_051_301, 9_014_141 * 31_226_411];
+    check_products(&[&EDGES[..], &factors].concat());
 }
 
 #[test]

@@ -1,6 +1,7 @@
-//! The instructions of AVX2, each another one in turn, wherever it is executed: two tests have to notice.
+//! The instructions of this build, each another one in turn, wherever it is executed: two tests have to notice.
 //! `cargo p3 test --only 'instructions/*'`
 
+use p3_patches_testing::arch::INSTRUCTION_SET;
 use p3_patches_testing::mutation::Instructions;
 
 use super::packed::*;
@@ -8,11 +9,11 @@ use super::packed::*;
 #[test]
 fn each_wrong_instruction_is_noticed_twice() {
     let report = Instructions {
-        files: &["x86_64_avx2/butterfly.rs"],
-        // The first executes all of them.
+        files: &["x86_64_avx2/butterfly.rs", "x86_64_avx512/butterfly.rs"],
         tests: &[
             ("butterflies_are_exact", butterflies_are_exact),
             ("few_butterflies_are_exact", few_butterflies_are_exact),
+            ("signed_products_are_exact", signed_products_are_exact),
             (
                 "folds_are_canonical_next_to_carries",
                 folds_are_canonical_next_to_carries,
@@ -25,5 +26,5 @@ fn each_wrong_instruction_is_noticed_twice() {
         equivalent: &[],
     }
     .run();
-    insta::assert_snapshot!("instructions", report);
+    insta::assert_snapshot!(INSTRUCTION_SET, report);
 }

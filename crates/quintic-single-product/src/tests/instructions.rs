@@ -1,6 +1,7 @@
-//! The instructions of AVX2, each another one in turn, wherever it is executed: two tests have to notice.
+//! The instructions of this build, each another one in turn, wherever it is executed: two tests have to notice.
 //! `cargo p3 test --only 'instructions/*'`
 
+use p3_patches_testing::arch::INSTRUCTION_SET;
 use p3_patches_testing::mutation::{Equivalent, Instructions};
 
 use super::*;
@@ -128,7 +129,6 @@ const EQUIVALENT: &[Equivalent] = &[
 fn each_wrong_instruction_is_noticed_twice() {
     let report = Instructions {
         files: &["x86_64_quintic.rs"],
-        // The first executes all of them.
         tests: &[
             ("edges_beside_each_other", edges_beside_each_other),
             ("edges_in_every_position", edges_in_every_position),
@@ -136,5 +136,5 @@ fn each_wrong_instruction_is_noticed_twice() {
         equivalent: EQUIVALENT,
     }
     .run();
-    insta::assert_snapshot!("instructions", report);
+    insta::assert_snapshot!(INSTRUCTION_SET, report);
 }
