@@ -13,6 +13,7 @@ fn each_wrong_instruction_is_noticed_twice() {
         tests: &[
             ("few_rounds_match_the_paper", few_rounds_match_the_paper),
             ("few_products_are_exact", few_products_are_exact),
+            ("sums_are_exact", sums_are_exact),
             ("few_quotients_are_exact", few_quotients_are_exact),
         ],
         equivalent: &[],

@@ -241,6 +241,20 @@ pub fn few_products_are_exact() {
     check_products(&[&EDGES[..], &factors].concat());
 }
 
+/// Nothing added, a sum next to the carry, and what is corrected.
+#[test]
+pub fn sums_are_exact() {
+    const LIMIT: u128 = (1 << 65) - (1 << 32) + 1;
+    for (x, y) in EDGES.into_iter().flat_map(|x| EDGES.map(|y| (x, y))) {
+        let sum = u128::from(x) + u128::from(y);
+        if sum < LIMIT {
+            let corrected = V::add_modulo(V::splat(x), V::splat(y.wrapping_add(V::FLIP)));
+            let expected = (sum % u128::from(P)) as u64;
+            assert_eq!(element(corrected), expected, "{x:x} + {y:x}");
+        }
+    }
+}
+
 #[test]
 fn lanes_are_as_they_were_put() {
     let expected: Vec<u64> = (0..Packing::WIDTH as u64).map(|lane| !lane).collect();

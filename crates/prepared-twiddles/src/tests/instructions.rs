@@ -2,9 +2,19 @@
 //! `cargo p3 test --only 'instructions/*'`
 
 use p3_patches_testing::arch::INSTRUCTION_SET;
-use p3_patches_testing::mutation::Instructions;
+use p3_patches_testing::mutation::{Equivalent, Instructions};
 
 use super::packed::*;
+
+const EQUIVALENT: &[Equivalent] = if cfg!(target_feature = "avx512f") {
+    &[Equivalent::new(
+        "»_mm512_cmplt_epu64_mask(x, y)",
+        "_mm512_cmple_epu64_mask",
+        "of equal words, the difference is the order, another zero",
+    )]
+} else {
+    &[]
+};
 
 #[test]
 fn each_wrong_instruction_is_noticed_twice() {
@@ -23,7 +33,7 @@ fn each_wrong_instruction_is_noticed_twice() {
                 differences_borrow_where_they_have_to,
             ),
         ],
-        equivalent: &[],
+        equivalent: EQUIVALENT,
     }
     .run();
     insta::assert_snapshot!(INSTRUCTION_SET, report);
