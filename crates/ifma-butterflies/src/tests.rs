@@ -2,7 +2,7 @@
 //! transforms against p3-dft's as published.
 
 mod bounds;
-#[cfg(all(struck, target_feature = "avx512ifma"))]
+#[cfg(all(mutated, target_feature = "avx512ifma"))]
 mod instructions;
 // The other crates of kernels compile these too.
 #[allow(dead_code)]

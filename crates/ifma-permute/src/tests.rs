@@ -21,7 +21,7 @@ mod bounds;
 #[allow(dead_code)]
 #[path = "../../packed-poseidon2/src/tests/differential.rs"]
 mod differential;
-#[cfg(all(struck, target_feature = "avx512ifma"))]
+#[cfg(all(mutated, target_feature = "avx512ifma"))]
 mod instructions;
 // Flipped lanes are AVX2's.
 #[allow(dead_code)]

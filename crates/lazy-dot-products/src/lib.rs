@@ -29,7 +29,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 // With the instructions that Miri lacks, or wrong ones.
-#[cfg(all(test, any(miri, struck)))]
+#[cfg(all(test, any(miri, mutated)))]
 extern crate p3_patches_testing as core;
 
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]

@@ -2,7 +2,7 @@
 
 mod bounds;
 mod fused;
-#[cfg(all(struck, target_feature = "avx512ifma"))]
+#[cfg(all(mutated, target_feature = "avx512ifma"))]
 mod instructions;
 // The other crates of kernels compile this too.
 #[allow(dead_code)]
@@ -14,7 +14,7 @@ mod packed;
 mod smt;
 
 use lanes::{Integer, Range, Symbol};
-use p3_patches_testing::mutation::Struck;
+use p3_patches_testing::mutation::Mutated;
 
 use crate::lazy_product::LazyProduct;
 
@@ -22,5 +22,5 @@ use crate::lazy_product::LazyProduct;
 impl LazyProduct for Integer<false> {}
 impl LazyProduct for Symbol<false> {}
 impl LazyProduct for Range {}
-impl LazyProduct for Struck<Integer<false>> {}
-impl LazyProduct for Struck<Range> {}
+impl LazyProduct for Mutated<Integer<false>> {}
+impl LazyProduct for Mutated<Range> {}

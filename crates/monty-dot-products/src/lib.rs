@@ -27,7 +27,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 // With the instructions that Miri lacks, or wrong ones.
-#[cfg(all(test, any(miri, struck)))]
+#[cfg(all(test, any(miri, mutated)))]
 extern crate p3_patches_testing as core;
 
 use lazy_dot_products::columnwise;

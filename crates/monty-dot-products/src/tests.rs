@@ -1,6 +1,6 @@
 //! The sums on plain integers, their operations and instructions gone wrong, and the hooks on elements given by their forms.
 
-#[cfg(struck)]
+#[cfg(mutated)]
 mod instructions;
 mod mutations;
 

@@ -9,7 +9,7 @@
 #[cfg(all(test, target_arch = "x86_64", target_feature = "avx2"))]
 extern crate alloc;
 // With the instructions that Miri lacks, or wrong ones.
-#[cfg(all(test, any(miri, struck)))]
+#[cfg(all(test, any(miri, mutated)))]
 extern crate p3_patches_testing as core;
 
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]

@@ -1,6 +1,6 @@
 extern crate std;
 
-#[cfg(all(struck, target_feature = "avx2"))]
+#[cfg(all(mutated, target_feature = "avx2"))]
 mod instructions;
 #[cfg(target_arch = "x86_64")]
 mod mutations;

@@ -11,7 +11,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 // With instructions that go wrong.
-#[cfg(all(test, struck))]
+#[cfg(all(test, mutated))]
 extern crate p3_patches_testing as core;
 
 use p3_goldilocks::Goldilocks;

@@ -21,7 +21,7 @@ mod differential;
 #[path = "../../packed-poseidon2/src/tests/halves.rs"]
 mod halves;
 
-#[cfg(struck)]
+#[cfg(mutated)]
 mod instructions;
 struct Interleaved;
 

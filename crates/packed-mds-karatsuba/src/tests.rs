@@ -6,7 +6,7 @@ mod audit;
 mod bounds;
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 mod doubles;
-#[cfg(all(struck, target_feature = "avx2"))]
+#[cfg(all(mutated, target_feature = "avx2"))]
 mod instructions;
 // The proofs of packed-poseidon2 need more of it.
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]

@@ -11,7 +11,7 @@ mod differential;
 ))]
 mod halves;
 // Elsewhere, only the intervals.
-#[cfg(all(struck, target_feature = "avx2"))]
+#[cfg(all(mutated, target_feature = "avx2"))]
 mod instructions;
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 mod lanes;

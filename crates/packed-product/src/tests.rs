@@ -1,7 +1,7 @@
 //! The kernel against integers, its bounds, and its operations gone wrong.
 
 mod bounds;
-#[cfg(all(struck, target_feature = "avx512ifma"))]
+#[cfg(all(mutated, target_feature = "avx512ifma"))]
 mod instructions;
 // The other crates of kernels compile these two, too.
 #[allow(dead_code)]

@@ -1,7 +1,7 @@
 //! The kernel against integers, its bounds for all twiddles and inputs, and its operations gone wrong.
 
 mod bounds;
-#[cfg(struck)]
+#[cfg(mutated)]
 mod instructions;
 // The other crates of kernels compile this too.
 #[allow(dead_code)]

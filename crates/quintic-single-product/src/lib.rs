@@ -9,7 +9,7 @@
 #![cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 
 // With instructions that go wrong.
-#[cfg(all(test, struck))]
+#[cfg(all(test, mutated))]
 extern crate p3_patches_testing as core;
 
 use p3_monty_31::{FieldParameters, MontyField31};

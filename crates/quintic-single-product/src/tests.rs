@@ -1,7 +1,7 @@
 //! The kernel against Plonky3 as published, and against the textbook.
 
 // With AVX-512, they are the same.
-#[cfg(all(struck, not(target_feature = "avx512f")))]
+#[cfg(all(mutated, not(target_feature = "avx512f")))]
 mod instructions;
 
 use core::array;

@@ -4,29 +4,29 @@
 //! kernels' crates take this crate for `core`, so that a kernel's `use core::arch::x86_64::..` finds these; where there is a
 //! CPU with IFMA, or an emulator of one, a test compares them with it.
 //!
-//! With `--cfg struck`, these are the kernels' instructions, and go wrong in turn.
+//! With `--cfg mutated`, these are the kernels' instructions, and go wrong in turn.
 
-#[cfg(all(struck, target_arch = "x86_64"))]
+#[cfg(all(mutated, target_arch = "x86_64"))]
 pub use core::arch::asm as assembly;
 #[cfg(miri)]
 pub use core::arch::*;
 
-#[cfg(struck)]
-pub use struck::INSTRUCTION_SET;
-#[cfg(all(struck, target_arch = "aarch64"))]
-pub use struck::aarch64;
-#[cfg(all(struck, target_arch = "x86_64"))]
-pub use struck::x86_64;
+#[cfg(mutated)]
+pub use mutated::INSTRUCTION_SET;
+#[cfg(all(mutated, target_arch = "aarch64"))]
+pub use mutated::aarch64;
+#[cfg(all(mutated, target_arch = "x86_64"))]
+pub use mutated::x86_64;
 
-#[cfg(all(struck, target_arch = "x86_64"))]
+#[cfg(all(mutated, target_arch = "x86_64"))]
 pub use crate::asm;
 
 // A caller's CPU has to have the instruction, as with the intrinsics.
-#[cfg(struck)]
+#[cfg(mutated)]
 #[cfg_attr(target_arch = "aarch64", allow(dead_code, unused_macros))]
 #[allow(missing_docs, clippy::missing_safety_doc)]
-mod struck;
+mod mutated;
 // As above.
-#[cfg(not(struck))]
+#[cfg(not(mutated))]
 #[allow(missing_docs, clippy::missing_safety_doc)]
 pub mod x86_64;

@@ -9,11 +9,11 @@
 //! - [`smt`]: a word that is an expression, to prove what a kernel computes.
 //! - `arch`: instructions that Miri lacks, and wrong ones.
 
-// The kernels' crates take this one for `core` under Miri, and where instructions are struck; see `arch`.
-#[cfg(any(miri, struck))]
+// The kernels' crates take this one for `core` under Miri, and where instructions are mutated; see `arch`.
+#[cfg(any(miri, mutated))]
 pub use core::*;
 
-#[cfg(any(struck, all(any(miri, test), target_arch = "x86_64")))]
+#[cfg(any(mutated, all(any(miri, test), target_arch = "x86_64")))]
 pub mod arch;
 pub mod fuzzing;
 pub mod goldilocks;

@@ -1,6 +1,6 @@
 //! Kernels with one operation changed at a time, to see that their tests would notice.
 //!
-//! A lane asks [`strike`] before each operation whether this one is to go wrong, and how. [`Examination`] runs a kernel on
+//! A lane asks [`goes_wrong`] before each operation whether this one is to go wrong, and how. [`MutationTest`] runs a kernel on
 //! such lanes once to find all operations, and then once for each way in which each of them can go wrong: the change has to
 //! leave the bounds, as a lane of intervals sees it, or give a wrong value, as a lane of integers does. What does neither has
 //! to be declared equivalent, with the reason. A lane of integers whose words leave their range, and still stand for the
@@ -17,9 +17,9 @@ use std::sync::Once;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
-/// A lane whose operations may be struck. The kernels' crates implement their traits for it.
+/// A lane whose operations may be mutated. The kernels' crates implement their traits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Struck<T>(pub T);
+pub struct Mutated<T>(pub T);
 
 /// An operation in a kernel's text, one of those that it executes, and how it goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ enum Target {
 
 #[derive(Default)]
 struct Run {
-    /// The ends of the paths of the files whose operations are struck.
+    /// The ends of the paths of the files whose operations are mutated.
     files: &'static [&'static str],
     target: Target,
     next: usize,
@@ -57,7 +57,7 @@ pub const AS_FUNCTION: &str = "core/src/ops/function.rs";
 
 /// Whether the caller's caller is to do `kind` this time, instead of what it is there for.
 #[track_caller]
-pub fn strike(kind: &'static str) -> bool {
+pub fn goes_wrong(kind: &'static str) -> bool {
     let place = Location::caller();
     RUN.with_borrow_mut(|run| {
         // Millions ask, in an emulator. Lines differ before names do.
@@ -83,11 +83,11 @@ pub fn strike(kind: &'static str) -> bool {
 #[track_caller]
 #[must_use]
 pub fn constant(x: u64) -> u64 {
-    if strike("constant + 1") {
+    if goes_wrong("constant + 1") {
         x.wrapping_add(1)
-    } else if strike("constant - 1") {
+    } else if goes_wrong("constant - 1") {
         x.wrapping_sub(1)
-    } else if x != 0 && strike("constant 0") {
+    } else if x != 0 && goes_wrong("constant 0") {
         0
     } else {
         x
@@ -98,11 +98,11 @@ pub fn constant(x: u64) -> u64 {
 #[track_caller]
 #[must_use]
 pub fn coefficient(x: f64) -> f64 {
-    if strike("constant + 1") {
+    if goes_wrong("constant + 1") {
         x + 1.0
-    } else if strike("constant - 1") {
+    } else if goes_wrong("constant - 1") {
         x - 1.0
-    } else if x != 0.0 && strike("constant 0") {
+    } else if x != 0.0 && goes_wrong("constant 0") {
         0.0
     } else {
         x
@@ -113,15 +113,15 @@ pub fn coefficient(x: f64) -> f64 {
 #[track_caller]
 #[must_use]
 pub fn distance(bits: u32) -> u32 {
-    bits - u32::from(bits != 0 && strike("a bit less"))
+    bits - u32::from(bits != 0 && goes_wrong("a bit less"))
 }
 
 /// A sum, or one of its operands.
 #[track_caller]
 pub fn sum<T>(left: T, right: T, add: impl FnOnce(T, T) -> T) -> T {
-    if strike("left operand lost") {
+    if goes_wrong("left operand lost") {
         right
-    } else if strike("right operand lost") {
+    } else if goes_wrong("right operand lost") {
         left
     } else {
         add(left, right)
@@ -131,7 +131,7 @@ pub fn sum<T>(left: T, right: T, add: impl FnOnce(T, T) -> T) -> T {
 /// A result, or the operand as it was.
 #[track_caller]
 pub fn skippable<T>(operand: T, operation: impl FnOnce(T) -> T) -> T {
-    if strike("skipped") {
+    if goes_wrong("skipped") {
         operand
     } else {
         operation(operand)
@@ -157,11 +157,11 @@ impl Equivalent {
     }
 }
 
-/// A kernel to be struck.
-pub struct Examination<'a, I> {
+/// A kernel to be mutated.
+pub struct MutationTest<'a, I> {
     /// A name for the report.
     pub name: &'a str,
-    /// The ends of the paths of the files whose operations are struck.
+    /// The ends of the paths of the files whose operations are mutated.
     pub files: &'static [&'static str],
     /// Runs the kernel on intervals, and panics where a bound is left. Has to execute the same operations as `value`.
     pub bounds: Option<&'a dyn Fn()>,
@@ -173,7 +173,7 @@ pub struct Examination<'a, I> {
     pub equivalent: &'a [Equivalent],
 }
 
-/// How a run of a kernel that is struck ends.
+/// How a run of a kernel that is mutated ends.
 #[derive(PartialEq)]
 enum Ending {
     Right,
@@ -189,7 +189,7 @@ struct Tally {
     missed: usize,
 }
 
-impl<I> Examination<'_, I> {
+impl<I> MutationTest<'_, I> {
     /// Strikes every operation in every way, and returns the list, a line for each operation in the text.
     ///
     /// # Panics
@@ -316,7 +316,7 @@ impl<I> Examination<'_, I> {
 /// # Panics
 ///
 /// Panics unless the lines of the files, as reports have them, have one such operation at `place`.
-pub fn struck<T>(
+pub fn mutated<T>(
     files: &'static [&'static str],
     place: &str,
     kind: &str,
@@ -362,7 +362,7 @@ fn survey(files: &'static [&'static str], kernel: &dyn Fn()) -> Vec<Mutation> {
 /// it can go wrong, has to make two of the tests panic.
 #[derive(Clone, Copy)]
 pub struct Instructions<'a> {
-    /// The ends of the paths of the files whose instructions are struck.
+    /// The ends of the paths of the files whose instructions are mutated.
     pub files: &'static [&'static str],
     /// Tests with their names.
     pub tests: &'a [(&'a str, fn())],
@@ -495,7 +495,7 @@ mod tests {
     }
 
     fn examine(inputs: &[u64], equivalent: &[Equivalent]) -> String {
-        Examination {
+        MutationTest {
             name: "x + x + 0",
             files: &["mutation.rs"],
             bounds: None,
@@ -529,7 +529,7 @@ mod tests {
         fn reduce(x: u64) -> u64 {
             skippable(x, |x| x % 4)
         }
-        let report = Examination {
+        let report = MutationTest {
             name: "x modulo 4",
             files: &["mutation.rs"],
             bounds: None,
@@ -550,7 +550,7 @@ mod tests {
     #[test]
     fn one_operation_is_struck() {
         let sums = |place, kind| {
-            struck(&["mutation.rs"], place, kind, || {
+            mutated(&["mutation.rs"], place, kind, || {
                 let (x, y) = (add(1, 2), add(4, 8));
                 [x, y]
             })

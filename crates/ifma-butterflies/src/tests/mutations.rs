@@ -3,14 +3,14 @@
 use std::string::String;
 
 use p3_patches_testing::goldilocks::{self as plain, P};
-use p3_patches_testing::mutation::{self, Equivalent, Examination, Struck};
+use p3_patches_testing::mutation::{self, Equivalent, Mutated, MutationTest};
 
 use super::lanes::Integer;
 use super::{I, butterfly, inputs, layers};
 use crate::gaussian::{Twiddle, ZERO, load, prepare, radix_2, radix_4, store};
 use crate::vector::{Vector, Word};
 
-type Lane = Struck<Integer<false>>;
+type Lane = Mutated<Integer<false>>;
 
 const EQUIVALENT: &[Equivalent] = &[
     Equivalent::new(
@@ -26,7 +26,7 @@ const EQUIVALENT: &[Equivalent] = &[
 ];
 
 fn lane(x: u64) -> Lane {
-    Struck(Integer(x))
+    Mutated(Integer(x))
 }
 
 /// Words between layers, spread over their range, and what they stand for.
@@ -50,7 +50,7 @@ fn scales(scale: u64) -> [(Option<Twiddle<Lane>>, Option<u64>); 2] {
 
 /// Strikes what `value` runs; the first `equivalent` of [`EQUIVALENT`] are there.
 fn examine(name: &str, equivalent: usize, value: &dyn Fn(&[u64; 7]) -> bool) -> String {
-    Examination {
+    MutationTest {
         name,
         files: &["gaussian.rs", mutation::AS_FUNCTION],
         bounds: None,

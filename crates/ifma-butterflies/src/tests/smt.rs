@@ -5,7 +5,7 @@
 
 use std::format;
 
-use p3_patches_testing::mutation::{self, Struck};
+use p3_patches_testing::mutation::{self, Mutated};
 use p3_patches_testing::smt::{Proof, Term, assume, integer, require};
 
 use super::P;
@@ -169,11 +169,11 @@ impl Limb for Unwrapped {
 }
 
 /// A lane whose operations may go wrong.
-type Lane = Struck<Unwrapped>;
+type Lane = Mutated<Unwrapped>;
 
 /// The words of a twiddle, of which the test of bounds shows 37 bits.
 fn twiddle(bits: u32) -> Twiddle<Lane> {
-    let [w, v] = [(); 2].map(|()| [(); 2].map(|()| Struck(Unwrapped::any(1 << bits))));
+    let [w, v] = [(); 2].map(|()| [(); 2].map(|()| Mutated(Unwrapped::any(1 << bits))));
     Twiddle { w, v }
 }
 
@@ -255,7 +255,7 @@ struct Butterflies {
     /// The twiddles of the definition that the text gets.
     order: [usize; 3],
     /// An operation that goes wrong: a part of its line, and how.
-    struck: Option<[&'static str; 2]>,
+    mutated: Option<[&'static str; 2]>,
 }
 
 const BUTTERFLIES: Butterflies = Butterflies {
@@ -263,18 +263,18 @@ const BUTTERFLIES: Butterflies = Butterflies {
     bits: 37,
     scaled: false,
     order: [0, 1, 2],
-    struck: None,
+    mutated: None,
 };
 
 impl Butterflies {
     fn operands<const N: usize>(self) -> ([[Lane; 2]; N], Option<Twiddle<Lane>>) {
-        let x = [(); N].map(|()| [(); 2].map(|()| Struck(Unwrapped::any(self.end))));
+        let x = [(); N].map(|()| [(); 2].map(|()| Mutated(Unwrapped::any(self.end))));
         (x, self.scaled.then(|| twiddle(self.bits)))
     }
 
     fn run<T>(self, text: impl Fn() -> T) -> T {
-        match self.struck {
-            Some([place, kind]) => mutation::struck(&["gaussian.rs"], place, kind, text),
+        match self.mutated {
+            Some([place, kind]) => mutation::mutated(&["gaussian.rs"], place, kind, text),
             None => text(),
         }
     }
@@ -373,17 +373,17 @@ fn smt_butterflies_gone_wrong() {
         ("minus one lost", "low.»wrapping_sub(minus_one)", "skipped"),
         ("i lost", "y1[1].»wrapping_add(z_l)", "right operand lost"),
     ] {
-        let struck = Some([place, kind]);
+        let mutated = Some([place, kind]);
         fails(
             name,
             Butterflies {
-                struck,
+                mutated,
                 ..BUTTERFLIES
             },
         );
     }
     let other_shift = Butterflies {
-        struck: Some(["h.»shr(48)", "a bit less"]),
+        mutated: Some(["h.»shr(48)", "a bit less"]),
         ..BUTTERFLIES
     };
     Proof("gaussian, radix 2, other bits moved").fails(|| other_shift.radix_2());

@@ -4,7 +4,7 @@ use core::cell::RefCell;
 use std::vec::Vec;
 
 use p3_patches_testing::interval::Interval;
-use p3_patches_testing::mutation::{self, Struck, strike};
+use p3_patches_testing::mutation::{self, Mutated, goes_wrong};
 use p3_patches_testing::smt::Term;
 
 use super::MASK_52;
@@ -72,10 +72,10 @@ impl Limb for Range {
 
 // ---- Operations that go wrong ----
 
-impl<T: Limb> Limb for Struck<T> {
+impl<T: Limb> Limb for Mutated<T> {
     #[track_caller]
     fn sar(self, bits: u32) -> Self {
-        Self(if strike("without the sign") {
+        Self(if goes_wrong("without the sign") {
             self.0.shr(bits)
         } else {
             self.0.sar(mutation::distance(bits))

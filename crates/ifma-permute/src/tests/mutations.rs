@@ -8,7 +8,7 @@ use p3_field::PrimeField64;
 use p3_goldilocks::{
     MATRIX_DIAG_8_GOLDILOCKS, MATRIX_DIAG_12_GOLDILOCKS, MATRIX_DIAG_16_GOLDILOCKS,
 };
-use p3_patches_testing::mutation::{self, Equivalent, Examination, Struck};
+use p3_patches_testing::mutation::{self, Equivalent, Mutated, MutationTest};
 use p3_poseidon2::ExternalLayerConstants;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -19,17 +19,17 @@ use super::*;
 
 const FILES: &[&str] = &["poseidon2_limbs.rs", mutation::AS_FUNCTION];
 
-type Bounds = Struck<Range>;
-type Exact = Struck<Integer<false>>;
+type Bounds = Mutated<Range>;
+type Exact = Mutated<Integer<false>>;
 
 /// Limbs between these.
 fn ranges(l: [i128; 2], h: [i128; 2]) -> [Bounds; 2] {
-    [l, h].map(|[low, high]| Struck(Range::new(low, high)))
+    [l, h].map(|[low, high]| Mutated(Range::new(low, high)))
 }
 
 /// Any representative.
 fn any_element() -> Bounds {
-    Struck(Range::any())
+    Mutated(Range::any())
 }
 
 #[track_caller]
@@ -40,7 +40,7 @@ fn are_within(x: [Bounds; 2], limits: [[i128; 2]; 2]) {
 }
 
 fn element(x: u64) -> Exact {
-    Struck(Integer(x))
+    Mutated(Integer(x))
 }
 
 fn exact(x: [i64; 2]) -> [Exact; 2] {
@@ -91,7 +91,7 @@ fn operations_on_limbs() {
     let any = mutation::sample((lower(), upper()), 2048);
     let any: Vec<[i64; 2]> = any.into_iter().map(|(l, h)| [l, h]).collect();
 
-    report += &Examination {
+    report += &MutationTest {
         name: "widen",
         files: FILES,
         bounds: Some(&|| are_within(Limbs::widen(any_element()), [[0, L], [0, (1 << 12) - 1]])),
@@ -101,7 +101,7 @@ fn operations_on_limbs() {
     }
     .run();
 
-    report += &Examination {
+    report += &MutationTest {
         name: "reduce",
         files: FILES,
         bounds: Some(&|| {
@@ -111,7 +111,7 @@ fn operations_on_limbs() {
         inputs: &any,
         value: &|&[l, h]| {
             let h = h.clamp(-(1 << 62) + (1 << 13) + 1, (1 << 62) - (1 << 13) - 1);
-            let Struck(Integer(reduced)) = Limbs::reduce(exact([l, h]));
+            let Mutated(Integer(reduced)) = Limbs::reduce(exact([l, h]));
             reduced % P == value([l, h])
         },
         equivalent: &[],
@@ -119,7 +119,7 @@ fn operations_on_limbs() {
     .run();
 
     let with_constants: Vec<_> = any.iter().zip(representatives.iter().cycle()).collect();
-    report += &Examination {
+    report += &MutationTest {
         name: "operand, that is carry",
         files: FILES,
         bounds: Some(&|| {
@@ -145,7 +145,7 @@ fn operations_on_limbs() {
     }
     .run();
 
-    report += &Examination {
+    report += &MutationTest {
         name: "compact",
         files: FILES,
         bounds: Some(&|| {
@@ -167,7 +167,7 @@ fn operations_on_limbs() {
 
     let mut operands: Vec<[i64; 2]> = operands_at_carries().into_flattened();
     operands.extend(mutation::sample(operand(), 512));
-    report += &Examination {
+    report += &MutationTest {
         name: "x7, that is product, square, combine and carry",
         files: FILES,
         bounds: Some(&|| {
@@ -191,7 +191,7 @@ fn operations_on_limbs() {
     .run();
 
     for bits in [1, 2, 3, 4, 6, 8, 10, 32] {
-        report += &Examination {
+        report += &MutationTest {
             name: &format!("div_2exp by {bits}"),
             files: FILES,
             bounds: Some(&|| {
@@ -240,7 +240,7 @@ fn layers<const WIDTH: usize>(diagonal: [Goldilocks; WIDTH]) -> String {
         Rounds::<Limbs<V>, WIDTH>::new(external, internal).permute(&mut state);
         state[0]
     }
-    Examination {
+    MutationTest {
         name: &format!("layers of width {WIDTH}"),
         files: &["poseidon2_rounds.rs"],
         bounds: Some(&|| {

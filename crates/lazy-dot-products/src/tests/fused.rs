@@ -1,7 +1,7 @@
 //! Lanes that multiply 52 bits, so that the text for IFMA runs on every machine.
 
 use p3_patches_testing::interval::Interval;
-use p3_patches_testing::mutation::{self, Struck};
+use p3_patches_testing::mutation::{self, Mutated};
 use p3_patches_testing::smt::Term;
 
 use super::lanes::{Integer, Range, Symbol};
@@ -108,7 +108,7 @@ impl FusedProduct for Fused<Symbol<false>> {
     }
 }
 
-impl<T: FusedProduct> FusedProduct for Struck<T> {
+impl<T: FusedProduct> FusedProduct for Mutated<T> {
     #[track_caller]
     fn add_product_low(self, a: Self, b: Self) -> Self {
         Self(mutation::skippable(self.0, |x| x.add_product_low(a.0, b.0)))

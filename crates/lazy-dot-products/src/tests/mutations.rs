@@ -4,7 +4,7 @@ use std::string::String;
 use std::vec::Vec;
 
 use p3_patches_testing::goldilocks::{self as plain, EDGES, P, representative};
-use p3_patches_testing::mutation::{self, Examination, Struck};
+use p3_patches_testing::mutation::{self, Mutated, MutationTest};
 
 use super::fused::Fused;
 use super::lanes::{Integer, Range};
@@ -22,16 +22,16 @@ fn dot_product<V: LazyProduct>(before: Sums<V>, terms: [[V; 2]; 2]) -> [V; 2] {
     parts(sums)
 }
 
-/// The sums of [`TERMS`] less two terms, which nothing strikes.
-fn before<V: LazyProduct>(x: V, y: V) -> Sums<Struck<V>>
+/// The sums of [`TERMS`] less two terms, which nothing mutates.
+fn before<V: LazyProduct>(x: V, y: V) -> Sums<Mutated<V>>
 where
-    Struck<V>: LazyProduct,
+    Mutated<V>: LazyProduct,
 {
     let mut sums = [[V::splat(0); 3]; 2];
     for _ in 2..TERMS {
         V::add_product(&mut sums, x.digits(), y.limbs());
     }
-    sums.map(|sums| sums.map(Struck))
+    sums.map(|sums| sums.map(Mutated))
 }
 
 /// Strikes each operation of the scheme, on integers made by `lane` and on intervals.
@@ -43,8 +43,8 @@ fn examine<V: LazyProduct, R: LazyProduct>(
     any: R,
 ) -> String
 where
-    Struck<V>: LazyProduct,
-    Struck<R>: LazyProduct,
+    Mutated<V>: LazyProduct,
+    Mutated<R>: LazyProduct,
 {
     let mut inputs: Vec<[u64; 2]> = Vec::new();
     for x in EDGES {
@@ -53,18 +53,18 @@ where
     let random = mutation::sample(representative(), 64);
     inputs.extend(random.iter().zip(&random[1..]).map(|(&x, &y)| [x, y]));
     let bounded = before(any, any);
-    Examination {
+    MutationTest {
         name,
         files,
         bounds: Some(&|| {
-            dot_product(bounded, [[Struck(any); 2]; 2]);
+            dot_product(bounded, [[Mutated(any); 2]; 2]);
         }),
         inputs: &inputs,
         value: &|&[x, y]| {
             let terms = [[x, y], [y, x]];
-            let struck = terms.map(|term| term.map(|x| Struck(lane(x))));
+            let mutated = terms.map(|term| term.map(|x| Mutated(lane(x))));
             let [low, high] =
-                dot_product(before(lane(x), lane(y)), struck).map(|part| word(part.0));
+                dot_product(before(lane(x), lane(y)), mutated).map(|part| word(part.0));
             let expected = plain::mul(plain::mul(x, y), TERMS as u64);
             plain::add(low % P, high % P) == expected
         },

@@ -4,13 +4,13 @@ use std::string::String;
 
 use p3_baby_bear::BabyBearParameters;
 use p3_koala_bear::KoalaBearParameters;
-use p3_patches_testing::mutation::{self, Equivalent, Examination, Struck};
+use p3_patches_testing::mutation::{self, Equivalent, Mutated, MutationTest};
 
 use super::*;
 use crate::FieldParameters;
 use crate::dot_product::Groups;
 
-impl<T: Words> Words for Struck<T> {
+impl<T: Words> Words for Mutated<T> {
     #[track_caller]
     fn splat(x: u64) -> Self {
         Self(T::splat(mutation::constant(x)))
@@ -78,7 +78,7 @@ const EQUIVALENT: &[Equivalent] = &[
 /// Whether the sum of three groups is what it should be. Panics if it is, and leaves `[1, 2P)`.
 fn is_right<FP: FieldParameters>(terms: [[u32; 2]; 3]) -> bool {
     let p = u128::from(FP::PRIME);
-    let word = |x: u32| Struck(u64::from(x) | (u64::MAX << 32));
+    let word = |x: u32| Mutated(u64::from(x) | (u64::MAX << 32));
     let mut sum = Groups::zero();
     for [x, y] in terms {
         let (x, y) = (word(x), word(y));
@@ -105,7 +105,7 @@ fn examine<FP: FieldParameters>(name: &str) -> String {
         [[0..p, 0..p], [0..p, 0..p], [0..p, 0..p]],
         64,
     ));
-    Examination {
+    MutationTest {
         name,
         files: &["dot_product.rs", mutation::AS_FUNCTION],
         bounds: None,

@@ -7,11 +7,11 @@ use std::format;
 use std::string::String;
 
 use p3_field::Field;
-use p3_patches_testing::mutation::{self, Examination, strike};
+use p3_patches_testing::mutation::{self, MutationTest, goes_wrong};
 
 use super::*;
 
-/// A ring whose operations are struck.
+/// A ring whose operations are mutated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Ring<F>(F);
 
@@ -112,7 +112,7 @@ impl<F: Field> Divide2Exp for Ring<F> {
 
     #[track_caller]
     fn add_div_2exp(self, x: Self, n: u32) -> Self {
-        if strike("the other sign") {
+        if goes_wrong("the other sign") {
             return Self(self.0 - x.0.div_2exp_u64(n.into()));
         }
         let n = mutation::distance(n);
@@ -121,7 +121,7 @@ impl<F: Field> Divide2Exp for Ring<F> {
 
     #[track_caller]
     fn sub_div_2exp(self, x: Self, n: u32) -> Self {
-        if strike("the other sign") {
+        if goes_wrong("the other sign") {
             return Self(self.0 + x.0.div_2exp_u64(n.into()));
         }
         let n = mutation::distance(n);
@@ -147,7 +147,7 @@ where
         |start: usize| core::array::from_fn(|i| with_form(edges[(start + 7 * i) % edges.len()]));
     let states: Vec<[F; WIDTH]> = (0..4).map(|i| state(41 * i)).collect();
     let constants: Vec<F> = (1..4).map(|i| F::from_u32(0x0123_4567 * i)).collect();
-    Examination {
+    MutationTest {
         name,
         files: &["poseidon2_paired.rs"],
         bounds: None,

@@ -157,7 +157,7 @@ impl Work for Instructions {
     fn run(&self, project: &Project) -> Result<()> {
         let in_bochs = runs_in_bochs(self.0, project);
         let mut test = cargo_for(self.0, "test", project, &project.root);
-        let flags = format!("{} --cfg struck", self.0.rustflags());
+        let flags = format!("{} --cfg mutated", self.0.rustflags());
         with_rustflags(&mut test, &flags);
         test.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
         let kernels: &[_] = match self.0 {

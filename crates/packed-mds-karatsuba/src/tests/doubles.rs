@@ -2,7 +2,7 @@
 //! wrong.
 
 use p3_patches_testing::interval::Interval;
-use p3_patches_testing::mutation::{self, Struck, strike};
+use p3_patches_testing::mutation::{self, Mutated, goes_wrong};
 
 use super::lanes::{Integer, Range};
 use crate::poseidon1_packed::{AsDoubles, Doubles, OFFSET, OFFSET_BITS};
@@ -201,7 +201,7 @@ impl AsDoubles for Range {
 
 // ---- Operations that go wrong ----
 
-impl<T: Doubles> Doubles for Struck<T> {
+impl<T: Doubles> Doubles for Mutated<T> {
     #[track_caller]
     fn splat(x: f64) -> Self {
         Self(T::splat(mutation::coefficient(x)))
@@ -229,7 +229,7 @@ impl<T: Doubles> Doubles for Struck<T> {
 
     #[track_caller]
     fn add_product(self, a: Self, b: Self) -> Self {
-        Self(if strike("sum lost") {
+        Self(if goes_wrong("sum lost") {
             a.0.mul(b.0)
         } else {
             mutation::skippable(self.0, |x| x.add_product(a.0, b.0))
@@ -249,15 +249,15 @@ impl<T: Doubles> Doubles for Struck<T> {
 
     #[track_caller]
     fn split_upper(self) -> [Self; 2] {
-        if strike("upper part lost") {
+        if goes_wrong("upper part lost") {
             return [self, Self(T::splat(0.0))];
         }
         self.0.split_upper().map(Self)
     }
 }
 
-impl<T: AsDoubles> AsDoubles for Struck<T> {
-    type Doubles = Struck<T::Doubles>;
+impl<T: AsDoubles> AsDoubles for Mutated<T> {
+    type Doubles = Mutated<T::Doubles>;
 
     fn lower_shifted(self) -> Self {
         Self(self.0.lower_shifted())
@@ -268,6 +268,6 @@ impl<T: AsDoubles> AsDoubles for Struck<T> {
     }
 
     fn to_bits(self) -> Self::Doubles {
-        Struck(self.0.to_bits())
+        Mutated(self.0.to_bits())
     }
 }

@@ -1,26 +1,26 @@
 //! Unreduced products and reductions with one operation changed at a time: the bounds or the values have to show each. The
-//! words' own products are struck by packed-poseidon2.
+//! words' own products are mutated by packed-poseidon2.
 
 use std::string::String;
 
 use p3_patches_testing::goldilocks::{self as plain, P, residue};
 use p3_patches_testing::interval::Interval;
-use p3_patches_testing::mutation::{Examination, Struck};
+use p3_patches_testing::mutation::{Mutated, MutationTest};
 
 use super::doubles::{Double, Float};
 use super::lanes::{Integer, Range};
 use super::*;
 use crate::poseidon1_packed::{Doubles, OFFSET, fold, fold_constant, mul_unreduced, normalize};
 
-type Wide = Struck<Range>;
-type Exact<const FLIPPED: bool> = Struck<Integer<FLIPPED>>;
+type Wide = Mutated<Range>;
+type Exact<const FLIPPED: bool> = Mutated<Integer<FLIPPED>>;
 
 const FILES: &[&str] = &["poseidon1_packed.rs"];
 
 /// The integers that shifted halves stand for, or halves that are not, with an offset of 0.
-fn integers(x: [Struck<Float>; 2], offset: f64) -> [i128; 2] {
+fn integers(x: [Mutated<Float>; 2], offset: f64) -> [i128; 2] {
     x.map(|half| {
-        let Struck(Float(half)) = half;
+        let Mutated(Float(half)) = half;
         assert_eq!(half.fract(), 0.0);
         (half - offset) as i128
     })
@@ -30,13 +30,13 @@ fn value([l, h]: [i128; 2]) -> u64 {
     residue(l + (h << 32))
 }
 
-fn doubles([l, h]: [i64; 2], offset: f64) -> [Struck<Float>; 2] {
-    [l, h].map(|half| Struck(Float(half as f64 + offset)))
+fn doubles([l, h]: [i64; 2], offset: f64) -> [Mutated<Float>; 2] {
+    [l, h].map(|half| Mutated(Float(half as f64 + offset)))
 }
 
 #[track_caller]
-fn are_within(x: [Struck<Double>; 2], offset: f64, ranges: [[i128; 2]; 2]) {
-    for (Struck(half), [low, high]) in x.into_iter().zip(ranges) {
+fn are_within(x: [Mutated<Double>; 2], offset: f64, ranges: [[i128; 2]; 2]) {
+    for (Mutated(half), [low, high]) in x.into_iter().zip(ranges) {
         let range = half.sub(Double::splat(offset)).integer();
         assert!(
             low <= range.low() && range.high() <= high,
@@ -85,11 +85,11 @@ fn halves(limit: i64) -> Vec<[i64; 2]> {
 fn operations<const FLIPPED: bool>() -> String {
     let mut report = String::new();
     let operands = plain::operands();
-    let any = Struck(Range::any());
-    let word = |x| Struck(Integer::<FLIPPED>(x));
+    let any = Mutated(Range::any());
+    let word = |x| Mutated(Integer::<FLIPPED>(x));
 
     const PRODUCT: [[i128; 2]; 2] = [[-(2 << 32) + 1, (1 << 32) - 1], [0, (2 << 32) - 1]];
-    report += &Examination {
+    report += &MutationTest {
         name: "mul_unreduced",
         files: FILES,
         bounds: Some(&|| are_within(mul_unreduced::<Wide>(any, any), OFFSET, PRODUCT)),
@@ -112,12 +112,12 @@ fn operations<const FLIPPED: bool>() -> String {
         .into_iter()
         .zip(constants.into_iter().cycle())
         .collect();
-    report += &Examination {
+    report += &MutationTest {
         name: "fold",
         files: FILES,
         bounds: Some(&|| {
             let limit = i128::from(LIMIT) - 1;
-            let half = Struck(Double::shifted(Interval::new(-limit, limit)));
+            let half = Mutated(Double::shifted(Interval::new(-limit, limit)));
             fold::<Wide>([half; 2], fold_constant::<Wide>(0));
         }),
         inputs: &inputs,
@@ -134,12 +134,12 @@ fn operations<const FLIPPED: bool>() -> String {
     .run();
 
     const NORMAL: [[i128; 2]; 2] = [[-(1 << 31) - (1 << 22), (1 << 31) + (1 << 22)]; 2];
-    report += &Examination {
+    report += &MutationTest {
         name: "normalize",
         files: FILES,
         bounds: Some(&|| {
             let limit = (1 << 53) - 1;
-            let half = Struck(Double::integers(Interval::new(-limit, limit)));
+            let half = Mutated(Double::integers(Interval::new(-limit, limit)));
             are_within(normalize::<Wide>([half; 2]), 0.0, NORMAL);
         }),
         inputs: &halves(1 << 53),

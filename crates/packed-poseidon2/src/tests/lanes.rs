@@ -5,7 +5,7 @@ use core::cell::Cell;
 
 use p3_patches_testing::goldilocks::P;
 use p3_patches_testing::interval::Interval;
-use p3_patches_testing::mutation::{self, Struck, strike};
+use p3_patches_testing::mutation::{self, Mutated, goes_wrong};
 use p3_patches_testing::smt::{Term, assume, integer, require};
 
 use crate::vector::{EPSILON, Vector, Word};
@@ -207,7 +207,7 @@ impl Vector for Range {
 
 // ---- Operations that go wrong ----
 
-impl<T: Word> Word for Struck<T> {
+impl<T: Word> Word for Mutated<T> {
     #[track_caller]
     fn wrapping_add(self, rhs: Self) -> Self {
         Self(mutation::sum(self.0, rhs.0, T::wrapping_add))
@@ -224,7 +224,7 @@ impl<T: Word> Word for Struck<T> {
     }
 }
 
-impl<T: Vector> Vector for Struck<T> {
+impl<T: Vector> Vector for Mutated<T> {
     const FLIP: u64 = T::FLIP;
 
     #[track_caller]
@@ -263,7 +263,7 @@ impl<T: Vector> Vector for Struck<T> {
 
     #[track_caller]
     fn add_modulo(x: Self, flipped_y: Self) -> Self {
-        Self(if strike("carry lost") {
+        Self(if goes_wrong("carry lost") {
             x.0.wrapping_add(flipped_y.0.wrapping_sub(T::splat(T::FLIP)))
         } else {
             T::add_modulo(x.0, flipped_y.0)

@@ -9,7 +9,7 @@ use p3_goldilocks::{
     Goldilocks, MATRIX_DIAG_8_GOLDILOCKS, MATRIX_DIAG_12_GOLDILOCKS, MATRIX_DIAG_16_GOLDILOCKS,
 };
 use p3_patches_testing::goldilocks::{self as plain, P, representative};
-use p3_patches_testing::mutation::{self, Equivalent, Examination, Struck};
+use p3_patches_testing::mutation::{self, Equivalent, Mutated, MutationTest};
 use p3_poseidon2::ExternalLayerConstants;
 
 use super::halves;
@@ -23,11 +23,11 @@ const FILES: &[&str] = &["poseidon2_halves.rs", "vector.rs", mutation::AS_FUNCTI
 /// The largest magnitude that a reduction takes.
 const REDUCIBLE: i128 = LIMIT as i128 - 1;
 
-type Bounds = Struck<Range>;
-type Exact<const FLIPPED: bool> = Struck<Integer<FLIPPED>>;
+type Bounds = Mutated<Range>;
+type Exact<const FLIPPED: bool> = Mutated<Integer<FLIPPED>>;
 
 fn range(low: i128, high: i128) -> Bounds {
-    Struck(Range::new(low, high))
+    Mutated(Range::new(low, high))
 }
 
 #[track_caller]
@@ -38,7 +38,7 @@ fn are_within(x: [Bounds; 2], ranges: [[i128; 2]; 2]) {
 }
 
 fn exact<const FLIPPED: bool>(halves: [i64; 2]) -> [Exact<FLIPPED>; 2] {
-    halves.map(|word| Struck(Integer(word as u64)))
+    halves.map(|word| Mutated(Integer(word as u64)))
 }
 
 fn words<const FLIPPED: bool>(x: [Exact<FLIPPED>; 2]) -> [i64; 2] {
@@ -69,12 +69,12 @@ const PRODUCT: [[i128; 2]; 2] = [[-(2 << 32) + 1, (1 << 32) - 1], [0, (2 << 32) 
 fn operations<const FLIPPED: bool>() -> String {
     let mut report = String::new();
     let operands = plain::operands();
-    let any = || Struck(Range::any());
-    let word = |x: u64| Struck(Integer::<FLIPPED>(x));
+    let any = || Mutated(Range::any());
+    let word = |x: u64| Mutated(Integer::<FLIPPED>(x));
     let representatives = mutation::sample(representative(), 64);
     let inputs = mutation::sample(halves::halves(), 1024);
 
-    report += &Examination {
+    report += &MutationTest {
         name: "mul",
         files: FILES,
         bounds: Some(&|| {
@@ -85,7 +85,7 @@ fn operations<const FLIPPED: bool>() -> String {
         equivalent: &[],
     }
     .run();
-    report += &Examination {
+    report += &MutationTest {
         name: "square",
         files: FILES,
         bounds: Some(&|| {
@@ -96,7 +96,7 @@ fn operations<const FLIPPED: bool>() -> String {
         equivalent: &[],
     }
     .run();
-    report += &Examination {
+    report += &MutationTest {
         name: "mul_unreduced",
         files: FILES,
         bounds: Some(&|| are_within(mul_unreduced(any(), any()), PRODUCT)),
@@ -112,7 +112,7 @@ fn operations<const FLIPPED: bool>() -> String {
         equivalent: ZERO_BIAS,
     }
     .run();
-    report += &Examination {
+    report += &MutationTest {
         name: "widen",
         files: FILES,
         bounds: Some(&|| are_within(Halves::widen(any()), [[0, 0xffff_ffff]; 2])),
@@ -121,7 +121,7 @@ fn operations<const FLIPPED: bool>() -> String {
         equivalent: &[],
     }
     .run();
-    report += &Examination {
+    report += &MutationTest {
         name: "reduce",
         files: FILES,
         bounds: Some(&|| {
@@ -129,7 +129,7 @@ fn operations<const FLIPPED: bool>() -> String {
         }),
         inputs: &inputs,
         value: &|&x| {
-            let Struck(Integer(reduced)) = Halves::reduce(exact::<FLIPPED>(x));
+            let Mutated(Integer(reduced)) = Halves::reduce(exact::<FLIPPED>(x));
             reduced % P == halves::value(x)
         },
         equivalent: &[],
@@ -137,7 +137,7 @@ fn operations<const FLIPPED: bool>() -> String {
     .run();
 
     let constants: Vec<_> = inputs.iter().zip(representatives.iter().cycle()).collect();
-    report += &Examination {
+    report += &MutationTest {
         name: "sbox",
         files: FILES,
         bounds: Some(&|| {
@@ -163,7 +163,7 @@ fn operations<const FLIPPED: bool>() -> String {
             32 => x,
             _ => x.map(|word| word & i64::MAX >> 1),
         };
-        report += &Examination {
+        report += &MutationTest {
             name: &format!("div_2exp by {bits}"),
             files: FILES,
             bounds: Some(&|| {
@@ -195,7 +195,7 @@ fn operations<const FLIPPED: bool>() -> String {
 }
 
 fn lift<const FLIPPED: bool, const WIDTH: usize>(inputs: &[[i64; 2]], round: usize) -> String {
-    Examination {
+    MutationTest {
         name: &format!("lift of width {WIDTH}, round {round}"),
         files: FILES,
         bounds: None,
@@ -251,18 +251,18 @@ fn layers<const WIDTH: usize>(diagonal: [Goldilocks; WIDTH]) -> String {
         Rounds::<Halves<V>, WIDTH>::new(external, internal).permute(&mut state);
         state[0]
     }
-    Examination {
+    MutationTest {
         name: &format!("layers of width {WIDTH}"),
         files: &["poseidon2_rounds.rs"],
         bounds: Some(&|| {
-            let state = permute(&external, &internal, [Struck(Range::any()); WIDTH]);
+            let state = permute(&external, &internal, [Mutated(Range::any()); WIDTH]);
             for x in state {
                 are_within(x, [[-REDUCIBLE, REDUCIBLE]; 2]);
             }
         }),
         inputs: &states,
         value: &|&before| {
-            let word = |x| Struck(Integer::<true>(x));
+            let word = |x| Mutated(Integer::<true>(x));
             let state = permute(&external, &internal, before.map(word));
             state.map(value) == paper.permute(before)
         },

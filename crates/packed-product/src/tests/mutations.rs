@@ -3,7 +3,7 @@
 use std::vec::Vec;
 
 use p3_patches_testing::goldilocks::{self as plain, P};
-use p3_patches_testing::mutation::{self, Examination, Struck};
+use p3_patches_testing::mutation::{self, Mutated, MutationTest};
 
 use super::factors;
 use super::lanes::{Integer, Range};
@@ -16,8 +16,8 @@ fn each_wrong_operation_is_noticed() {
     for &x in &factors {
         inputs.extend(factors.iter().map(|&y| [x, y]));
     }
-    let any = Struck(Range::any());
-    let report = Examination {
+    let any = Mutated(Range::any());
+    let report = MutationTest {
         name: "products",
         files: &["limb_product.rs", mutation::AS_FUNCTION],
         bounds: Some(&|| {
@@ -26,7 +26,7 @@ fn each_wrong_operation_is_noticed() {
         }),
         inputs: &inputs,
         value: &|&[x, y]| {
-            let lane = |x| Struck(Integer::<false>(x));
+            let lane = |x| Mutated(Integer::<false>(x));
             let product = mul(lane(x), lane(y)).0.0 % P;
             let squared = square(lane(x)).0.0 % P;
             product == plain::mul(x, y) && squared == plain::mul(x, x)

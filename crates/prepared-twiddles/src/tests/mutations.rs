@@ -5,7 +5,7 @@ use std::vec::Vec;
 
 use p3_goldilocks::Goldilocks;
 use p3_patches_testing::goldilocks::{self as plain, EDGES, P, representative};
-use p3_patches_testing::mutation::{self, Examination, Struck};
+use p3_patches_testing::mutation::{self, Mutated, MutationTest};
 
 use super::EXTREME;
 use super::lanes::Integer;
@@ -24,13 +24,13 @@ fn operations<const FLIPPED: bool>() -> String {
                 .map(|x| [w, x, x.rotate_left(7)]),
         );
     }
-    Examination {
+    MutationTest {
         name: "butterfly",
         files: &["prepared_twiddle.rs", mutation::AS_FUNCTION],
         bounds: None,
         inputs: &inputs,
         value: &|&[w, a, b]| {
-            let lane = |x| Struck(Integer::<FLIPPED>(x));
+            let lane = |x| Mutated(Integer::<FLIPPED>(x));
             let prepared = PreparedTwiddle::new(Goldilocks::new(w));
             let [sum, difference] = prepared.butterfly(lane(a), lane(b)).map(|x| x.0.0);
             let product = plain::mul(w, b);

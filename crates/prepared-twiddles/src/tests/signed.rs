@@ -5,7 +5,7 @@ use std::vec::Vec;
 
 use p3_patches_testing::goldilocks::{P, residue};
 use p3_patches_testing::interval::Interval;
-use p3_patches_testing::mutation::{self, Struck, strike};
+use p3_patches_testing::mutation::{self, Mutated, goes_wrong};
 use p3_patches_testing::smt::{Term, assume, integer, require};
 
 use super::lanes::{Integer, Range, Symbol, word};
@@ -66,7 +66,7 @@ impl SignedVector for Range {
     }
 }
 
-impl<T: SignedVector> SignedVector for Struck<T> {
+impl<T: SignedVector> SignedVector for Mutated<T> {
     #[track_caller]
     fn xor(self, rhs: Self) -> Self {
         Self(mutation::skippable(self.0, |x| x.xor(rhs.0)))
@@ -74,7 +74,7 @@ impl<T: SignedVector> SignedVector for Struck<T> {
 
     #[track_caller]
     fn mul_low_signed(self, rhs: Self) -> Self {
-        Self(if strike("unsigned") {
+        Self(if goes_wrong("unsigned") {
             self.0.mul_low(rhs.0)
         } else {
             mutation::skippable(self.0, |x| x.mul_low_signed(rhs.0))
@@ -88,7 +88,7 @@ impl<T: SignedVector> SignedVector for Struck<T> {
 
     #[track_caller]
     fn sub_modulo(x: Self, flipped_y: Self) -> Self {
-        Self(if strike("borrow lost") {
+        Self(if goes_wrong("borrow lost") {
             x.0.wrapping_sub(flipped_y.0.wrapping_sub(T::splat(T::FLIP)))
         } else {
             T::sub_modulo(x.0, flipped_y.0)

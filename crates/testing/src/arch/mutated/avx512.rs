@@ -5,7 +5,7 @@ use core::arch::x86_64::{__m128i, __m512, __m512d, __m512i, __mmask8, __mmask16}
 use core::mem::transmute;
 
 use super::{WORDS, flipped};
-use crate::mutation::{coefficient, strike};
+use crate::mutation::{coefficient, goes_wrong};
 
 binary! {
     __m512d: _mm512_add_pd, false, _mm512_sub_pd;
@@ -63,16 +63,16 @@ macro_rules! comparisons {
         pub unsafe fn $name(a: __m512i, b: __m512i) -> $mask {
             // SAFETY: the caller is compiled for AVX-512.
             unsafe {
-                $(if strike(stringify!($sibling)) {
+                $(if goes_wrong(stringify!($sibling)) {
                     return cpu::$sibling(a, b);
                 })*
-                if $swapped && strike("operands swapped") {
+                if $swapped && goes_wrong("operands swapped") {
                     return cpu::$name(b, a);
                 }
-                if strike("no word") {
+                if goes_wrong("no word") {
                     return 0;
                 }
-                if strike("every word") {
+                if goes_wrong("every word") {
                     return <$mask>::MAX;
                 }
                 cpu::$name(a, b)
@@ -94,16 +94,16 @@ macro_rules! masked {
         pub unsafe fn $name(words: __m512i, mask: $mask, a: __m512i, b: $right) -> __m512i {
             // SAFETY: the caller is compiled for AVX-512.
             unsafe {
-                if strike(stringify!($sibling)) {
+                if goes_wrong(stringify!($sibling)) {
                     return cpu::$sibling(words, mask, a, b);
                 }
-                if strike(stringify!($everywhere)) {
+                if goes_wrong(stringify!($everywhere)) {
                     return cpu::$everywhere(a, b);
                 }
-                if strike("mask inverted") {
+                if goes_wrong("mask inverted") {
                     return cpu::$name(words, !mask, a, b);
                 }
-                if strike("skipped") {
+                if goes_wrong("skipped") {
                     return words;
                 }
                 cpu::$name(words, mask, a, b)
@@ -128,7 +128,7 @@ pub unsafe fn _mm512_mask_blend_epi32(mask: __mmask16, a: __m512i, b: __m512i) -
 pub unsafe fn _mm512_mask_moveldup_ps(words: __m512, mask: __mmask16, a: __m512) -> __m512 {
     // SAFETY: the caller is compiled for AVX-512.
     unsafe {
-        if strike("_mm512_mask_movehdup_ps") {
+        if goes_wrong("_mm512_mask_movehdup_ps") {
             return cpu::_mm512_mask_movehdup_ps(words, mask, a);
         }
         cpu::_mm512_mask_moveldup_ps(words, flipped(mask.into(), 16) as __mmask16, a)

@@ -5,7 +5,7 @@ use core::arch::x86_64::{__m128i, __m256, __m256d, __m256i};
 use core::mem::transmute;
 
 use super::{WORDS, flipped};
-use crate::mutation::{coefficient, strike};
+use crate::mutation::{coefficient, goes_wrong};
 
 binary! {
     __m128i: _mm_add_epi32, false, _mm_sub_epi32;
@@ -59,10 +59,10 @@ conversions! {
 pub unsafe fn _mm256_permutevar_pd(a: __m256d, b: __m256i) -> __m256d {
     // SAFETY: the caller is compiled for AVX2.
     unsafe {
-        if strike("skipped") {
+        if goes_wrong("skipped") {
             return a;
         }
-        if strike("_mm256_blendv_pd") {
+        if goes_wrong("_mm256_blendv_pd") {
             return cpu::_mm256_blendv_pd(a, a, transmute::<__m256i, __m256d>(b));
         }
         cpu::_mm256_permutevar_pd(a, b)
@@ -73,10 +73,10 @@ pub unsafe fn _mm256_permutevar_pd(a: __m256d, b: __m256i) -> __m256d {
 pub unsafe fn _mm256_permutevar8x32_epi32(a: __m256i, b: __m256i) -> __m256i {
     // SAFETY: the caller is compiled for AVX2.
     unsafe {
-        if strike("skipped") {
+        if goes_wrong("skipped") {
             return a;
         }
-        if strike("operands swapped") {
+        if goes_wrong("operands swapped") {
             return cpu::_mm256_permutevar8x32_epi32(b, a);
         }
         cpu::_mm256_permutevar8x32_epi32(a, b)
@@ -87,7 +87,7 @@ pub unsafe fn _mm256_permutevar8x32_epi32(a: __m256i, b: __m256i) -> __m256i {
 pub unsafe fn _mm256_set_m128i(high: __m128i, low: __m128i) -> __m256i {
     // SAFETY: the caller is compiled for AVX2.
     unsafe {
-        if strike("operands swapped") {
+        if goes_wrong("operands swapped") {
             return cpu::_mm256_set_m128i(low, high);
         }
         cpu::_mm256_set_m128i(high, low)
@@ -145,7 +145,7 @@ macro_rules! shuffles {
         pub unsafe fn $name<const ORDER: i32>(a: $vector) -> $vector {
             let mut order: [usize; 4] = [0; 4];
             for i in 0..4 {
-                order[i] = (ORDER >> (2 * i)) as usize + usize::from(strike(WORDS[i]));
+                order[i] = (ORDER >> (2 * i)) as usize + usize::from(goes_wrong(WORDS[i]));
             }
             // SAFETY: vectors are arrays of their words.
             unsafe {

@@ -1,10 +1,10 @@
-//! The instructions that the kernels use, each of which [`strike`] can make another one. With `--cfg struck` the kernels' crates take
-//! this crate for `core`, so that the intrinsics in a kernel's text are these.
+//! The instructions that the kernels use, each of which [`goes_wrong`] can make another one. With `--cfg mutated` the kernels'
+//! crates take this crate for `core`, so that the intrinsics in a kernel's text are these.
 //!
-//! A kernel finds no other ones here: an instruction that is new to the kernels is struck, or said to do nothing, before it
+//! A kernel finds no other ones here: an instruction that is new to the kernels is mutated, or said to do nothing, before it
 //! compiles.
 
-use crate::mutation::strike;
+use crate::mutation::goes_wrong;
 
 /// What the kernels of this build are for, as the name of a snapshot.
 pub const INSTRUCTION_SET: &str = if cfg!(target_arch = "aarch64") {
@@ -52,7 +52,7 @@ const WORDS: [&str; 16] = [
 #[track_caller]
 fn flipped(mut mask: u32, words: usize) -> u32 {
     for (i, word) in WORDS[..words].iter().enumerate() {
-        mask ^= u32::from(strike(word)) << i;
+        mask ^= u32::from(goes_wrong(word)) << i;
     }
     mask
 }
@@ -65,16 +65,16 @@ macro_rules! binary {
         pub unsafe fn $name(a: $vector, b: $vector) -> $vector {
             // SAFETY: the caller is compiled for the instruction set. Vectors of one size are the same bytes.
             unsafe {
-                $(if strike(stringify!($sibling)) {
+                $(if goes_wrong(stringify!($sibling)) {
                     return transmute(cpu::$sibling(transmute(a), transmute(b)));
                 })*
-                if $swapped && strike("operands swapped") {
+                if $swapped && goes_wrong("operands swapped") {
                     return cpu::$name(b, a);
                 }
-                if strike("left operand lost") {
+                if goes_wrong("left operand lost") {
                     return b;
                 }
-                if strike("right operand lost") {
+                if goes_wrong("right operand lost") {
                     return a;
                 }
                 cpu::$name(a, b)
@@ -90,10 +90,10 @@ macro_rules! shifts {
         pub unsafe fn $name(a: $vector, count: $count) -> $vector {
             // SAFETY: as for two vectors.
             unsafe {
-                $(if strike(stringify!($sibling)) {
+                $(if goes_wrong(stringify!($sibling)) {
                     return transmute(cpu::$sibling(transmute(a), transmute(count)));
                 })*
-                if strike("skipped") {
+                if goes_wrong("skipped") {
                     return a;
                 }
                 cpu::$name(a, count)
@@ -109,10 +109,10 @@ macro_rules! shifts_by_constants {
         pub unsafe fn $name<const COUNT: $count>(a: $vector) -> $vector {
             // SAFETY: the caller is compiled for the instruction set.
             unsafe {
-                $(if strike(stringify!($sibling)) {
+                $(if goes_wrong(stringify!($sibling)) {
                     return cpu::$sibling::<COUNT>(a);
                 })*
-                if strike("skipped") {
+                if goes_wrong("skipped") {
                     return a;
                 }
                 cpu::$name::<COUNT>(a)
@@ -126,9 +126,9 @@ macro_rules! counts {
     ($($name:ident -> $vector:ty: $word:ty;)*) => {$(
         #[track_caller]
         pub unsafe fn $name(a: $word) -> $vector {
-            let a = if strike("a bit more") {
+            let a = if goes_wrong("a bit more") {
                 a + 1
-            } else if a != 0 && strike("a bit less") {
+            } else if a != 0 && goes_wrong("a bit less") {
                 a - 1
             } else {
                 a
@@ -146,10 +146,10 @@ macro_rules! moves {
         pub unsafe fn $name(a: $vector) -> $vector {
             // SAFETY: the caller is compiled for the instruction set.
             unsafe {
-                if strike(stringify!($sibling)) {
+                if goes_wrong(stringify!($sibling)) {
                     return cpu::$sibling(a);
                 }
-                if strike("skipped") {
+                if goes_wrong("skipped") {
                     return a;
                 }
                 cpu::$name(a)
@@ -165,7 +165,7 @@ macro_rules! conversions {
         pub unsafe fn $name(a: $from) -> $to {
             // SAFETY: as for two vectors.
             unsafe {
-                $(if strike(stringify!($sibling)) {
+                $(if goes_wrong(stringify!($sibling)) {
                     return transmute(cpu::$sibling(transmute(a)));
                 })*
                 cpu::$name(a)
@@ -181,7 +181,7 @@ macro_rules! constants {
         pub unsafe fn $name($($x: $word),*) -> $vector {
             let mut words = [$($x),*];
             for i in 0..words.len() {
-                if strike(WORDS[i]) {
+                if goes_wrong(WORDS[i]) {
                     words[i] = words[i].wrapping_add(1);
                 }
             }
@@ -210,10 +210,10 @@ macro_rules! multiply_adds {
         pub unsafe fn $name($a: $vector, $b: $vector, $c: $vector) -> $vector {
             // SAFETY: the caller is compiled for the instruction set.
             unsafe {
-                $(if strike(stringify!($sibling)) {
+                $(if goes_wrong(stringify!($sibling)) {
                     return cpu::$sibling($a, $b, $c);
                 })*
-                if strike("product lost") {
+                if goes_wrong("product lost") {
                     return $addend;
                 }
                 cpu::$name($a, $b, $c)

@@ -1,6 +1,6 @@
 //! Assembly of x86-64.
 
-/// Where a kernel's assembly is an instruction that has an intrinsic, that one, which is struck. Other assembly stays.
+/// Where a kernel's assembly is an instruction that has an intrinsic, that one, which is mutated. Other assembly stays.
 #[macro_export]
 macro_rules! asm {
     (

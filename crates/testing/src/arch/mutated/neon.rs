@@ -5,7 +5,7 @@ use core::arch::aarch64::{int64x2_t, uint32x2_t, uint64x2_t};
 use core::mem::transmute;
 
 use super::WORDS;
-use crate::mutation::strike;
+use crate::mutation::goes_wrong;
 
 binary! {
     uint64x2_t: vaddq_u64, false, vsubq_u64, vaddq_u32;
@@ -34,16 +34,16 @@ constants! {
 pub unsafe fn vextq_u64<const N: i32>(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t {
     // SAFETY: the caller is compiled for NEON.
     unsafe {
-        if strike("operands swapped") {
+        if goes_wrong("operands swapped") {
             return cpu::vextq_u64::<N>(b, a);
         }
-        if strike("left operand lost") {
+        if goes_wrong("left operand lost") {
             return cpu::vextq_u64::<N>(b, b);
         }
-        if strike("right operand lost") {
+        if goes_wrong("right operand lost") {
             return cpu::vextq_u64::<N>(a, a);
         }
-        if strike("a word less") {
+        if goes_wrong("a word less") {
             return a;
         }
         cpu::vextq_u64::<N>(a, b)
