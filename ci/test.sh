@@ -6,11 +6,15 @@ cd "$(dirname "$0")/.."
 # All that a backtrace shows, and a fifth less to compile.
 export CARGO_PROFILE_DEV_DEBUG=line-tables-only
 
+# What is installed here mostly waits for the network, and does not wait for the tool to be built.
+cargo build --release --quiet --locked --package p3-patches &
+build=$!
 ci/tools.sh
 ci/isa.sh
 ci/cargo-fuzz.sh
 ci/browser.sh
 [[ $(uname -m) != x86_64 ]] || ci/miri.sh
+wait "$build"
 # Where rustup has no Rust for aarch64, Debian's builds what runs in the emulator, and nothing else: clippy and the
 # libraries that it reads have to be of one release.
 if [[ -x target/rustc-web/rustc ]]; then

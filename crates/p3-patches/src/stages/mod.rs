@@ -57,14 +57,12 @@ trait Work {
     }
 
     /// Names the first thing that this machine lacks to run it.
-    fn missing(&self, project: &Project) -> Option<String> {
-        let _ = project;
+    fn missing(&self, _project: &Project) -> Option<String> {
         None
     }
 
     /// Whether an emulator runs it here, which keeps its result from being taken for a CPU's.
-    fn is_emulated(&self, project: &Project) -> bool {
-        let _ = project;
+    fn is_emulated(&self, _project: &Project) -> bool {
         false
     }
 
