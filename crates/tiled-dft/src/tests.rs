@@ -1,5 +1,7 @@
 //! The network in both directions against p3-dft's as published, on elements in every representation.
 
+mod small;
+
 use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 
