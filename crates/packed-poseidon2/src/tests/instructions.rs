@@ -12,7 +12,7 @@ fn each_wrong_instruction_is_noticed_twice() {
         files: &["x86_64_avx2/vector.rs", "x86_64_avx512/vector.rs"],
         tests: &[
             ("few_rounds_match_the_paper", few_rounds_match_the_paper),
-            ("few_products_are_exact", few_products_are_exact),
+            ("products_of_edges_are_exact", products_of_edges_are_exact),
             ("sums_are_exact", sums_are_exact),
             ("few_quotients_are_exact", few_quotients_are_exact),
         ],

@@ -236,7 +236,7 @@ fn products_are_exact() {
 
 /// Few of them, for instructions that go wrong in an emulator.
 #[test]
-pub fn few_products_are_exact() {
+pub fn products_of_edges_are_exact() {
     let factors = [11 * 128_551 * 199_051_301, 9_014_141 * 31_226_411];
     check_products(&[&EDGES[..], &factors].concat());
 }
