@@ -33,8 +33,8 @@ use crate::terminal::{glob, spinner};
   cargo p3 test --only 'kernels/*' --only check
   cargo p3 test --only 'provers/*'")]
 pub struct Args {
-    /// Run what takes less than four minutes once everything is built: formatting, lints, `check`, the workspace's tests but
-    /// for those that kill the tool. Names the stages that are left out.
+    /// Run what takes a few minutes once everything is built: formatting, lints, `check`, the unit tests of the workspace.
+    /// Names the stages that are left out.
     #[arg(long, conflicts_with = "only")]
     quick: bool,
     /// Fail, instead of skipping, where what runs on this instruction set, or needs this thing, cannot run; may be given
@@ -53,6 +53,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let stages = selected(stages::all(project)?, &args.only)?;
     let runs = |stage: &Stage| match stage.pace {
         Pace::Quick => true,
+        Pace::OnlyQuick => args.quick || !args.only.is_empty(),
         Pace::Always => !args.quick,
         Pace::Weekly => !args.only.is_empty(),
     };
@@ -95,6 +96,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         skipped += 1;
         let why = match stage.pace {
             Pace::Weekly => "runs weekly, and where `--only` asks for it",
+            Pace::OnlyQuick => "another stage has its tests",
             _ => "left out by `--quick`",
         };
         println!("skip  {}: {why}", stage.name);

@@ -136,8 +136,20 @@ fn of_the_checkout() -> Vec<Stage> {
             ],
         ),
         quick(
-            "workspace",
+            "unit",
             &[
+                "test",
+                "--quiet",
+                "--locked",
+                "--workspace",
+                "--lib",
+                "--bins",
+            ],
+        )
+        .only_quick(),
+        Stage::new(
+            "workspace",
+            Cargo(&[
                 "test",
                 "--quiet",
                 "--locked",
@@ -145,7 +157,7 @@ fn of_the_checkout() -> Vec<Stage> {
                 "--",
                 "--skip",
                 "killed::",
-            ],
+            ]),
         ),
         // A run is killed at 100 moments, each of several commands.
         Stage::new(

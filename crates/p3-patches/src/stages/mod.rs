@@ -37,6 +37,8 @@ pub struct Stage {
 pub enum Pace {
     /// In every run, and in those of `--quick`.
     Quick,
+    /// In those of `--quick` alone: otherwise another stage has it.
+    OnlyQuick,
     /// In every run.
     Always,
     /// Where `--only` asks for it, as the weekly workflow does.
@@ -82,6 +84,13 @@ impl Stage {
     fn quick(self) -> Self {
         Self {
             pace: Pace::Quick,
+            ..self
+        }
+    }
+
+    fn only_quick(self) -> Self {
+        Self {
+            pace: Pace::OnlyQuick,
             ..self
         }
     }
