@@ -121,7 +121,7 @@ fn grouped(command: &clap::Command) -> String {
 
 /// The help of every command as Markdown, by group.
 pub fn manual() -> String {
-    // Those of every command stand once, in the help of the tool itself.
+    // Options of every command stand once, in the help of the tool itself.
     let mut command = command(ALIAS).term_width(WIDTH);
     for everywhere in ["project", "patches"] {
         command = command.mut_arg(everywhere, |arg| arg.hide(true));

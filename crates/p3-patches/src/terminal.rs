@@ -1,4 +1,4 @@
-//! What the terminal shows while a command works, and what the command line has patterns for.
+//! Progress on the terminal, and patterns of the command line.
 
 use std::time::Duration;
 

@@ -14,7 +14,7 @@ macro_rules! seeds {
     };
 }
 
-/// Those of Goldilocks. The emulator has no folder to read them from.
+/// The seeds of Goldilocks. The emulator has no folder to read them from.
 const SEEDS: [(&str, &[u8]); 6] = seeds! {
     "goldilocks-one-column.seed"
     "goldilocks-one-row.seed"

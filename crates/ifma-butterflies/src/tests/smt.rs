@@ -177,7 +177,7 @@ fn twiddle(bits: u32) -> Twiddle<Lane> {
     Twiddle { w, v }
 }
 
-/// What an element stands for, and its upper word, times `2^4`.
+/// The element's value, and its upper word, times `2^4`.
 #[derive(Clone, Copy)]
 struct Element {
     value: Term,

@@ -182,7 +182,7 @@ fn publish(out: &Dir, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
         for name in before.difference(&new) {
             out.rename(name.as_ref(), &unfinished, name.as_ref())?;
         }
-        // What was there goes when no power failure brings it back.
+        // The old content goes when no power failure brings it back.
         unfinished.sync_all()?;
     }
     out.remove(UNFINISHED.as_ref())?;

@@ -237,7 +237,7 @@ pub(super) fn check_path(path: &str) -> Result<(), &'static str> {
     if leaves {
         return Err("the path leaves the tree");
     }
-    // What all file systems have room for.
+    // All file systems have room for this much.
     if path.len() > 255 {
         return Err("the path is too long");
     }

@@ -116,7 +116,7 @@ pub(super) fn place_each(before: &str, patch: &diffy::Patch<'_, str>) -> Placed 
         let stated =
             hunk.old_range().start() - usize::from(!old.is_empty() && hunk.old_range().start() > 0);
         let expected = stated.saturating_add_signed(drift);
-        // What has no line end is the last line of its file.
+        // Only the last line of a file may lack a line ending.
         let ends = hunk.lines().iter().any(|line| match line {
             Line::Context(text) | Line::Delete(text) | Line::Insert(text) => !text.ends_with('\n'),
         });

@@ -73,7 +73,7 @@ fn isas() -> impl Iterator<Item = Isa> {
     isas.filter(move |isa| !repeats(*isa))
 }
 
-/// What reads the checkout, and the tests of the workspace.
+/// Stages that read the checkout, and the tests of the workspace.
 fn of_the_checkout() -> Vec<Stage> {
     let quick = |name: &str, args| Stage::new(name, Cargo(args)).quick();
     let lint = |name: &str, program, args, files| {

@@ -51,7 +51,7 @@ pub enum Outcome {
     Skipped(String),
 }
 
-/// What a stage does.
+/// The work of a stage.
 trait Work {
     /// Names what `--require` can ask for, if the stage depends on such a thing.
     fn need(&self) -> Option<Need> {

@@ -1,4 +1,4 @@
-//! What a stage needs and a machine may lack.
+//! Things that a stage needs and a machine may lack.
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;

@@ -127,7 +127,7 @@ impl Work for Count {
     }
 
     fn run(&self, project: &Project) -> Result<()> {
-        // Those whose counts have to fall; a trace, and models that read it, take their time. In the emulator a width is
+        // Units whose counts have to fall; a trace, and models that read it, take their time. In the emulator a width is
         // enough to see them work. On this CPU every instruction is a stop of the process, and what prepares Poseidon1's
         // constants would take minutes.
         let units: &[_] = if self.0 == Isa::Neon {

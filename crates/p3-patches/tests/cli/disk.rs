@@ -37,7 +37,7 @@ impl Contents {
     }
 }
 
-/// What is below a folder, by path. Folders have no content.
+/// Files and folders below a folder, by path. Folders have no content.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Disk(pub BTreeMap<String, Option<Content>>);
 
