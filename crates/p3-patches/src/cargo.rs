@@ -65,7 +65,7 @@ pub struct Toolchain {
 
 /// A `rustc` command; the one that cargo would take.
 pub fn rustc() -> Command {
-    Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+    Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
 }
 
 impl Toolchain {
@@ -104,14 +104,14 @@ pub fn target_features(architecture: &str) -> Result<BTreeSet<String>> {
 }
 
 /// In lines `    NAME    - What it is.`, of which LLVM's follow after an empty one.
-pub fn listed_features(listed: &str) -> BTreeSet<String> {
+fn listed_features(listed: &str) -> BTreeSet<String> {
     let lines = listed.lines().skip(1).take_while(|line| !line.is_empty());
     let names = lines.filter_map(|line| line.split_whitespace().next());
     names.map(str::to_owned).collect()
 }
 
 /// In `    native    - Select the CPU of the current host (currently NAME).`
-pub fn native_cpu(listed: &str) -> Option<String> {
+fn native_cpu(listed: &str) -> Option<String> {
     let mut lines = listed.lines().map(str::trim_start);
     let native = lines.find(|line| line.starts_with("native"))?;
     let (_, name) = native.split_once("(currently ")?;

@@ -120,7 +120,7 @@ fn report(error: &anyhow::Error) -> ExitCode {
     if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {
         eprintln!("hint: {}", as_called(hint));
     }
-    // What no module foresaw is an operation of the system that failed.
+    // An error that no module foresaw is an operation of the system that failed.
     ExitCode::from(
         failure
             .map_or(Kind::Environment, |failure| failure.kind)

@@ -190,7 +190,7 @@ struct Tally {
 }
 
 impl<I> MutationTest<'_, I> {
-    /// Strikes every operation in every way, and returns the list, a line for each operation in the text.
+    /// Has every operation go wrong in every way, and returns the list, a line for each operation in the text.
     ///
     /// # Panics
     ///
@@ -311,7 +311,7 @@ impl<I> MutationTest<'_, I> {
     }
 }
 
-/// What `kernel` returns where an operation of the files goes wrong as `kind` says, wherever it is executed.
+/// The result of `kernel` where an operation of the files goes wrong as `kind` says, wherever it is executed.
 ///
 /// # Panics
 ///
@@ -371,7 +371,7 @@ pub struct Instructions<'a> {
 }
 
 impl Instructions<'_> {
-    /// Strikes every instruction in every way, and returns the list, a line for each.
+    /// Has every instruction go wrong in every way, and returns the list, a line for each.
     ///
     /// # Panics
     ///

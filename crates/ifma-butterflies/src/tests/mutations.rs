@@ -48,7 +48,7 @@ fn scales(scale: u64) -> [(Option<Twiddle<Lane>>, Option<u64>); 2] {
     [(None, None), (Some(prepare(lane(scale))), Some(scale % P))]
 }
 
-/// Strikes what `value` runs; the first `equivalent` of [`EQUIVALENT`] are there.
+/// Mutates the operations that `value` runs; the first `equivalent` of [`EQUIVALENT`] are there.
 fn examine(name: &str, equivalent: usize, value: &dyn Fn(&[u64; 7]) -> bool) -> String {
     MutationTest {
         name,

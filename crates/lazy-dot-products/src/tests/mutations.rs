@@ -34,7 +34,7 @@ where
     sums.map(|sums| sums.map(Mutated))
 }
 
-/// Strikes each operation of the scheme, on integers made by `lane` and on intervals.
+/// Mutates each operation of the scheme, on integers made by `lane` and on intervals.
 fn examine<V: LazyProduct, R: LazyProduct>(
     name: &'static str,
     files: &'static [&'static str],

@@ -77,7 +77,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         (None, None) => return Ok(()),
     };
     let to_text = to.to_string();
-    // What has a text for that release is tried with it.
+    // A patch with a text for that release is tried with it.
     let ported = names
         .iter()
         .filter(|name| Patch::exists(&project.patches, &to_text, name))

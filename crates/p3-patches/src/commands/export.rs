@@ -56,7 +56,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         Some(author) => author.clone(),
         None => author(project)?,
     };
-    // What a patch stacks on goes to the same release.
+    // The patches that one stacks on go to the same release.
     let mut exported = BTreeMap::new();
     for name in series
         .select(&args.names)?

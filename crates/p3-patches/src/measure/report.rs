@@ -145,7 +145,7 @@ impl Report {
         for row in &report.rows {
             let figures = [row.ratio, row.aa_ratio].into_iter();
             let mut figures = figures.chain(row.ci95).chain(row.aa_ci95);
-            // What no machine measures would have scales without end.
+            // A ratio that no machine measures would have scales without end.
             if !figures.all(|ratio| (1e-6..=1e6).contains(&ratio)) {
                 return Err(refused(format!("{}: no ratio", row.workload)).into());
             }

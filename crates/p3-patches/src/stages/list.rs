@@ -9,19 +9,11 @@ use super::programs::{
     Sandbox,
 };
 use super::suites::{ConstantTime, Count, Dependents, Outputs, Upstream};
-use super::{Stage, provers};
+use super::{ONE_ISA, Stage, provers};
 use crate::isa::Isa;
 use crate::project::Project;
 use crate::series::Series;
 use crate::series::patch::Patch;
-
-/// The instruction set for what is tested on one: code that depends on the feature `parallel`, and is the same for all, and the
-/// provers of others, which compile for minutes.
-pub const ONE_ISA: Isa = if cfg!(target_arch = "aarch64") {
-    Isa::Neon
-} else {
-    Isa::V3
-};
 
 /// Workspaces of their own.
 const EXAMPLE: &str = "examples/prover/Cargo.toml";
@@ -41,13 +33,11 @@ pub fn all(project: &Project) -> Result<Vec<Stage>> {
     let mut stages = of_the_checkout();
     stages.extend(of_kernels());
     stages.extend(of_the_newest(project, &series, &newest)?);
-    for base in series.bases.iter().map(ToString::to_string) {
+    for (at, base) in series.bases.iter().map(ToString::to_string).enumerate() {
         if base != newest {
             // Between the newest and the oldest release there is little that neither shows; a preview has few users.
-            let oldest = series.bases.first().map(ToString::to_string);
-            let weekly = Some(&base) != oldest.as_ref();
             let older = of_an_older(project, &series, &base)?;
-            stages.extend(older.into_iter().map(|stage| stage.weekly_if(weekly)));
+            stages.extend(older.into_iter().map(|stage| stage.weekly_if(at > 0)));
         }
     }
     Ok(stages)

@@ -25,6 +25,14 @@ use crate::interrupt;
 use crate::isa::Isa;
 use crate::project::Project;
 
+/// The instruction set for what is tested on one: code that depends on the feature `parallel`, and is the same for all, and the
+/// provers of others, which compile for minutes.
+const ONE_ISA: Isa = if cfg!(target_arch = "aarch64") {
+    Isa::Neon
+} else {
+    Isa::V3
+};
+
 /// A stage: a name, when it runs, and its work.
 pub struct Stage {
     pub name: String,

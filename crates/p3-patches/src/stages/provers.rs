@@ -12,8 +12,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::Metadata;
 use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value, value};
 
-use super::list::ONE_ISA;
-use super::{Need, Work};
+use super::{Need, ONE_ISA, Work};
 use crate::cargo::{cargo, with_rustflags};
 use crate::error::Failure;
 use crate::interrupt;

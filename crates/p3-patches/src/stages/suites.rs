@@ -2,8 +2,7 @@
 
 use anyhow::Result;
 
-use super::list::ONE_ISA;
-use super::{Need, Work, cargo_for, is_emulated, lacks_isa, own, succeed};
+use super::{Need, ONE_ISA, Work, cargo_for, is_emulated, lacks_isa, own, succeed};
 use crate::emulation;
 use crate::isa::Isa;
 use crate::project::Project;

@@ -236,7 +236,7 @@ impl Check {
         let output = interrupt::output(&mut command)?;
         let mut findings = diagnostics(&output.stdout)?;
         if !output.status.success() && findings.is_empty() {
-            // What fails is none of the packages that are looked at.
+            // None of the packages that are looked at fails.
             let stderr = String::from_utf8_lossy(&output.stderr);
             let error = stderr.lines().find(|line| line.starts_with("error"));
             findings.push(Finding {

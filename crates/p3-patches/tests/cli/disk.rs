@@ -42,7 +42,7 @@ impl Contents {
 pub struct Disk(pub BTreeMap<String, Option<Content>>);
 
 impl Disk {
-    /// What is below `folder`.
+    /// The files and folders below `folder`.
     pub fn read(folder: &Path, contents: &mut Contents) -> Self {
         let mut disk = Self::default();
         let mut folders = vec![folder.to_owned()];
@@ -91,7 +91,7 @@ impl Disk {
         self.0.get(path).copied().flatten()
     }
 
-    /// What is at `place` and below it.
+    /// The entries at `place` and below it.
     pub fn at<'a>(&'a self, place: &str) -> Vec<(&'a str, Option<Content>)> {
         // After `/` comes `0`.
         let below = self.0.range(format!("{place}/")..format!("{place}0"));
@@ -99,7 +99,7 @@ impl Disk {
         all.map(|(path, content)| (&**path, *content)).collect()
     }
 
-    /// What is under the paths that are `kept`.
+    /// The entries whose paths are `kept`.
     pub fn part(&self, kept: impl Fn(&str) -> bool) -> Self {
         let mut part = self.clone();
         part.0.retain(|path, _| kept(path));

@@ -194,7 +194,7 @@ impl Fixture {
         command
     }
 
-    /// What a user sees of a run: exit code, stdout, stderr, without what differs from run to run.
+    /// The part of a run that a user sees: exit code, stdout, stderr, without what differs from run to run.
     pub fn run(&self, args: &[&str]) -> String {
         self.transcript(&self.command(args).output().unwrap())
     }

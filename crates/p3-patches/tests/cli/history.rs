@@ -23,7 +23,7 @@ pub struct State {
     contents: Vec<Option<Content>>,
 }
 
-/// What a step changes.
+/// The change that a step makes.
 pub enum Effect {
     Entries(Vec<(Entry, Option<Node>)>),
     Content {
@@ -60,7 +60,7 @@ pub struct History {
     /// After the steps so far.
     now: State,
     pub steps: Vec<Step>,
-    /// Those that no sync has made durable.
+    /// The steps that no sync has made durable.
     pending: BTreeSet<usize>,
     /// The last step that changed an entry.
     changed: BTreeMap<Entry, usize>,
@@ -120,7 +120,7 @@ impl State {
         }
     }
 
-    /// What paths lead to.
+    /// The files and folders that paths lead to.
     pub fn disk(&self) -> Disk {
         let mut disk = Disk::default();
         let mut folders = vec![(ROOT, String::new())];
@@ -139,7 +139,7 @@ impl State {
 }
 
 impl History {
-    /// What the calls make of a folder `root` that was like `before`.
+    /// The steps of calls in a folder `root` that was like `before`.
     pub fn new(root: &Path, before: &Disk, calls: &[Call], contents: &mut Contents) -> Self {
         let before = State::new(before);
         let mut history = Self {

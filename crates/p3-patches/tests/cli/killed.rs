@@ -189,7 +189,7 @@ fn runs(group: &str) -> bool {
     })
 }
 
-/// What `apply` writes.
+/// The files that `apply` writes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Applied {
     manifest: String,
@@ -465,7 +465,7 @@ fn refresh_killed_at_100_moments() {
     println!("{found:?}");
     assert!(found.contains_key("old") && found.contains_key("new"));
     killer.assert_hit();
-    // What git does for the user works as before.
+    // Git works for the user as before.
     assert!(!repository.join(".git/index.lock").exists());
 }
 

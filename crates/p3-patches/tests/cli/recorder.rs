@@ -61,7 +61,7 @@ impl Call {
     }
 }
 
-/// What a run, which has to succeed, does to what is below `folder`, in this order.
+/// The calls of a run, which has to succeed, that change files below `folder`, in their order.
 #[expect(clippy::zombie_processes, reason = "`waitpid` waits for it")]
 pub fn record(mut command: Command, folder: &Path) -> Vec<Call> {
     // SAFETY: between fork and exec, one system call.
@@ -157,7 +157,7 @@ fn call(pid: Pid, folder: &Path) -> Option<Call> {
             empties,
         })
     };
-    // What is written stands in the file.
+    // The file has the bytes that were written.
     let write = |file: u64, at: Option<u64>| {
         let path = handle(file);
         if !path.starts_with(folder) {

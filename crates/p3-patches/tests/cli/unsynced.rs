@@ -1,4 +1,4 @@
-//! What a power failure can leave, by the recorded calls of a run.
+//! The states that a power failure can leave, by the recorded calls of a run.
 //!
 //! The model is that of "All File Systems Are Not Created Equal" (Pillai et al., OSDI 2014), with what POSIX promises and nothing
 //! else. What a call changes is pending until a sync of the file, of the folder, or of all. Of what is pending at a failure, the

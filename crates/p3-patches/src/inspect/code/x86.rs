@@ -16,7 +16,7 @@ pub fn decode(address: u64, code: &[u8]) -> Vec<Instruction> {
     let instruction = |instruction: iced_x86::Instruction| {
         let place = place(&instruction, framed);
         let (mut reads, mut writes) = (None, None);
-        // What saves registers and return addresses is no spill.
+        // Saving registers and return addresses is no spill.
         let saves = matches!(instruction.mnemonic(), Mnemonic::Push | Mnemonic::Pop)
             || matches!(
                 instruction.flow_control(),

@@ -6,7 +6,7 @@
 
 use crate::mutation::goes_wrong;
 
-/// What the kernels of this build are for, as the name of a snapshot.
+/// The instruction set of this build's kernels, as the name of a snapshot.
 pub const INSTRUCTION_SET: &str = if cfg!(target_arch = "aarch64") {
     "neon"
 } else if cfg!(target_feature = "avx512f") {
@@ -18,7 +18,7 @@ pub const INSTRUCTION_SET: &str = if cfg!(target_arch = "aarch64") {
 /// The kernels' instructions on x86-64.
 #[cfg(target_arch = "x86_64")]
 pub mod x86_64 {
-    /// What a crate root has in the place of upstream's.
+    /// Names that a crate root has in the place of upstream's.
     pub use core::arch::x86_64::_mm256_sign_epi32;
     /// Vectors.
     pub use core::arch::x86_64::{__m128i, __m256d, __m256i, __m512d, __m512i};
