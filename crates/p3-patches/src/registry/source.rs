@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
@@ -22,6 +23,7 @@ use crate::registry::locked::{Locked, find_locked, published, without};
 use crate::registry::package::{Package, is_vendored, read_vendored, unpack};
 
 /// A published package, as cargo finds it.
+#[derive(Clone)]
 struct Found {
     locked: Locked,
     /// Its folder, where a directory source stands in for the registry.
@@ -241,9 +243,24 @@ pub fn fetching_manifest() -> DocumentMut {
 /// Has cargo put the package into its cache, from the network only if it must, and returns what the registry's
 /// index says of it. Of vendored sources, which are in no cache, the folder's list says it.
 ///
+/// Cargo takes most of a second to answer, so it is asked once in a run, for each folder that it is asked in.
+fn fetch(patches: &Patches, name: &str, version: &str) -> Result<Found> {
+    static ANSWERS: Mutex<BTreeMap<(Option<PathBuf>, String, String), Found>> =
+        Mutex::new(BTreeMap::new());
+    let workplace = patches.workplace().map(Path::to_owned);
+    let asked = (workplace, name.to_owned(), version.to_owned());
+    let mut answers = ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = answers.get(&asked) {
+        return Ok(found.clone());
+    }
+    let found = ask(patches, name, version)?;
+    answers.insert(asked, found.clone());
+    Ok(found)
+}
+
 /// Cargo fetches what the package depends on too, in the versions of these patches' lock file. Offline it takes any that are
 /// cached: nothing is built from them.
-fn fetch(patches: &Patches, name: &str, version: &str) -> Result<Found> {
+fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
     let dir = tempfile::tempdir().context("cannot create a temporary folder")?;
     let mut manifest = fetching_manifest();
     manifest["dependencies"][name]["version"] = value(format!("={version}"));
