@@ -6,7 +6,6 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
 
-use super::check;
 use super::edit::Repository;
 use crate::error::Failure;
 use crate::files::dir::Dir;
@@ -16,6 +15,7 @@ use crate::prover::locked_dir::LockedDir;
 use crate::prover::restore::Restore;
 use crate::prover::stanza::TREES;
 use crate::prover::tree;
+use crate::publish::checks;
 use crate::series::Series;
 use crate::series::patch::{self, Addition, Patch};
 use crate::series::placement::Direction;
@@ -294,7 +294,7 @@ fn write(name: &str, dir: &Path, project: &Project, series: &Series) -> Result<(
     let older = series.bases.iter().rev().filter(|base| **base < release);
     if !ported
         && let Some(older) = older.map(ToString::to_string).find(has_text)
-        && check::does_the_same(project, series, &older, base, name)?
+        && checks::does_the_same(project, series, &older, base, name)?
     {
         let path = project.patches_dir.join(Patch::path(&older, name));
         place(&path)?.remove()?;
