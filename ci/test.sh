@@ -3,8 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# All that a backtrace shows, and a fifth less to compile.
-export CARGO_PROFILE_DEV_DEBUG=line-tables-only
+# All that a backtrace shows, and a fifth less to compile. Nothing is compiled a second time.
+export CARGO_PROFILE_DEV_DEBUG=line-tables-only CARGO_INCREMENTAL=0
 
 # What is installed here mostly waits for the network, and does not wait for the tool to be built.
 cargo build --release --quiet --locked --package p3-patches &

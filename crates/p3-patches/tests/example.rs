@@ -1,6 +1,7 @@
 //! The example's prover, as published and with every patch: the same proofs, whatever the number of threads, and a trial.
 //!
-//! Ignored where nobody asks for it, since it builds Plonky3 twice; `cargo p3 test` does, in the stage `prover`.
+//! Without the vectors of this machine's CPU, which other stages compare the outputs of whole proofs on. Ignored where nobody
+//! asks for it, since it builds Plonky3 twice; `cargo p3 test` does, in the stage `example`.
 
 use std::env;
 use std::fs;
@@ -45,16 +46,9 @@ impl Example {
         fs::read(self.folder.join(file)).unwrap()
     }
 
-    /// Builds the prover for this machine's CPU and keeps it as `name`.
+    /// Builds the prover and keeps it as `name`.
     fn build(&self, name: &str) -> Prover<'_> {
-        Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--locked"])
-            .current_dir(&self.folder)
-            .env("CARGO_TARGET_DIR", &self.target)
-            .env("RUSTFLAGS", "-C target-cpu=native")
-            .env("CARGO_PROFILE_DEV_DEBUG", "false")
-            .assert()
-            .success();
+        self.at_work(Command::new(env!("CARGO")).args(["build", "--quiet", "--locked"]));
         let program = self.folder.join(name);
         fs::copy(self.target.join("debug/prover"), &program).unwrap();
         Prover {
@@ -63,15 +57,20 @@ impl Example {
         }
     }
 
-    /// Runs the tool on the copy, with the flags of [`Self::build`].
+    /// Runs the tool on the copy.
     fn tool(&self, args: &[&str]) -> Assert {
-        Command::new(env!("CARGO_BIN_EXE_p3-patches"))
-            .arg("--project")
-            .arg(repository())
-            .args(args)
+        let mut tool = Command::new(env!("CARGO_BIN_EXE_p3-patches"));
+        self.at_work(tool.arg("--project").arg(repository()).args(args))
+    }
+
+    /// Runs a command that builds in the folder. What no patch reaches is compiled once for all of them.
+    fn at_work(&self, command: &mut Command) -> Assert {
+        let builds = Path::new(env!("CARGO_TARGET_TMPDIR")).join("example-builds");
+        command
             .current_dir(&self.folder)
             .env("CARGO_TARGET_DIR", &self.target)
-            .env("RUSTFLAGS", "-C target-cpu=native")
+            .env("CARGO_BUILD_BUILD_DIR", builds)
+            .env("RUSTFLAGS", "")
             .env("CARGO_PROFILE_DEV_DEBUG", "false")
             .assert()
             .success()

@@ -14,7 +14,7 @@ use crate::terminal::{glob, spinner};
 /// Run every test there is.
 ///
 /// Formatting, lock files, lints, what the workspace depends on, the known answers computed again, the workspace's tests, the
-/// tool built from its package, z3's proofs of the kernels' operations; for each instruction set that this CPU has, the
+/// tool compiled as it is packed, z3's proofs of the kernels' operations; for each instruction set that this CPU has, the
 /// kernels' tests, upstream's own suites on patched packages, and the comparison of outputs with Plonky3 as published. The
 /// example's prover makes the same proofs with the patches and without, and `try` measures both. Published provers of others
 /// pass their own tests, and make the same proofs, with the patches and without; all but one of them run only where `--only`

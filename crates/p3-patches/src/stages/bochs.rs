@@ -97,10 +97,7 @@ pub fn build_for(cargo: &mut Command, flags: &str) {
     // compiler makes into vectors.
     const FEATURES: &str = "+crt-static,+prefer-no-gather,+prefer-no-scatter";
 
-    cargo
-        .args(["--no-run", "--message-format", "json-render-diagnostics"])
-        // With a target, the flags are not those of build scripts, which run on this CPU.
-        .args(["--target", "x86_64-unknown-linux-gnu"]);
+    cargo.args(["--no-run", "--message-format", "json-render-diagnostics"]);
     with_rustflags(cargo, &format!("{flags} -C target-feature={FEATURES}"));
 }
 

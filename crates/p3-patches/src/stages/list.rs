@@ -5,8 +5,8 @@ use clap::ValueEnum;
 
 use super::kernels::{Clippy, Instructions, Kernels, Miri};
 use super::programs::{
-    ADVISORIES, Browser, Cargo, Check, Deny, Emulator, Example, Fuzz, Lint, Proofs, SOURCES,
-    Sandbox,
+    ADVISORIES, Browser, Cargo, Check, Deny, Emulator, Example, Fuzz, Lint, Package, Proofs,
+    SOURCES, Sandbox,
 };
 use super::suites::{ConstantTime, Count, Dependents, Outputs, Upstream};
 use super::{ONE_ISA, Stage, provers};
@@ -22,9 +22,10 @@ const FUZZ: &str = "fuzz/Cargo.toml";
 /// All stages, what fails soonest first.
 ///
 /// An expensive stage runs where it can find something. The feature `parallel` switches code on that is the same for all
-/// instruction sets, so the suites run with it on AVX2 or NEON, and without it where there are no vectors or the widest ones.
+/// instruction sets, so the suites run with it on AVX2 or NEON, and without it on the widest vectors and, weekly, without any.
 /// AVX-512 with IFMA, where a patch and the CPU have it, runs suites and outputs in place of AVX-512 without it, whose other
-/// kernels have tests of their own.
+/// kernels have tests of their own. Builds without vectors have the scalar code of the others; of them, `workspace` tests the
+/// kernels and `example` a whole proof in every run.
 /// Patches for older releases have the kernels of the newest, which change vectors of x86-64 most: there AVX2 is compared with
 /// the release as published, and upstream's suites run on AVX2 and AVX-512.
 pub fn all(project: &Project) -> Result<Vec<Stage>> {
@@ -162,18 +163,7 @@ fn of_the_checkout() -> Vec<Stage> {
                 "killed::",
             ]),
         ),
-        // Cargo builds what it has packed.
-        Stage::new(
-            "package",
-            Cargo(&[
-                "package",
-                "--quiet",
-                "--locked",
-                "--allow-dirty",
-                "--package",
-                "p3-patches",
-            ]),
-        ),
+        Stage::new("package", Package),
         Stage::new("smt", Proofs),
         Stage::new("emulator", Emulator),
         Stage::new("sandbox", Sandbox),
@@ -184,8 +174,9 @@ fn of_the_checkout() -> Vec<Stage> {
 /// The optimizations' crates, on each instruction set.
 fn of_kernels() -> Vec<Stage> {
     let vectors = isas().filter(|isa| *isa != Isa::Generic);
+    // The kernels of AVX-512 are compiled with IFMA too.
     let mut stages = vectors
-        .map(|isa| Stage::new(format!("clippy/{isa}"), Clippy(isa)))
+        .map(|isa| Stage::new(format!("clippy/{isa}"), Clippy(isa)).weekly_if(isa == Isa::V4))
         .collect::<Vec<_>>();
     stages.extend(isas().map(|isa| {
         // `workspace` has run them without vectors. Bochs takes minutes; Miri runs a few of these in every run.
@@ -194,12 +185,11 @@ fn of_kernels() -> Vec<Stage> {
             .weekly_if(isa == Isa::Generic || emulated)
     }));
     if cfg!(target_arch = "x86_64") {
-        // The kernels of AVX-512 are compiled with IFMA too, and there is a CPU for those of AVX2.
+        // There is a CPU for those of AVX2.
         for isa in [Isa::V4Ifma, Isa::V3] {
             stages.push(Stage::new(format!("miri/{isa}"), Miri(isa)).weekly_if(isa == Isa::V3));
         }
     }
-    // The kernels of AVX-512 are compiled with IFMA too.
     let wrong = isas().filter(|isa| [Isa::V3, Isa::V4Ifma, Isa::Neon].contains(isa));
     stages.extend(
         wrong.map(|isa| Stage::new(format!("instructions/{isa}"), Instructions(isa)).weekly()),
@@ -216,7 +206,8 @@ fn of_the_newest(project: &Project, series: &Series, newest: &str) -> Result<Vec
     let mut stages = Vec::new();
     for isa in distinct() {
         let outputs = Outputs { isa, base: base() };
-        stages.push(Stage::new(format!("outputs/{isa}"), outputs).weekly_if(is_covered(isa)));
+        let stage = Stage::new(format!("outputs/{isa}"), outputs);
+        stages.push(stage.weekly_if(is_covered(isa) || isa == Isa::Generic));
         if [Isa::V3, Isa::V4, Isa::V4Ifma].contains(&isa) {
             let stage = Stage::new(format!("constant-time/{isa}"), ConstantTime(isa));
             stages.push(stage.weekly_if(is_covered(isa)));
@@ -232,9 +223,7 @@ fn of_the_newest(project: &Project, series: &Series, newest: &str) -> Result<Vec
         let stage = Stage::new(format!("provers/{prover}"), prover);
         stage.weekly_if(prover.weekly)
     }));
-    for target in ["permutation", "dft", "merkle", "patch"] {
-        stages.push(Stage::new(format!("fuzz/{target}"), Fuzz(target)));
-    }
+    stages.push(Stage::new("fuzz", Fuzz));
     for isa in distinct() {
         let upstream = |parallel| Upstream {
             isa,
@@ -243,7 +232,7 @@ fn of_the_newest(project: &Project, series: &Series, newest: &str) -> Result<Vec
         };
         let name = format!("upstream/{isa}");
         let stage = Stage::new(&*name, upstream(false));
-        stages.push(stage.weekly_if(is_covered(isa) || isa == Isa::V3));
+        stages.push(stage.weekly_if(is_covered(isa) || [Isa::Generic, Isa::V3].contains(&isa)));
         if isa == ONE_ISA {
             stages.push(Stage::new(format!("{name}/parallel"), upstream(true)));
         }

@@ -19,7 +19,7 @@ use anyhow::{Context, Result};
 pub use list::all;
 pub use need::Need;
 
-use crate::cargo::{cargo, with_rustflags};
+use crate::cargo::{Toolchain, cargo, with_rustflags};
 use crate::emulation;
 use crate::interrupt;
 use crate::isa::Isa;
@@ -172,21 +172,20 @@ fn own(project: &Project, args: &[&str]) -> Result<Command> {
     Ok(in_folder(Command::new(tool), &project.root, &args))
 }
 
-/// `cargo`'s `subcommand` in `folder` for `isa`, with its builds beside those of the other instruction sets.
-fn cargo_for(isa: Isa, subcommand: &str, project: &Project, folder: &Path) -> Command {
-    let target = project.root.join("target/p3").join(isa.to_string());
-    let mut command = in_folder(
-        cargo(),
-        folder,
-        &[subcommand, "--quiet", "--locked", "--target-dir"],
-    );
-    command.arg(target.join("test"));
+/// `cargo`'s `subcommand` in `folder` for `isa`. With a target, the flags are not those of macros and build scripts, which all
+/// instruction sets have in common.
+fn cargo_for(isa: Isa, subcommand: &str, project: &Project, folder: &Path) -> Result<Command> {
+    let args = [subcommand, "--quiet", "--locked", "--target-dir"];
+    let mut command = in_folder(cargo(), folder, &args);
+    command.arg(project.root.join("target/p3/test"));
     with_rustflags(&mut command, isa.rustflags());
     if is_emulated(isa) {
         emulation::cross(&mut command);
         emulation::run_under(&mut command);
+    } else {
+        command.args(["--target", &Toolchain::query()?.host]);
     }
-    command
+    Ok(command)
 }
 
 /// Whether `isa` is another architecture's, for which this machine has a toolchain and an emulator.

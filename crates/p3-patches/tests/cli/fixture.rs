@@ -7,6 +7,9 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
+/// Where cargo keeps what it knows of the compiler, for all provers: without it, each run of cargo asks the compiler twice.
+const BUILD_DIR: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/cli");
+
 pub const DEMO: &str = include_str!("../fixtures/demo.patch");
 pub const STACKED: &str = include_str!("../fixtures/stacked.patch");
 
@@ -167,6 +170,7 @@ impl Fixture {
         command
             .args(args)
             .current_dir(self.prover())
+            .env("CARGO_BUILD_BUILD_DIR", BUILD_DIR)
             .assert()
             .success();
     }
@@ -183,6 +187,7 @@ impl Fixture {
         command.env("CARGO_NET_OFFLINE", "true");
         // One folder for all provers would be locked by one test at a time.
         command.env_remove("CARGO_TARGET_DIR");
+        command.env("CARGO_BUILD_BUILD_DIR", BUILD_DIR);
         command
     }
 

@@ -46,7 +46,7 @@ fn a_missing_thing_is_skipped_unless_required() {
     fs::create_dir(&nothing).unwrap();
     for (stage, thing) in [
         ("smt", "z3"),
-        ("fuzz/merkle", "fuzz"),
+        ("fuzz", "fuzz"),
         ("sandbox", "sandbox"),
         ("browser", "browser"),
     ] {
