@@ -245,8 +245,9 @@ pub fn fetching_manifest() -> DocumentMut {
 ///
 /// Cargo takes most of a second to answer, so it is asked once in a run, for each folder that it is asked in.
 fn fetch(patches: &Patches, name: &str, version: &str) -> Result<Found> {
-    static ANSWERS: Mutex<BTreeMap<(Option<PathBuf>, String, String), Found>> =
-        Mutex::new(BTreeMap::new());
+    /// The folder, the package's name, its version.
+    type Asked = (Option<PathBuf>, String, String);
+    static ANSWERS: Mutex<BTreeMap<Asked, Found>> = Mutex::new(BTreeMap::new());
     let workplace = patches.workplace().map(Path::to_owned);
     let asked = (workplace, name.to_owned(), version.to_owned());
     let mut answers = ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
