@@ -5,13 +5,14 @@
 
 use std::path::PathBuf;
 
+use serde::de::value::{Error, StrDeserializer};
 use serde::{Deserialize, Serialize};
 
 /// A line on the worker's standard input. The end of the input ends the worker.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// Which rows there are.
+    /// Lists the rows.
     List,
     /// Pins the process, makes the row's inputs from the seed. Once per process: a process measures one row.
     Prepare { row: String, seed: u64 },
@@ -21,7 +22,7 @@ pub enum Request {
     Save { path: PathBuf },
     /// Runs the row's verifier on outputs that another worker saved.
     Verify { path: PathBuf },
-    /// Which units there are.
+    /// Lists the units.
     Units,
     /// Repeats a unit so many times, without a look at a clock.
     Repeat { unit: String, times: usize },
@@ -61,12 +62,41 @@ pub struct Timed {
 /// A row as the driver needs to know it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct RowInfo {
-    /// `WORKLOAD/WHAT/SIZE`.
+    /// `KIND/WHAT/SIZE`.
     pub name: String,
+    pub kind: Kind,
     /// How many cores the row runs on.
     pub threads: usize,
     /// Part of the first look that `--quick` gives.
     pub quick: bool,
+}
+
+/// The kinds of rows that the driver tells apart.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Small and odd inputs, whose outputs are compared; measured on request only.
+    Equal,
+    /// The rounds of a permutation that are not internal, for `cargo p3 phases`.
+    Phase,
+    #[serde(alias = "merkle-commit-2t")]
+    MerkleCommit,
+    Lde,
+    FriCommit,
+    Open,
+    SumcheckProve,
+    WhirProve,
+    StarkProve,
+    #[serde(other)]
+    Other,
+}
+
+impl Kind {
+    /// The kind of the row of this name, by the part before the first `/`.
+    pub fn of(row: &str) -> Self {
+        let kind = row.split('/').next().unwrap_or_default();
+        Self::deserialize(StrDeserializer::<Error>::new(kind)).unwrap_or(Self::Other)
+    }
 }
 
 /// A unit of work whose instructions can be counted.
@@ -92,4 +122,24 @@ pub struct Sample {
     pub hashing_ns: Option<u64>,
     /// SHA-256 of all outputs, in hexadecimal.
     pub digest: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_of_a_row_is_what_its_name_starts_with() {
+        for (row, kind) in [
+            ("equal/lde/goldilocks", Kind::Equal),
+            ("merkle-commit/poseidon2-w8/2^16x64", Kind::MerkleCommit),
+            ("merkle-commit-2t/poseidon2-w8/2^16x64", Kind::MerkleCommit),
+            ("lde/goldilocks/2^16x64", Kind::Lde),
+            ("lde-small-batch/goldilocks/2^18x8", Kind::Other),
+            ("stark-prove", Kind::StarkProve),
+            ("", Kind::Other),
+        ] {
+            assert_eq!(Kind::of(row), kind, "{row}");
+        }
+    }
 }

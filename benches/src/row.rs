@@ -5,7 +5,7 @@ use p3_goldilocks::Goldilocks;
 #[cfg(feature = "since-0-6")]
 use sha2::{Digest, Sha256};
 
-use crate::protocol::RowInfo;
+use crate::protocol::{Kind, RowInfo};
 use crate::timing::Timing;
 
 /// The vector type that provers on this target hash with.
@@ -53,6 +53,7 @@ impl From<&Row> for RowInfo {
     fn from(row: &Row) -> Self {
         Self {
             name: row.name.into(),
+            kind: Kind::of(row.name),
             threads: row.threads,
             quick: row.quick,
         }

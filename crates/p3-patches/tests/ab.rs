@@ -29,7 +29,7 @@ fn sample(microseconds: u64, digest: &str) -> String {
     )
 }
 
-/// What still runs of a group of processes, with what it has started.
+/// The processes of a group that still run, with those that they have started.
 fn processes_of(group: u32) -> Vec<String> {
     let ps = Process::new("ps")
         .args(["-A", "-o", "pgid=,stat=,command="])
@@ -63,7 +63,10 @@ impl Fixture {
     /// A worker that answers `prepare`, `run` and `verify` with these shell commands. It files its process id.
     fn worker(&self, name: &str, prepare: &str, run: &str, verify: &str) -> PathBuf {
         let path = self.path(name);
-        let row = |name: &str, quick| format!(r#"{{"name":"{name}","threads":1,"quick":{quick}}}"#);
+        let row = |name: &str, quick| {
+            let kind = name.split('/').next().unwrap();
+            format!(r#"{{"name":"{name}","kind":"{kind}","threads":1,"quick":{quick}}}"#)
+        };
         let rows = [
             row("merkle-commit/small/2^4", true),
             row("merkle-commit/large/2^9", false),
@@ -438,7 +441,7 @@ fn a_worker_that_answers_twice_is_named() {
     Fixture::new().breaks_off(&twice, r#"printed what nobody asked for: {"sample":"#);
 }
 
-/// What a clock that was set, or one that stands, makes a worker report. A figure would come of each.
+/// Reports of a worker whose clock was set, or stands. A figure would come of each.
 #[test]
 fn times_that_no_run_took_are_refused() {
     let fixture = Fixture::new();

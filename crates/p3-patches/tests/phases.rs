@@ -43,7 +43,10 @@ impl Fixture {
     fn worker(&self, name: &str, rows: &[(&str, u64)]) -> PathBuf {
         let listed: Vec<String> = rows
             .iter()
-            .map(|(name, _)| format!(r#"{{"name":"{name}","threads":1,"quick":false}}"#))
+            .map(|(name, _)| {
+                let kind = name.split('/').next().unwrap();
+                format!(r#"{{"name":"{name}","kind":"{kind}","threads":1,"quick":false}}"#)
+            })
             .collect();
         let cases: String = rows
             .iter()
@@ -96,7 +99,7 @@ done
         command
     }
 
-    /// What is printed below the lines about the machine.
+    /// The output below the lines about the machine.
     fn printed(&self, candidate: &Path) -> String {
         let output = self
             .phases(&self.worker("baseline", &ROWS), candidate)

@@ -13,11 +13,10 @@ use crate::cargo::Toolchain;
 use crate::error::Failure;
 use crate::isa::Isa;
 use crate::measure::attribution;
-use crate::measure::breakdown::PHASE;
 use crate::measure::build::{Builder, Candidate};
 use crate::measure::filing::{Filed, Filing};
 use crate::measure::pairs::{self, Plan, Run, Workers};
-use crate::measure::protocol::RowInfo;
+use crate::measure::protocol::{Kind, RowInfo};
 use crate::measure::report::{self, Machine, Report};
 use crate::measure::row::Row;
 use crate::measure::stats::Verdict;
@@ -25,9 +24,6 @@ use crate::project::{Patches, Project};
 use crate::publish::page;
 use crate::series::{Series, patch};
 use crate::terminal::{glob, measuring, spinner};
-
-/// Rows that compare outputs on small and odd inputs. They are not measured unless asked for by name.
-const EQUAL: &str = "equal/";
 
 /// Inputs of a row, unless the command line says how many.
 pub const SEEDS: u64 = 10;
@@ -332,8 +328,8 @@ fn executables<'a>(
 /// The rows to run: those that a pattern names, else those of the mode.
 fn selected(rows: &[RowInfo], args: &Args) -> Result<Vec<RowInfo>> {
     let of_mode = |row: &RowInfo| {
-        row.name.starts_with(EQUAL) == args.outputs_only
-            && !row.name.starts_with(PHASE)
+        (row.kind == Kind::Equal) == args.outputs_only
+            && row.kind != Kind::Phase
             && (row.quick || !args.quick)
     };
     if args.workload.is_empty() {
@@ -344,10 +340,10 @@ fn selected(rows: &[RowInfo], args: &Args) -> Result<Vec<RowInfo>> {
         let glob = glob("--workload", pattern)?;
         let mut found = false;
         for (row, wanted) in rows.iter().zip(&mut wanted) {
+            // A pattern for all rows means those of the mode.
             let shown = args.outputs_only
-                || [EQUAL, PHASE]
-                    .iter()
-                    .all(|kind| !row.name.starts_with(kind) || pattern.starts_with(kind));
+                || ![Kind::Equal, Kind::Phase].contains(&row.kind)
+                || Kind::of(pattern) == row.kind;
             if shown && glob.is_match(&row.name) {
                 *wanted = true;
                 found = true;

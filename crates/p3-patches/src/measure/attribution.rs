@@ -2,24 +2,32 @@
 
 use comfy_table::{Table, presets};
 
+use crate::measure::protocol::Kind;
 use crate::measure::record::Record;
 use crate::measure::row::{Hashing, Row};
 
-/// Workloads that prove or commit to more than one matrix, by the start of their names, and the commitment whose tree is most
-/// like theirs: rows of about as many elements. Blake3's trees are no commitment's.
-const PROOFS: [(&str, Option<&str>); 5] = [
-    ("stark-prove/keccak-air-blake3", None),
+/// Workloads that prove or commit to more than one matrix, by their kind and what follows it, and the commitment whose tree is
+/// most like theirs: rows of about as many elements. Blake3's trees are no commitment's.
+const PROOFS: [(Kind, &str, Option<&str>); 5] = [
+    (Kind::StarkProve, "/keccak-air-blake3", None),
     (
-        "stark-prove/keccak-air-koala-bear",
+        Kind::StarkProve,
+        "/keccak-air-koala-bear",
         Some("merkle-commit/koala-bear-poseidon2-w16/2^16x64"),
     ),
-    ("stark-prove/", Some("merkle-commit/poseidon2-w8/2^14x1024")),
     (
-        "fri-commit/poseidon2-w8/",
+        Kind::StarkProve,
+        "/",
+        Some("merkle-commit/poseidon2-w8/2^14x1024"),
+    ),
+    (
+        Kind::FriCommit,
+        "/poseidon2-w8/",
         Some("merkle-commit/poseidon2-w8/2^18x8"),
     ),
     (
-        "whir-prove/",
+        Kind::WhirProve,
+        "/",
         Some("merkle-commit/koala-bear-poseidon2-w16/2^16x64"),
     ),
 ];
@@ -34,7 +42,10 @@ pub struct Attribution<'a> {
 /// Every proof with the commitment like it, in the order of the rows; none where hashing was not measured.
 pub fn attributions(record: &Record) -> Vec<Attribution<'_>> {
     let pairs = record.rows.iter().filter_map(|proof| {
-        let (_, like) = (PROOFS.iter()).find(|(name, _)| proof.workload.starts_with(name))?;
+        let kind = Kind::of(&proof.workload);
+        let what = proof.workload.trim_start_matches(|c| c != '/');
+        let (_, _, like) =
+            (PROOFS.iter()).find(|(of, start, _)| kind == *of && what.starts_with(start))?;
         let commit = (record.rows.iter())
             .find(|commit| commit.isa == proof.isa && Some(&*commit.workload) == *like)?;
         Some(Attribution {

@@ -6,12 +6,11 @@ use serde::Serialize;
 
 use crate::error::Failure;
 use crate::measure::pairs::Run;
-use crate::measure::protocol::RowInfo;
+use crate::measure::protocol::{Kind, RowInfo};
 use crate::measure::row::{Row, round4};
 use crate::measure::stats::Ratio;
 
-/// Rows that are part of a permutation each, `phase/PERMUTATION/external`.
-pub const PHASE: &str = "phase/";
+/// The end of the name of a [`Kind::Phase`], `phase/PERMUTATION/external`.
 const EXTERNAL: &str = "/external";
 
 /// The rows that a permutation is measured in.
@@ -35,9 +34,9 @@ impl Rows {
             row.ok_or_else(|| Failure::check(format!("the worker has no row {name}")))
         };
         let mut all = Vec::new();
-        for external in rows {
-            let permutation = external.name.strip_prefix(PHASE);
-            let Some(permutation) = permutation.and_then(|name| name.strip_suffix(EXTERNAL)) else {
+        for external in rows.iter().filter(|row| row.kind == Kind::Phase) {
+            let what = external.name.split_once('/').map(|(_, what)| what);
+            let Some(permutation) = what.and_then(|what| what.strip_suffix(EXTERNAL)) else {
                 continue;
             };
             let tree = format!("merkle-commit/{permutation}/");
@@ -190,6 +189,7 @@ mod tests {
     fn info(name: &str, quick: bool) -> RowInfo {
         RowInfo {
             name: name.into(),
+            kind: Kind::of(name),
             threads: 1,
             quick,
         }

@@ -8,6 +8,7 @@ use anyhow::Result;
 
 use crate::measure::counts::{Counts, counts};
 use crate::measure::pairs::Run;
+use crate::measure::protocol::Kind;
 use crate::measure::record::{RECORDS, Record, SERIES, records, step_records};
 use crate::measure::report::{self, Report};
 use crate::measure::row::Row;
@@ -54,24 +55,23 @@ pub fn lines(records: &[Record]) -> Vec<Line<'_>> {
 }
 
 /// The workloads that a prover consists of. Bare permutations and products are in the records and on the page.
-const PROVER: [&str; 10] = [
-    "merkle-commit/",
-    "merkle-commit-2t/",
-    "lde/",
-    "fri-commit/",
-    "open/",
-    "sumcheck-prove/",
-    "whir-prove/",
-    "stark-prove/",
-    trial::RUN,
-    trial::SPAN,
+const PROVER: [Kind; 7] = [
+    Kind::MerkleCommit,
+    Kind::Lde,
+    Kind::FriCommit,
+    Kind::Open,
+    Kind::SumcheckProve,
+    Kind::WhirProve,
+    Kind::StarkProve,
 ];
 
 impl Line<'_> {
     /// Whether this is what a prover does.
     pub fn of_prover(&self) -> bool {
         let workload = &self.row.workload;
-        PROVER.iter().any(|start| workload.starts_with(start))
+        let of_trial = [trial::RUN, trial::SPAN];
+        PROVER.contains(&Kind::of(workload))
+            || of_trial.iter().any(|start| workload.starts_with(start))
     }
 
     /// Whether the machine was loaded when this was measured.

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::isa::Isa;
+use crate::measure::protocol::Kind;
 use crate::measure::stats::Verdict;
 use crate::project::Project;
 use crate::publish::markdown::{OUTDATED, plain};
@@ -18,8 +19,6 @@ const ISAS: [(Isa, &str); 3] = [
     (Isa::V4, "AVX-512"),
     (Isa::V4Ifma, "AVX-512 IFMA"),
 ];
-
-const PROOF: &str = "stark-prove/";
 
 /// Both tables as Markdown, in the order of the series, with times as shares of the time without.
 pub fn markdown(project: &Project, series: &Series, sections: &[Section]) -> Result<String> {
@@ -102,7 +101,7 @@ fn proofs(sections: &[Section]) -> String {
             let file = line.record.file.as_deref().unwrap_or_default();
             Path::new(file).file_name().map(ToOwned::to_owned)
         };
-        let of_proof = |line: &&Line<'_>| line.row.workload.starts_with(PROOF);
+        let of_proof = |line: &&Line<'_>| Kind::of(&line.row.workload) == Kind::StarkProve;
         let Some(newest) = lines.iter().filter(of_proof).max_by_key(taken) else {
             continue;
         };

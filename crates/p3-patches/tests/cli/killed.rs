@@ -496,7 +496,7 @@ pub fn with_workers(fixture: Fixture) -> Fixture {
             r#"pace={pace}
 while read -r request; do
     case "$request" in
-        *list*) echo '{{"rows":[{{"name":"merkle-commit/x/2^4","threads":1,"quick":true}}]}}' ;;
+        *list*) echo '{{"rows":[{{"name":"merkle-commit/x/2^4","kind":"merkle-commit","threads":1,"quick":true}}]}}' ;;
         *prepare*) echo '{{"ready":{{"proof":false}}}}' ;;
         *run*) (echo '{{"sample":{{"wall_ns":'$pace'000,"cpu_ns":'$pace'000,"digest":"aa"}}}}') ;;
     esac
@@ -544,7 +544,7 @@ fn ab_killed_at_100_moments() {
     let records = killer.fixture.project().join("benches/record");
     let named = ["ab.json", "ab.csv"].map(|name| killer.fixture.prover().join(name));
     let pace = killer.fixture.path().join("pace");
-    // What is recorded, but for the time, and what is named.
+    // The record, but for its time, and what it names.
     let state = || {
         let untimed = |contents: Vec<u8>| {
             let text = String::from_utf8(contents).unwrap();
