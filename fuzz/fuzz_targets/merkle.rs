@@ -35,7 +35,7 @@ const PUBLISHED: &str = "MERKLE_PUBLISHED";
 /// Set for a program that is to answer, not to fuzz.
 const ANSWERS: &str = "MERKLE_ANSWERS";
 
-/// What is committed to, without the elements.
+/// The shape of a commitment, without the elements.
 struct Shapes {
     hash: u8,
     cap_height: usize,
@@ -163,7 +163,7 @@ where
     answer
 }
 
-/// What an input commits to. Empty for an input that is too short.
+/// The commitment to an input's matrices. Empty for an input that is too short.
 fn answer(mut input: &[u8]) -> Vec<u8> {
     let Some(shapes) = Shapes::take(&mut input) else {
         return Vec::new();

@@ -19,7 +19,7 @@ use p3_poseidon2::ExternalLayerConstants;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-/// What runs, and how much of it.
+/// The permutation that runs, and how much of it.
 struct Head {
     kernel: u8,
     width: u8,
@@ -308,7 +308,7 @@ fn notable(rng: &mut SmallRng) -> u64 {
     let near = edge.wrapping_add_signed(rng.random_range(-2..=2));
     match rng.random_range(0..8) {
         0 => rng.random(),
-        // What the S-box makes an edge of.
+        // Values of which the S-box makes an edge.
         1 => Goldilocks::new(near).exp_u64(SEVENTH).as_canonical_u64(),
         // One edge in each half.
         2 => (near & 0xffff_ffff) | (edge << 32),

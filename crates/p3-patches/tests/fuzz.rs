@@ -52,7 +52,7 @@ fn build(folder: &Path, target: &str, name: &str) -> PathBuf {
     program
 }
 
-/// What rustc calls this machine.
+/// This machine's target triple.
 fn host() -> String {
     let version = Command::new("rustc").arg("-vV").output().unwrap();
     let version = String::from_utf8(version.stdout).unwrap();

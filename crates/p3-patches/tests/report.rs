@@ -10,7 +10,7 @@ use predicates::str::contains;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// What a page must show and never obey.
+/// Text that a page must show and never obey.
 const HOSTILE: &str =
     "Evil | <img src=https://example.com/x.png onerror=console.log(1)> & \"Sons\" </style>";
 
@@ -228,10 +228,10 @@ struct Browser {
     dir: TempDir,
 }
 
-/// What became of a page in the browser.
+/// A page as the browser shows it.
 struct Visit {
     dom: String,
-    /// What the page had the browser ask for; the browser itself asks for more.
+    /// The requests that the page had the browser make; the browser itself makes more.
     requests: Vec<String>,
     console: Vec<String>,
 }
@@ -297,7 +297,7 @@ fn a_browser_shows_the_page_and_asks_for_nothing() {
     assert!(visit.dom.contains("<h1>Plonky3 with patches</h1>"));
     assert!(visit.dom.contains("Evil | &lt;img"));
 
-    // What the page forbids is refused and said so; without that, the request would have been seen.
+    // The browser refuses a request that the page forbids, and says so; without that, it would have been seen.
     let loading = page.replace("<main>", "<main><img src=\"https://example.com/x.png\">");
     let visit = browser.visit(&loading, "html");
     assert_eq!(visit.requests, [""; 0]);

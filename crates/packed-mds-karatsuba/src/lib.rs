@@ -115,7 +115,7 @@ fn packed_poseidon1() {
     unreachable!("ignored")
 }
 
-// What the kernel finds in p3-goldilocks's root.
+// The items that the kernel finds in p3-goldilocks's root.
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 use matrices::*;
 #[cfg(all(

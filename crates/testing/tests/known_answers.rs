@@ -113,7 +113,7 @@ fn poseidon2_width_16() {
     check_poseidon2::<_, 16>(&default_goldilocks_poseidon2_16());
 }
 
-/// What the script generates and what it was told are the release's parameters: a difference shows by name here.
+/// The script's parameters, those it generates and those it was told, are the release's: a difference shows by name here.
 #[test]
 fn parameters() {
     fn check<const WIDTH: usize>(

@@ -47,7 +47,7 @@ enum Cli {
     },
 }
 
-/// What a file holds: a claim, and its proof.
+/// The content of a file: a claim, and its proof.
 #[derive(Serialize, Deserialize)]
 struct Proven {
     n: u32,

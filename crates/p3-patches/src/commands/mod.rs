@@ -21,7 +21,7 @@ pub mod r#try;
 
 use std::path::PathBuf;
 
-/// Which downstream workspace to work on.
+/// The downstream workspace to work on.
 #[derive(clap::Args)]
 pub struct Downstream {
     /// A manifest of the prover's workspace; the stanza goes to the workspace's root.

@@ -44,7 +44,7 @@ pub struct Plan {
     pub timeout: Duration,
 }
 
-/// Which process a run was made in.
+/// The process that a run was made in.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {

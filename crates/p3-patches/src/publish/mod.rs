@@ -1,4 +1,4 @@
-//! What leaves the checkout: texts for upstream, patched packages for a repository, tables, figures and pages of what was
+//! The checkout's products: texts for upstream, patched packages for a repository, tables, figures and pages of what was
 //! measured; and the checks before that.
 //!
 //! In: patches and records. Out: mails, folders, the generated parts of the documents, `patches/effects.csv`, an HTML page.

@@ -135,7 +135,7 @@ impl Series {
         for name in names {
             wanted.insert(self.entry(name)?.name.clone());
         }
-        // What an entry needs stands further up, so one walk from the bottom reaches everything.
+        // An entry needs only entries above it, so one walk from the bottom reaches everything.
         for entry in self.entries.iter().rev() {
             if wanted.contains(&entry.name) {
                 wanted.extend(needs(entry));

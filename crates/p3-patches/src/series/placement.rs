@@ -6,7 +6,7 @@ use std::ops::Range;
 use anyhow::Result;
 use diffy::Line;
 
-/// Which way a patch is applied.
+/// The direction in which a patch is applied.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Direction {
     Forward,

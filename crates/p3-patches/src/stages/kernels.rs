@@ -37,7 +37,7 @@ impl Work for Clippy {
         let mut clippy = cargo_for(self.0, "clippy", project, &project.root)?;
         add_kernels(&mut clippy, project)?;
         if self.0 != Isa::V3 {
-            // What benches have for AVX2, they have for AVX-512.
+            // The benches have the same text for AVX2 and for AVX-512.
             clippy.args(["--package", "p3-bench"]);
         }
         clippy.args(["--all-targets", "--", "-D", "warnings"]);

@@ -107,7 +107,7 @@ fn patches_are_chosen_with_their_effects_and_the_others_are_named() {
     assert_eq!(fixture.manifest(), MANIFEST);
 }
 
-/// What a chosen patch needs comes along, whatever it touches.
+/// The patches that a chosen one needs come along, whatever they touch.
 #[test]
 fn needs_come_along() {
     let fixture = Fixture::new();

@@ -92,7 +92,7 @@ fn what_has_moved_is_printed() {
     );
     let drift = fixture.fetching(&["drift", "--to", "0.4.3"]).output();
     let drift = fixture.transcript(&drift.unwrap());
-    // Which instruction sets there are depends on the machine.
+    // The instruction sets depend on the machine.
     let lines = drift.lines().map(|line| {
         let (line, error) = line.split_once(" for x86-64-v3: ").unwrap_or((line, ""));
         let line = line
@@ -106,7 +106,7 @@ fn what_has_moved_is_printed() {
     let lines = lines.filter(|line| !line.starts_with("note: nothing is compiled"));
     assert_snapshot!("drift", lines.collect::<Vec<_>>().join("\n"));
 
-    // What still applies to the newest release, which cargo tells.
+    // A patch that still applies to the newest release, which cargo tells.
     write(&fixture.project().join("patches/series"), "offset\n");
     let cargo = fixture.path().join("cargo");
     let script = format!(
@@ -123,7 +123,7 @@ fn what_has_moved_is_printed() {
     );
 }
 
-/// What merges becomes the patch for the other release; what does not is left in the repository, between markers.
+/// Changes that merge become the patch for the other release; others are left in the repository, between markers.
 #[test]
 fn a_patch_is_merged_into_another_release() {
     let stacked = OFFSET.replace("odd", "very odd").replace("silly", "odd");

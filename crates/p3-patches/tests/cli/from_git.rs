@@ -273,7 +273,7 @@ fn what_is_recorded_is_applied_again() {
     assert_eq!(user.fixture.lock(), lock);
 }
 
-/// What is recorded holds for one repository, at one commit.
+/// The manifest's record holds for one repository, at one commit.
 #[test]
 fn what_is_recorded_is_not_moved_to_other_sources() {
     let user = GitUser::new();
@@ -354,7 +354,7 @@ fn sources_that_are_no_release_are_refused() {
     refused(&user);
     assert_snapshot!(transcripts);
 
-    // What no build reads may differ.
+    // Files that no build reads may differ.
     fs::remove_file(user.repository.join("field/src/later.rs")).unwrap();
     write(&user.repository.join("field/CHANGELOG.md"), "Later.\n");
     write(&user.repository.join("field/tests/later.rs"), "");

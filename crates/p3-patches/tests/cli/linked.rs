@@ -177,7 +177,7 @@ fn a_link_in_a_provers_folder_is_refused() {
         assert!(!tree.join(below).is_symlink());
         fixture.succeed(&["status"]);
     }
-    // What a killed run has left goes, a link as a link.
+    // The remains of a killed run go, a link as a link.
     symlink(&victim.folder, trees.join(".tmp-1")).unwrap();
     victim.link("", &trees.join(".tmp-2/inner"));
     fixture.succeed(&["remove"]);
@@ -287,7 +287,7 @@ fn a_link_in_a_checkout_is_refused() {
         trees.join(".gitignore"),
     ] {
         let before = fs::read_to_string(&place).ok();
-        // What is read there is as it was.
+        // The files that are read there are as they were.
         let name = place
             .strip_prefix(&project)
             .unwrap()

@@ -130,7 +130,7 @@ fn another_folder_of_patches_needs_no_checkout() {
     assert_eq!(fixture.manifest(), MANIFEST);
 }
 
-/// What needs crates, benches or records says so, and does nothing.
+/// Commands that need crates, benches or records say so, and do nothing.
 #[test]
 fn the_other_subcommands_need_a_checkout() {
     let fixture = Fixture::new();

@@ -309,7 +309,7 @@ fn a_prover_on_another_release() {
     assert_snapshot!(apply_fails(&fixture));
 }
 
-/// What a release contains is refused for it and for later ones by every command that applies patches, and is there for
+/// A patch that a release contains is refused for it and for later ones by every command that applies patches, and is there for
 /// older ones.
 #[test]
 fn a_patch_that_the_release_contains() {

@@ -39,7 +39,7 @@ done
 cd "$writable"
 "#;
 
-/// What a prover's team does, with neither a place to write to but the prover's folder nor a network.
+/// The commands of a prover's team, with neither a place to write to but the prover's folder nor a network.
 #[test]
 #[ignore = "takes user namespaces; `cargo p3 test --only sandbox` runs it"]
 fn nothing_is_written_outside_the_named_folders() {
@@ -239,7 +239,7 @@ fn a_full_disk_leaves_the_old_state() {
     }
 }
 
-/// What a run is to leave as it was. git may keep objects that nothing names; the folder of trees has a lock and an
+/// The files that a run is to leave as they were. git may keep objects that nothing names; the folder of trees has a lock and an
 /// instruction for git.
 fn is_state(name: &str) -> bool {
     !name.contains("/.git/") && !name.ends_with("/.lock") && !name.ends_with("/.gitignore")

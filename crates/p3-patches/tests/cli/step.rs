@@ -152,7 +152,7 @@ fn a_step_is_filed_and_shown_as_such() {
     }
     assert_snapshot!(export("with"));
 
-    // What the patch needs has changed, so that the samples are those of another step.
+    // The patch that it needs has changed, so that the samples are those of another step.
     write(
         &killer.fixture.project().join("patches/series"),
         "demo\nstacked\n",

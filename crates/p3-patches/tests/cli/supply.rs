@@ -1,4 +1,4 @@
-//! What this repository is made of: no build script of its own, and a tool that cannot open a connection.
+//! The supply chain of this repository: no build script of its own, and a tool that cannot open a connection.
 
 use std::process::Command;
 

@@ -163,7 +163,7 @@ fn one_text_for_two_releases() {
     assert!(!checked.contains("needs a text"), "{checked}");
     fixture.succeed(&["apply", "demo", "--base", "0.4.0"]);
 
-    // What is edited for one release becomes a text of its own.
+    // An edit for one release becomes a text of its own.
     fixture.succeed(&["edit", "demo", "--base", "0.4.0"]);
     let kernel = ".p3-patches/edit/demo/util/src/demo.rs";
     write(&fixture.project().join(kernel), "//! Another kernel.\n");
@@ -194,7 +194,7 @@ fn check_refuses_a_base_without_a_folder() {
     );
 }
 
-/// What `check` says of the patch `demo`, or a variant of it, has to have these lines.
+/// Asserts that `check` prints these lines about the patch `demo`, or a variant of it.
 #[track_caller]
 fn check_says(fixture: &Fixture, demo: &str, expected: &str) {
     write(&fixture.patch("demo"), demo);
@@ -491,7 +491,7 @@ fn git_am_takes_an_export() {
     );
     assert_snapshot!("commit", git(&checkout, &["log", "-1", "--format=%B"]));
 
-    // What `git am` makes of it is what `apply` makes of it.
+    // `git am` and `apply` make the same of it.
     fixture.succeed(&["apply", "stacked"]);
     let mut diff = Command::new("diff");
     diff.args(["-r", "-x", ".p3-stamp.json"])
@@ -658,7 +658,7 @@ fn upstream_lints_compare_with_the_release() {
     );
     write(&cargo, &script);
     fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
-    // What the suite is tested with has the version that p3-util was published with, not the newest.
+    // The suite is tested with the versions that p3-util was published with, not the newest.
     let lock = fixture.project().join("Cargo.lock");
     let text = fs::read_to_string(&lock).unwrap();
     let (before, entry) = text

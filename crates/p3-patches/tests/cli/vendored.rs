@@ -73,7 +73,7 @@ pub fn vendor(fixture: &Fixture) {
     write(&config, &String::from_utf8(vendor.stdout).unwrap());
 }
 
-/// What a prover's team does, and a build after it; all of it is as where cargo has tarballs.
+/// The commands of a prover's team, and a build after them; all of it is as where cargo has tarballs.
 #[test]
 fn vendored_sources_are_patched_like_tarballs() {
     let prover = Vendored::new(Fixture::new());

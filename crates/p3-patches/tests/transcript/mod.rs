@@ -1,6 +1,6 @@
 use assert_cmd::Command;
 
-/// What a run prints on both streams.
+/// The output of a run on both streams.
 pub fn transcript(command: &mut Command) -> String {
     let output = command.output().unwrap();
     format!(

@@ -107,7 +107,7 @@ fn check<const WIDTH: usize>(
 
 #[test]
 fn multiplications_in_the_compiled_code() {
-    // What decoding allocates, it allocates here.
+    // Decoding allocates here, and not later.
     assert_eq!(mnemonic(&[0xc5, 0xfd, 0xf4, 0xc1]), Mnemonic::Vpmuludq);
     // SAFETY: the handler does what a handler may: it reads memory and adds to atomics. Nothing else here uses the signal.
     unsafe {

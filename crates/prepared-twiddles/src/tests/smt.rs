@@ -107,7 +107,7 @@ fn smt_butterfly() {
             x.signed_integer().plus(y.signed_integer()).plus(constant)
         };
         let words = [exact([p0, p1], 0), exact([p2, p3], 1)];
-        // What the bounds show.
+        // The bounds show this.
         let upper = words[1].plus(words[0].right(32));
         for word in [words[0], upper] {
             if !wraps {
