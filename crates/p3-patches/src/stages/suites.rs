@@ -16,7 +16,7 @@ pub struct Upstream {
     pub parallel: bool,
 }
 
-/// Its suite takes as long as all others, and patches change a comment there. It runs once.
+/// Its suite takes as long as all others, and patches change a comment there. It runs without `parallel`, on [`ONE_ISA`] alone.
 const LONG: &str = "p3-sumcheck";
 
 impl Work for Upstream {
