@@ -9,25 +9,25 @@ use crate::measure::row::{Hashing, Row};
 /// Workloads that prove or commit to more than one matrix, by their kind and what follows it, and the commitment whose tree is
 /// most like theirs: rows of about as many elements. Blake3's trees are no commitment's.
 const PROOFS: [(Kind, &str, Option<&str>); 5] = [
-    (Kind::StarkProve, "/keccak-air-blake3", None),
+    (Kind::StarkProve, "keccak-air-blake3", None),
     (
         Kind::StarkProve,
-        "/keccak-air-koala-bear",
+        "keccak-air-koala-bear",
         Some("merkle-commit/koala-bear-poseidon2-w16/2^16x64"),
     ),
     (
         Kind::StarkProve,
-        "/",
+        "",
         Some("merkle-commit/poseidon2-w8/2^14x1024"),
     ),
     (
         Kind::FriCommit,
-        "/poseidon2-w8/",
+        "poseidon2-w8/",
         Some("merkle-commit/poseidon2-w8/2^18x8"),
     ),
     (
         Kind::WhirProve,
-        "/",
+        "",
         Some("merkle-commit/koala-bear-poseidon2-w16/2^16x64"),
     ),
 ];
@@ -43,7 +43,7 @@ pub struct Attribution<'a> {
 pub fn attributions(record: &Record) -> Vec<Attribution<'_>> {
     let pairs = record.rows.iter().filter_map(|proof| {
         let kind = Kind::of(&proof.workload);
-        let what = proof.workload.trim_start_matches(|c| c != '/');
+        let (_, what) = proof.workload.split_once('/')?;
         let (_, _, like) =
             (PROOFS.iter()).find(|(of, start, _)| kind == *of && what.starts_with(start))?;
         let commit = (record.rows.iter())

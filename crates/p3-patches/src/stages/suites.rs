@@ -38,7 +38,6 @@ impl Work for Upstream {
         let suites = Suites::lay_out(project, &self.base, &names)?;
         // Unoptimized, these run for seconds; optimized, they compile for minutes. The outputs of optimized
         // packages are compared by `outputs/`.
-        let without_long = (self.isa, self.parallel) != (ONE_ISA, false);
         let mut test = cargo_for(self.isa, "test", project, &suites.root)?;
         if is_emulated(self.isa) {
             // The rest is the same on every ISA, and an emulator takes its time.
@@ -46,7 +45,7 @@ impl Work for Upstream {
             test.args(["--", "aarch64_neon", "poseidon"]);
         } else {
             test.arg("--workspace");
-            if without_long {
+            if (self.isa, self.parallel) != (ONE_ISA, false) {
                 test.args(["--exclude", LONG]);
             }
             // Examples and tests in the documentation are the same for all, and each is compiled by itself.
@@ -55,10 +54,8 @@ impl Work for Upstream {
             }
         }
         if self.parallel {
-            let of_long = |feature: &&String| feature.starts_with(LONG);
-            let features = suites.parallel.iter();
-            let features = features.filter(|feature| !(without_long && of_long(feature)));
-            let features = features.map(String::as_str).collect::<Vec<_>>();
+            let mut features = suites.parallel;
+            features.retain(|feature| !feature.starts_with(LONG));
             test.arg("--features").arg(features.join(","));
         }
         succeed(test).map(drop)
