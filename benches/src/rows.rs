@@ -5,6 +5,10 @@ use p3_baby_bear::Poseidon2BabyBear;
 use p3_baby_bear::{
     BabyBear, default_babybear_poseidon2_16 as bb16, default_babybear_poseidon2_24 as bb24,
 };
+#[cfg(feature = "since-0-6")]
+use p3_baby_bear::{
+    default_babybear_poseidon1_16 as bb1w16, default_babybear_poseidon1_24 as bb1w24,
+};
 #[cfg(feature = "since-0-8")]
 use p3_challenger::DuplexChallenger;
 use p3_field::Field;
@@ -20,6 +24,10 @@ use p3_goldilocks::{
 };
 use p3_koala_bear::{
     KoalaBear, default_koalabear_poseidon2_16 as kb16, default_koalabear_poseidon2_24 as kb24,
+};
+#[cfg(feature = "since-0-6")]
+use p3_koala_bear::{
+    default_koalabear_poseidon1_16 as kb1w16, default_koalabear_poseidon1_24 as kb1w24,
 };
 #[cfg(feature = "since-0-8")]
 use p3_sumcheck::strategy::VariableOrder::{Prefix, Suffix};
@@ -95,6 +103,13 @@ pub const ROWS: &[&[Row]] = &[
         row("permute-many/koala-bear-poseidon2-w24", |seed| permute::each::<PackedKoala, _, 24>(seed, kb24())),
         row("permute-many/baby-bear-poseidon2-w16", |seed| permute::each::<PackedBaby, _, 16>(seed, bb16())),
         row("permute-many/baby-bear-poseidon2-w24", |seed| permute::each::<PackedBaby, _, 24>(seed, bb24())),
+    ],
+    #[cfg(feature = "since-0-6")]
+    &[
+        row("permute-many/koala-bear-poseidon1-w16", |seed| permute::each::<PackedKoala, _, 16>(seed, kb1w16())),
+        row("permute-many/koala-bear-poseidon1-w24", |seed| permute::each::<PackedKoala, _, 24>(seed, kb1w24())),
+        row("permute-many/baby-bear-poseidon1-w16", |seed| permute::each::<PackedBaby, _, 16>(seed, bb1w16())),
+        row("permute-many/baby-bear-poseidon1-w24", |seed| permute::each::<PackedBaby, _, 24>(seed, bb1w24())),
     ],
     #[cfg(feature = "since-0-5")]
     &[
@@ -226,6 +241,13 @@ pub const ROWS: &[&[Row]] = &[
         row("equal/permute/koala-bear-poseidon2-w24", |seed| permute::each::<PackedKoala, _, 24>(seed, kb24())),
         row("equal/permute/baby-bear-poseidon2-w16", |seed| permute::each::<PackedBaby, _, 16>(seed, bb16())),
         row("equal/permute/baby-bear-poseidon2-w24", |seed| permute::each::<PackedBaby, _, 24>(seed, bb24())),
+    ],
+    #[cfg(feature = "since-0-6")]
+    &[
+        row("equal/permute/koala-bear-poseidon1-w16", |seed| permute::each::<PackedKoala, _, 16>(seed, kb1w16())),
+        row("equal/permute/koala-bear-poseidon1-w24", |seed| permute::each::<PackedKoala, _, 24>(seed, kb1w24())),
+        row("equal/permute/baby-bear-poseidon1-w16", |seed| permute::each::<PackedBaby, _, 16>(seed, bb1w16())),
+        row("equal/permute/baby-bear-poseidon1-w24", |seed| permute::each::<PackedBaby, _, 24>(seed, bb1w24())),
     ],
     #[cfg(feature = "since-0-8")]
     &[

@@ -1,5 +1,6 @@
-//! Transforms of matrices by the kernels of tiled-dft and ifma-butterflies, butterflies by that of prepared-twiddles, and dot
-//! products of matrices and rows by those of lazy-dot-products and monty-dot-products, against Plonky3 as published.
+//! Transforms of matrices by the kernels of tiled-dft and ifma-butterflies, butterflies by that of prepared-twiddles, dot
+//! products of matrices and rows by those of lazy-dot-products and monty-dot-products, and the linear layers of
+//! monty-poseidon1, against Plonky3 as published.
 //!
 //! An input is what [`Transform`] reads.
 
@@ -31,7 +32,7 @@ use p3_matrix::Matrix;
 use p3_matrix::dense::RowMajorMatrix;
 use p3_matrix::util::reverse_matrix_index_bits;
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
-use p3_monty_31::{FieldParameters, MontyField31, TwoAdicData};
+use p3_monty_31::{FieldParameters, MontyField31, RelativelyPrimePower, TwoAdicData};
 use p3_patches_testing::fuzzing::Transform;
 use tiled_dft::network::{Passes, transform, twiddles};
 
@@ -155,6 +156,46 @@ where
     );
 }
 
+/// Partial rounds, and a circulant matrix, as scalars take them.
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+fn check_poseidon1<FP, const D: u64>(
+    rounds: usize,
+    mut elements: impl Iterator<Item = MontyField31<FP>>,
+) where
+    FP: FieldParameters + RelativelyPrimePower<D>,
+{
+    use monty_poseidon1::packed_poseidon1::{Circulant, PartialRounds};
+    use p3_poseidon1::internal::{PartialRoundConstants, partial_permute_state};
+
+    const WIDTH: usize = 16;
+    type Packing<FP> = <MontyField31<FP> as Field>::Packing;
+
+    let mut vector = || std::array::from_fn(|_| elements.next().expect("words are repeated"));
+    let constants = PartialRoundConstants {
+        first_round_constants: vector(),
+        m_i: std::array::from_fn(|_| vector()),
+        sparse_first_row: (0..rounds).map(|_| vector()).collect(),
+        v: (0..rounds).map(|_| vector()).collect(),
+        round_constants: (1..rounds).map(|_| vector()[0]).collect(),
+        textbook_scalar_constants: Vec::new(),
+        textbook_residual: vector(),
+    };
+    let column = vector();
+    let mut states: Vec<[MontyField31<FP>; WIDTH]> =
+        (0..Packing::<FP>::WIDTH).map(|_| vector()).collect();
+    let mut packed: [Packing<FP>; WIDTH] =
+        std::array::from_fn(|i| Packing::<FP>::from_fn(|lane| states[lane][i]));
+    PartialRounds::new(&constants).permute_state::<D>(&mut packed);
+    Circulant::new(column).apply::<FP>(&mut packed);
+    for (lane, state) in states.iter_mut().enumerate() {
+        partial_permute_state::<_, _, WIDTH, D>(state, &constants);
+        let product = |i: usize, j: usize| column[(WIDTH + i - j) % WIDTH] * state[j];
+        let expected: [_; WIDTH] =
+            std::array::from_fn(|i| (0..WIDTH).map(|j| product(i, j)).sum::<MontyField31<FP>>());
+        assert_eq!(packed.map(|x| x.as_slice()[lane]), expected);
+    }
+}
+
 fuzz_target!(|data: &[u8]| {
     let Some(Transform {
         field,
@@ -169,13 +210,19 @@ fuzz_target!(|data: &[u8]| {
         0 => {
             let elements = words.map(BabyBear::from_u64);
             #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
-            check_monty(log_h, width, elements.clone());
+            {
+                check_monty(log_h, width, elements.clone());
+                check_poseidon1::<_, 7>(width, elements.clone());
+            }
             check(log_h, width, elements);
         }
         1 => {
             let elements = words.map(KoalaBear::from_u64);
             #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
-            check_monty(log_h, width, elements.clone());
+            {
+                check_monty(log_h, width, elements.clone());
+                check_poseidon1::<_, 3>(width, elements.clone());
+            }
             check(log_h, width, elements);
         }
         _ => {

@@ -113,12 +113,13 @@ fn add_kernels(command: &mut Command, project: &Project) -> Result<()> {
 }
 
 /// The optimizations with kernels for x86-64 of their own.
-const X86_KERNELS: [&str; 10] = [
+const X86_KERNELS: [&str; 11] = [
     "ifma-butterflies",
     "ifma-permute",
     "lazy-dot-products",
     "monty-dot-products",
     "monty-paired-diagonal",
+    "monty-poseidon1",
     "packed-mds-karatsuba",
     "packed-poseidon2",
     "packed-product",
@@ -127,9 +128,10 @@ const X86_KERNELS: [&str; 10] = [
 ];
 
 /// Of these, those with instructions of AVX2.
-const AVX2_KERNELS: [&str; 6] = [
+const AVX2_KERNELS: [&str; 7] = [
     "monty-dot-products",
     "monty-paired-diagonal",
+    "monty-poseidon1",
     "packed-mds-karatsuba",
     "packed-poseidon2",
     "prepared-twiddles",

@@ -1,0 +1,135 @@
+//! The layers on elements given by their forms, the sums on plain integers, and their operations and instructions gone wrong.
+
+#[cfg(mutated)]
+mod instructions;
+mod mutations;
+
+use std::array;
+use std::vec::Vec;
+
+use p3_field::{Field, PackedValue};
+use p3_koala_bear::{KoalaBear, KoalaBearParameters};
+use p3_patches_testing::koala_bear::{EDGES, residue_of};
+use p3_poseidon1::internal::{PartialRoundConstants, partial_permute_state};
+
+use crate::packed_poseidon1::{Circulant, PartialRounds, Words};
+
+type Packing = <KoalaBear as Field>::Packing;
+
+const LANES: usize = Packing::WIDTH;
+const WIDTH: usize = 16;
+
+/// The element whose form is an edge, in turn.
+fn edge(i: usize) -> KoalaBear {
+    KoalaBear::new(residue_of(EDGES[i % EDGES.len()]))
+}
+
+/// Edges, no two neighbouring lanes or elements alike, and what `check` takes a lane to.
+fn compare(
+    packed: impl Fn(&mut [Packing; WIDTH]),
+    scalar: impl Fn([KoalaBear; WIDTH]) -> [KoalaBear; WIDTH],
+) {
+    for start in 0..EDGES.len() {
+        let input: [Packing; WIDTH] =
+            array::from_fn(|i| Packing::from_fn(|lane| edge(start + 3 * i + lane)));
+        let mut output = input;
+        packed(&mut output);
+        for lane in 0..LANES {
+            let of_lane = |state: [Packing; WIDTH]| state.map(|x| x.as_slice()[lane]);
+            assert_eq!(of_lane(output), scalar(of_lane(input)));
+        }
+    }
+}
+
+#[test]
+fn matrices_of_edges_are_exact() {
+    for start in 0..3 {
+        let column = array::from_fn(|i| edge(7 * start + 5 * i));
+        let matrix = Circulant::<WIDTH>::new::<KoalaBearParameters>(column);
+        compare(
+            |state| matrix.apply::<KoalaBearParameters>(state),
+            |state| {
+                let product = |i: usize, j: usize| column[(WIDTH + i - j) % WIDTH] * state[j];
+                array::from_fn(|i| (0..WIDTH).map(|j| product(i, j)).sum())
+            },
+        );
+    }
+}
+
+fn check_rounds(rounds: usize) {
+    let vector = |seed: usize| array::from_fn(|i| edge(seed + 5 * i));
+    let constants = PartialRoundConstants {
+        first_round_constants: vector(1),
+        m_i: array::from_fn(vector),
+        sparse_first_row: (0..rounds).map(|r| vector(r + 2)).collect(),
+        v: (0..rounds).map(|r| vector(r + 3)).collect(),
+        round_constants: (1..rounds).map(edge).collect(),
+        textbook_scalar_constants: Vec::new(),
+        textbook_residual: vector(0),
+    };
+    let packed_rounds = PartialRounds::new(&constants);
+    compare(
+        |state| packed_rounds.permute_state::<3>(state),
+        |mut state| {
+            partial_permute_state::<_, _, _, 3>(&mut state, &constants);
+            state
+        },
+    );
+}
+
+#[test]
+fn one_round_of_edges_is_exact() {
+    check_rounds(1);
+}
+
+#[test]
+fn two_blocks_of_rounds_are_exact() {
+    check_rounds(10);
+}
+
+/// Plain integers: the sums are the same text for any words.
+impl Words for u64 {
+    fn splat(x: u64) -> Self {
+        x
+    }
+
+    fn repeat(x: u32) -> Self {
+        Self::from(x) << 32 | Self::from(x)
+    }
+
+    fn add(self, rhs: Self) -> Self {
+        self.checked_add(rhs).expect("the sum is below 2^64")
+    }
+
+    fn mul_low(self, rhs: Self) -> Self {
+        (self & 0xffff_ffff) * (rhs & 0xffff_ffff)
+    }
+
+    fn add_halves(self, rhs: Self) -> Self {
+        of_halves(self, rhs, u32::wrapping_add)
+    }
+
+    fn sub_halves(self, rhs: Self) -> Self {
+        of_halves(self, rhs, u32::wrapping_sub)
+    }
+
+    fn min_halves(self, rhs: Self) -> Self {
+        of_halves(self, rhs, u32::min)
+    }
+
+    fn shl_half(self) -> Self {
+        self << 32
+    }
+
+    fn high(self) -> Self {
+        self >> 32 | self >> 32 << 32
+    }
+
+    fn join_high(even: Self, odd: Self) -> Self {
+        even >> 32 | odd >> 32 << 32
+    }
+}
+
+fn of_halves(x: u64, y: u64, f: fn(u32, u32) -> u32) -> u64 {
+    u64::from(f((x >> 32) as u32, (y >> 32) as u32)) << 32 | u64::from(f(x as u32, y as u32))
+}
