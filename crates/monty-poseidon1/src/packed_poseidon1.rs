@@ -544,7 +544,7 @@ mod tests {
                     m_i: array::from_fn(|i| vector(1 + i)),
                     sparse_first_row: (0..rounds).map(|r| vector(100 + r)).collect(),
                     v: (0..rounds).map(|r| vector(200 + r)).collect(),
-                    round_constants: (1..rounds).map(|r| element(r)).collect(),
+                    round_constants: (1..rounds).map(element).collect(),
                     textbook_scalar_constants: Vec::new(),
                     textbook_residual: vector(0),
                 };

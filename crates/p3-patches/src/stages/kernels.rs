@@ -214,7 +214,7 @@ pub struct Miri(pub Isa);
 /// Of the kernels' tests, those that Miri runs: every operation next to its carries, permutations of few rounds, every lane, width
 /// and size of a group, tiles of a few rows. It takes a millisecond for an instruction, and lacks assembly, of which Plonky3's
 /// scalar products over Goldilocks are made, and on AVX-512 packed products over 31-bit fields.
-const MIRI_TESTS: [&str; 18] = [
+const MIRI_TESTS: [&str; 19] = [
     "poseidon1_packed::tests::fold_holds_at_its_bounds",
     "poseidon1_packed::tests::normalized_halves_stay_within_their_bounds",
     "poseidon1_packed::tests::unreduced_products_stay_within_their_bounds",
@@ -224,6 +224,7 @@ const MIRI_TESTS: [&str; 18] = [
     "tests::a_pass_over_edges_is_exact",
     "tests::divisions_are_those_of_the_lanes",
     "tests::edges_beside_each_other",
+    "tests::one_round_of_edges_is_exact",
     "tests::packed::differences_borrow_where_they_have_to",
     "tests::packed::few_butterflies_are_exact",
     "tests::packed::few_rounds_match_the_paper",
