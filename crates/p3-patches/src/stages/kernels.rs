@@ -224,7 +224,7 @@ const MIRI_TESTS: [&str; 19] = [
     "tests::a_pass_over_edges_is_exact",
     "tests::divisions_are_those_of_the_lanes",
     "tests::edges_beside_each_other",
-    "tests::one_round_of_edges_is_exact",
+    "tests::matrices_of_edges_are_exact",
     "tests::packed::differences_borrow_where_they_have_to",
     "tests::packed::few_butterflies_are_exact",
     "tests::packed::few_rounds_match_the_paper",
