@@ -293,7 +293,7 @@ impl<FP: FieldParameters, const WIDTH: usize> PartialRounds<FP, WIDTH> {
 pub struct Circulant<const WIDTH: usize> {
     /// From the factor `x^(WIDTH/8) - 1` to `x^(WIDTH/2) + 1`.
     coefficients: [u32; WIDTH],
-    /// What stands for a coefficient where a product wraps around: modulo `x^n + 1` its negative.
+    /// The coefficients where a product wraps around: modulo `x^n + 1` their negatives.
     wrapped: [u32; WIDTH],
 }
 
