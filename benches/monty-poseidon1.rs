@@ -49,24 +49,33 @@ mod layers {
         let layer = Layer::new_from_constants(partial);
         let mut state = array::from_fn(|_| Packing::<FP>::from_fn(|_| rng.random()));
 
-        let mut group = criterion.benchmark_group(format!("{name}/partial-rounds"));
-        group.throughput(Throughput::Elements(Packing::<FP>::WIDTH as u64));
-        group.bench_function("published", |bencher| {
-            bencher.iter(|| layer.permute_state(&mut state));
-        });
-        group.bench_function("sums", |bencher| {
-            bencher.iter(|| packed_rounds.permute_state::<D>(&mut state));
-        });
-        group.finish();
+        beside(
+            criterion,
+            &format!("{name}/partial-rounds"),
+            &mut state,
+            |state| layer.permute_state(state),
+            |state| packed_rounds.permute_state::<D>(state),
+        );
+        beside(
+            criterion,
+            &format!("{name}/matrix"),
+            &mut state,
+            |state| karatsuba(state, &first_column),
+            |state| circulant.apply::<FP>(state),
+        );
+    }
 
-        let mut group = criterion.benchmark_group(format!("{name}/matrix"));
-        group.throughput(Throughput::Elements(Packing::<FP>::WIDTH as u64));
-        group.bench_function("published", |bencher| {
-            bencher.iter(|| karatsuba(&mut state, &first_column));
-        });
-        group.bench_function("sums", |bencher| {
-            bencher.iter(|| circulant.apply::<FP>(&mut state));
-        });
+    fn beside<P: PackedValue, const WIDTH: usize>(
+        criterion: &mut Criterion,
+        name: &str,
+        state: &mut [P; WIDTH],
+        published: impl Fn(&mut [P; WIDTH]),
+        sums: impl Fn(&mut [P; WIDTH]),
+    ) {
+        let mut group = criterion.benchmark_group(name);
+        group.throughput(Throughput::Elements(P::WIDTH as u64));
+        group.bench_function("published", |bencher| bencher.iter(|| published(state)));
+        group.bench_function("sums", |bencher| bencher.iter(|| sums(state)));
         group.finish();
     }
 

@@ -24,7 +24,7 @@ fn edge(i: usize) -> KoalaBear {
     KoalaBear::new(residue_of(EDGES[i % EDGES.len()]))
 }
 
-/// Edges, no two neighbouring lanes or elements alike, and what `check` takes a lane to.
+/// `packed` on edges, no two neighbouring lanes or elements alike, against `scalar` on each lane.
 fn compare(
     packed: impl Fn(&mut [Packing; WIDTH]),
     scalar: impl Fn([KoalaBear; WIDTH]) -> [KoalaBear; WIDTH],
