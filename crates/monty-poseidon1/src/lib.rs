@@ -27,14 +27,5 @@ use p3_monty_31::{PackedMontyParameters, RelativelyPrimePower};
 #[allow(missing_docs)]
 pub mod packed_poseidon1;
 
-#[cfg(not(target_feature = "avx512f"))]
-mod x86_64_avx2 {
-    pub mod packed_poseidon1;
-}
-#[cfg(target_feature = "avx512f")]
-mod x86_64_avx512 {
-    pub mod packed_poseidon1;
-}
-
 #[cfg(test)]
 mod tests;

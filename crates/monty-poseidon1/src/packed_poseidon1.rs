@@ -30,11 +30,17 @@ use core::mem::transmute;
 use p3_field::{Field, InjectiveMonomial, PrimeCharacteristicRing};
 use p3_poseidon1::internal::PartialRoundConstants;
 
-#[cfg(not(target_feature = "avx512f"))]
-use crate::x86_64_avx2::packed_poseidon1::Register;
-#[cfg(target_feature = "avx512f")]
-use crate::x86_64_avx512::packed_poseidon1::Register;
 use crate::{FieldParameters, MontyField31, MontyParameters};
+
+#[cfg(not(target_feature = "avx512f"))]
+mod avx2;
+#[cfg(target_feature = "avx512f")]
+mod avx512;
+
+#[cfg(not(target_feature = "avx512f"))]
+use avx2::Register;
+#[cfg(target_feature = "avx512f")]
+use avx512::Register;
 
 // BOUNDS
 //

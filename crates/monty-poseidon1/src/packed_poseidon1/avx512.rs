@@ -6,7 +6,7 @@ use core::arch::x86_64::{
     _mm512_set1_epi32, _mm512_set1_epi64, _mm512_slli_epi64, _mm512_sub_epi32,
 };
 
-use crate::packed_poseidon1::Words;
+use super::Words;
 
 pub type Register = __m512i;
 

@@ -6,7 +6,7 @@ use core::arch::x86_64::{
     _mm256_set1_epi64x, _mm256_slli_epi64, _mm256_sub_epi32,
 };
 
-use crate::packed_poseidon1::Words;
+use super::Words;
 
 pub type Register = __m256i;
 
