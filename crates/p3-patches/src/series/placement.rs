@@ -1,7 +1,7 @@
-//! Places hunks in a file. diffy's `apply` neither reports an offset, nor refuses an ambiguous place, nor shows a mismatch line by
-//! line.
+//! Places hunks in a file, and nowhere that `git apply` would not. diffy's `apply` neither reports an offset, nor refuses an
+//! ambiguous place, nor shows a mismatch line by line.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use anyhow::Result;
 use diffy::Line;
@@ -116,11 +116,13 @@ pub(super) fn place_each(before: &str, patch: &diffy::Patch<'_, str>) -> Placed 
         let stated =
             hunk.old_range().start() - usize::from(!old.is_empty() && hunk.old_range().start() > 0);
         let expected = stated.saturating_add_signed(drift);
+        // As for git, a hunk of the first line stays at the start of the file.
+        let last_start = if stated == 0 { 0 } else { lines.len() };
         // Only the last line of a file may lack a line ending.
         let ends = hunk.lines().iter().any(|line| match line {
             Line::Context(text) | Line::Delete(text) | Line::Insert(text) => !text.ends_with('\n'),
         });
-        let at = match find(number, &lines, &old, ends, taken, expected) {
+        let at = match find(number, &lines, &old, ends, taken..=last_start, expected) {
             Ok(at) => at,
             Err(misfit) => {
                 spots.push(Err(misfit));
@@ -144,28 +146,28 @@ pub(super) fn place_each(before: &str, patch: &diffy::Patch<'_, str>) -> Placed 
     Placed { after, spots }
 }
 
-/// The place of hunk `number`, whose lines are `old`, not before `taken`: `expected`, or the only other one. With `ends`, the
-/// file has to end there.
+/// The place of hunk `number`, whose lines are `old`, which starts in `starts`: `expected`, or the only other one. With `ends`,
+/// the file has to end there.
 fn find(
     number: usize,
     lines: &[&str],
     old: &[&str],
     ends: bool,
-    taken: usize,
+    starts: RangeInclusive<usize>,
     expected: usize,
 ) -> Result<usize, Misfit> {
     // Nothing goes on after a line that does not end.
     let terminated = |at: usize| at == 0 || lines[at - 1].ends_with('\n');
     let fits = |at: usize| {
         let rest = lines.get(at..).filter(|rest| rest.starts_with(old));
-        let rest = rest.filter(|_| at >= taken && terminated(at));
+        let rest = rest.filter(|_| starts.contains(&at) && terminated(at));
         rest.is_some_and(|rest| !ends || rest.len() == old.len())
     };
     if fits(expected) {
         return Ok(expected);
     }
     // Without a line of context, a hunk fits everywhere and says nothing.
-    let places = (taken..lines.len())
+    let places = (starts.clone())
         .filter(|at| !old.is_empty() && fits(*at))
         .collect::<Vec<_>>();
     match places[..] {
@@ -231,18 +233,33 @@ mod tests {
         }
     }
 
-    const LINES: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+    const LINES: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n";
 
     fn patched(before: &str) -> Result<(String, Vec<(usize, isize)>), Misfit> {
-        let patch = diffy::create_patch(LINES, &LINES.replace("four", "FOUR")).to_string();
+        let patch = diffy::create_patch(LINES, &LINES.replace("five", "FIVE")).to_string();
         place(before, &diffy::Patch::from_str(&patch).unwrap())
     }
 
     #[test]
     fn an_offset_is_reported() {
         let (after, offsets) = patched(&format!("zero\nzero\n{LINES}")).unwrap();
-        assert!(after.contains("FOUR"));
+        assert!(after.contains("FIVE"));
         assert_eq!(offsets, [(1, 2)]);
+    }
+
+    #[test]
+    fn a_hunk_of_the_first_line_stays_there() {
+        let patch = diffy::create_patch(LINES, &LINES.replace("one", "ONE")).to_string();
+        let patch = diffy::Patch::from_str(&patch).unwrap();
+        assert!(place(LINES, &patch).is_ok());
+        let misfit = place(&format!("zero\n{LINES}"), &patch).unwrap_err();
+        let differs = Misfit::Differs {
+            hunk: 1,
+            line: 1,
+            expected: Some("one\n".to_owned()),
+            found: Some("zero\n".to_owned()),
+        };
+        assert_eq!(misfit, differs);
     }
 
     #[test]
@@ -252,7 +269,7 @@ mod tests {
             misfit,
             Misfit::Ambiguous {
                 hunk: 1,
-                lines: vec![2, 9]
+                lines: vec![3, 11]
             }
         );
     }
