@@ -43,7 +43,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let (base, patches) = series.chosen(&project.patches, None, &args.names)?;
     let mut packages = BTreeSet::new();
     for name in &patches {
-        packages.extend(Patch::load(&project.patches, &base, name)?.header.packages);
+        packages.extend(Patch::header(&project.patches, &base, name)?.packages);
     }
     let Executables {
         workers,

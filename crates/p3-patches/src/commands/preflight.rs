@@ -103,7 +103,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let (base, chosen) = series.chosen(&project.patches, None, &args.names)?;
     let mut packages = BTreeSet::new();
     for name in &chosen {
-        packages.extend(Patch::load(&project.patches, &base, name)?.header.packages);
+        packages.extend(Patch::header(&project.patches, &base, name)?.packages);
     }
     let models = Models::find();
     let mut report = Report {

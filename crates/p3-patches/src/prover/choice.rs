@@ -42,7 +42,7 @@ impl Choice {
             } else if !Patch::exists(patches, &base, name) {
                 Some(format!("no text for Plonky3 {base}"))
             } else {
-                let header = Patch::load(patches, &base, name)?.header;
+                let header = Patch::header(patches, &base, name)?;
                 let touches = header.packages.iter().any(in_graph);
                 let untouched =
                     || format!("nothing here depends on {}", header.packages.join(", "));

@@ -56,7 +56,7 @@ fn patch(
     sections: &[Section],
 ) -> Result<String> {
     let base = series.default_base_of(&project.patches, name)?;
-    let header = Patch::load(&project.patches, &base, name)?.header;
+    let header = Patch::header(&project.patches, &base, name)?;
     let packages = (header.packages.iter())
         .map(|package| package.strip_prefix("p3-").unwrap_or(package))
         .collect::<Vec<_>>();

@@ -78,7 +78,7 @@ impl Series {
     pub fn packages(&self, patches: &Patches) -> BTreeSet<String> {
         let headers = self.bases.iter().flat_map(|base| {
             let base = base.to_string();
-            let header = move |name| Patch::header(patches, &base, name);
+            let header = move |name| Patch::header_in(patches, &base, name);
             self.names().filter_map(header)
         });
         headers.flat_map(|header| header.packages).collect()
@@ -115,10 +115,11 @@ impl Series {
     ) -> Result<Vec<String>> {
         let base = base.to_string();
         self.select_by(names, |entry| {
-            let text = Patch::load(patches, &base, &entry.name).ok();
+            let header = Patch::header(patches, &base, &entry.name).ok();
             let named = |need: &String| {
-                text.as_ref()
-                    .is_none_or(|text| text.header.needs.contains(need))
+                header
+                    .as_ref()
+                    .is_none_or(|header| header.needs.contains(need))
             };
             let mut needs = entry.needs.clone();
             needs.retain(|need| Patch::exists(patches, &base, need) || named(need));
@@ -258,7 +259,7 @@ impl Series {
         let Some(ported) = before.find(|release| Patch::exists(patches, release, name)) else {
             return Ok(None);
         };
-        let header = Patch::load(patches, &ported, name)?.header;
+        let header = Patch::header(patches, &ported, name)?;
         Ok(header.merged().filter(|release| release <= base))
     }
 

@@ -58,6 +58,19 @@ pub struct Addition<'p> {
 impl Patch {
     /// Reads the patch `name` for `base`.
     pub fn load(patches: &Patches, base: &str, name: &str) -> Result<Self> {
+        let (shown, text) = Self::read(patches, base, name)?;
+        Self::parse(name, &shown, &text, |place| patches.kernel(name, place))
+    }
+
+    /// Reads the header of the patch `name` for `base`. What is wrong with the rest is found where the patch is loaded.
+    pub fn header(patches: &Patches, base: &str, name: &str) -> Result<Header> {
+        let (shown, text) = Self::read(patches, base, name)?;
+        let (header, _) = split_header(&shown, &text)?;
+        Ok(header)
+    }
+
+    /// The path of the patch `name` for `base` as shown to the user, and its text.
+    fn read(patches: &Patches, base: &str, name: &str) -> Result<(String, String)> {
         let home = Self::home(patches, base, name);
         let path = Self::path(home.as_deref().unwrap_or(base), name);
         let shown = patches.shown(&path);
@@ -65,9 +78,9 @@ impl Patch {
             Failure::input(format!("{shown}: no such patch"))
                 .hint(format!("`{name}` has not been ported to Plonky3 {base}"))
         })?;
-        let text = str::from_utf8(&bytes)
+        let text = String::from_utf8(bytes.into_owned())
             .map_err(|_| Failure::input(format!("{shown}: not UTF-8 text")))?;
-        Self::parse(name, &shown, text, |place| patches.kernel(name, place))
+        Ok((shown, text))
     }
 
     /// Whether `name` has been ported to `base`.
@@ -87,15 +100,15 @@ impl Patch {
             .filter(|other| *other > release)
             .map(|other| other.to_string())
             .find(|other| {
-                let header = Self::header(patches, other, name);
+                let header = Self::header_in(patches, other, name);
                 header.is_some_and(|header| header.bases.iter().any(|named| named == base))
             })
     }
 
-    /// The header of the text of `name` in the folder of `base`. One that cannot be read is reported where the patch is
+    /// The header of the text of `name` in the folder of `release`. One that cannot be read is reported where the patch is
     /// loaded.
-    pub fn header(patches: &Patches, base: &str, name: &str) -> Option<Header> {
-        let text = patches.read(&Self::path(base, name)).ok().flatten()?;
+    pub fn header_in(patches: &Patches, release: &str, name: &str) -> Option<Header> {
+        let text = patches.read(&Self::path(release, name)).ok().flatten()?;
         let (header, _) = str::from_utf8(&text).ok()?.split_once(SEPARATOR)?;
         parse_header(header).ok()
     }
@@ -113,23 +126,8 @@ impl Patch {
         kernel: impl Fn(&str) -> Result<Option<Cow<'k, [u8]>>>,
     ) -> Result<Self> {
         let refuse = |line: usize, what: &str| Failure::input(format!("{shown}:{line}: {what}"));
-        if text.contains("\r\n---\r\n") {
-            return Err(refuse(1, "CRLF line ends; a patch has LF")
-                .hint("set core.autocrlf to false")
-                .into());
-        }
-        let Some((header, diff)) = text.split_once(SEPARATOR) else {
-            return Err(refuse(
-                text.lines().count(),
-                "no `---` line between the header and the diff",
-            )
-            .hint("the file is truncated, or no patch; patches/README.md has the format")
-            .into());
-        };
-        let preamble = &text[..header.len() + SEPARATOR.len()];
-        let header = parse_header(header).map_err(|(line, what)| {
-            refuse(line, &what).hint("patches/README.md lists the fields of the header")
-        })?;
+        let (header, diff) = split_header(shown, text)?;
+        let preamble = &text[..text.len() - diff.len()];
         let Some(diff) = diff.strip_suffix(END) else {
             return Err(refuse(
                 text.lines().count(),
@@ -354,11 +352,33 @@ impl Patch {
     }
 }
 
+/// The header of a patch file's text, and the diff below it.
+fn split_header<'t>(shown: &str, text: &'t str) -> Result<(Header, &'t str)> {
+    let refuse = |line: usize, what: &str| Failure::input(format!("{shown}:{line}: {what}"));
+    if text.contains("\r\n---\r\n") {
+        return Err(refuse(1, "CRLF line ends; a patch has LF")
+            .hint("set core.autocrlf to false")
+            .into());
+    }
+    let Some((header, diff)) = text.split_once(SEPARATOR) else {
+        return Err(refuse(
+            text.lines().count(),
+            "no `---` line between the header and the diff",
+        )
+        .hint("the file is truncated, or no patch; patches/README.md has the format")
+        .into());
+    };
+    let header = parse_header(header).map_err(|(line, what)| {
+        refuse(line, &what).hint("patches/README.md lists the fields of the header")
+    })?;
+    Ok((header, diff))
+}
+
 /// The patches among `names` that change no build for this machine's architecture, each with the reason.
 pub fn inert(patches: &Patches, base: &str, names: &[String]) -> Result<BTreeMap<String, String>> {
     let mut inert = BTreeMap::new();
     for name in names {
-        if let Some(reason) = Patch::load(patches, base, name)?.header.inert() {
+        if let Some(reason) = Patch::header(patches, base, name)?.inert() {
             inert.insert(name.clone(), reason);
         }
     }
