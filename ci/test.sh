@@ -3,11 +3,15 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# All that a backtrace shows, and a fifth less to compile. Nothing is compiled a second time.
-export CARGO_PROFILE_DEV_DEBUG=line-tables-only CARGO_INCREMENTAL=0
+# As the stages compile. Nothing is compiled a second time.
+export CARGO_PROFILE_DEV_DEBUG=false CARGO_INCREMENTAL=0
+# Tests of the tool wait for the programs that they run.
+RUST_TEST_THREADS=$((2 * $(nproc)))
+export RUST_TEST_THREADS
 
 # What is installed here mostly waits for the network, and does not wait for the tool to be built.
-cargo build --release --quiet --locked --package p3-patches &
+# The tool is compiled with the tests: by itself it would be compiled once more, with other features of what it depends on.
+cargo test --quiet --locked --workspace --no-run &
 build=$!
 ci/tools.sh
 ci/isa.sh
@@ -15,9 +19,12 @@ ci/cargo-fuzz.sh
 ci/browser.sh
 [[ $(uname -m) != x86_64 ]] || ci/miri.sh
 wait "$build"
+# What cargo's alias p3 runs.
+export CARGO=cargo
+tool=${CARGO_TARGET_DIR:-target}/debug/p3-patches
 # Where rustup has no Rust for aarch64, Debian's builds what runs in the emulator, and nothing else: clippy and the
 # libraries that it reads have to be of one release.
 if [[ -x target/rustc-web/rustc ]]; then
-  RUSTC=$PWD/target/rustc-web/rustc CARGO_TARGET_DIR=target/rustc-web/build cargo p3 test --only '*/neon'
+  RUSTC=$PWD/target/rustc-web/rustc CARGO_TARGET_DIR=target/rustc-web/build "$tool" --checkout test --only '*/neon'
 fi
-exec cargo p3 test "$@"
+exec "$tool" --checkout test "$@"
