@@ -1,8 +1,8 @@
-//! The fuzz targets of `fuzz/`, each for half a minute on this machine's CPU, or for as many seconds as `FUZZ_SECONDS` says
+//! The fuzz targets of `fuzz/`, each for a quarter of a minute on this machine's CPU, or for as many seconds as `FUZZ_SECONDS` says
 //! and on what `FUZZ_CPU` names.
 //!
 //! Ignored where nobody asks for them, since they need cargo-fuzz and are built with its flags; `cargo p3 test` does, in the
-//! stages `fuzz/*`. What they find is in `fuzz/artifacts`, and corpora grow below `target`.
+//! stages `fuzz*`. What they find is in `fuzz/artifacts`, and corpora grow below `target`.
 
 use std::env;
 use std::fs;
@@ -62,7 +62,7 @@ fn host() -> String {
 
 /// Runs a target on its corpus and what grows from it.
 fn fuzz(mut program: Command, target: &str) {
-    let seconds = env::var("FUZZ_SECONDS").unwrap_or_else(|_| "30".to_owned());
+    let seconds = env::var("FUZZ_SECONDS").unwrap_or_else(|_| "15".to_owned());
     let grown = builds().join("corpus").join(target);
     let artifacts = repository().join("fuzz/artifacts").join(target);
     fs::create_dir_all(&grown).unwrap();

@@ -17,9 +17,9 @@ use crate::terminal::{glob, spinner};
 /// tool compiled as it is packed, z3's proofs of the kernels' operations; for each instruction set that this CPU has, the
 /// kernels' tests, upstream's own suites on patched packages, and the comparison of outputs with Plonky3 as published. The
 /// example's prover makes the same proofs with the patches and without, and `try` measures both. Published provers of others
-/// pass their own tests, and make the same proofs, with the patches and without; all but one of them run only where `--only`
-/// asks for them. Permutations, Merkle trees and the tool's reading of patches are fuzzed, half a minute each, where
-/// cargo-fuzz is there.
+/// pass their own tests, and make the same proofs, with the patches and without, where `--only` asks for them. Permutations and
+/// transforms are fuzzed, a quarter of a minute each, where cargo-fuzz is there; Merkle trees and the tool's reading of patches,
+/// where `--only` asks for them.
 /// On x86-64, NEON runs under emulation where qemu and a cross linker are there, and so do the kernels' tests on AVX-512, where
 /// the CPU has none, Bochs is there, and `--only` asks for them; so do those that have to notice wrong instructions. A few of
 /// the kernels' tests run under Miri, on AVX-512 with IFMA and, where `--only` asks for it, on AVX2. A report's page is looked

@@ -44,8 +44,6 @@ pub struct PublishedProver {
     opt_level: &'static str,
     /// A file in [`PROGRAMS`], which prints a proof that is the same in every run.
     program: &'static str,
-    /// Whether it waits for the week, since it takes minutes.
-    pub weekly: bool,
 }
 
 /// Below the project's root.
@@ -70,7 +68,6 @@ pub const ALL: [PublishedProver; 5] = [
         failing: &[],
         opt_level: "0",
         program: "miden-lifted-stark-1.0.0-rc.0.rs",
-        weekly: false,
     },
     PublishedProver {
         name: "miden-lifted-stark",
@@ -81,7 +78,6 @@ pub const ALL: [PublishedProver; 5] = [
         failing: SHORT_TRACES,
         opt_level: "0",
         program: "miden-lifted-stark-0.28.1.rs",
-        weekly: true,
     },
     PublishedProver {
         name: "miden-lifted-stark",
@@ -92,7 +88,6 @@ pub const ALL: [PublishedProver; 5] = [
         failing: SHORT_TRACES,
         opt_level: "0",
         program: "miden-lifted-stark-0.28.1.rs",
-        weekly: true,
     },
     PublishedProver {
         name: "miden-crypto",
@@ -103,7 +98,6 @@ pub const ALL: [PublishedProver; 5] = [
         failing: &[],
         opt_level: "1",
         program: "miden-crypto-0.28.1.rs",
-        weekly: true,
     },
     PublishedProver {
         name: "openvm-stark-sdk",
@@ -114,7 +108,6 @@ pub const ALL: [PublishedProver; 5] = [
         failing: &[],
         opt_level: "0",
         program: "openvm-stark-sdk-2.0.1.rs",
-        weekly: true,
     },
 ];
 
@@ -317,8 +310,6 @@ mod tests {
         for prover in &ALL {
             series.base(Some(prover.release)).unwrap();
         }
-        let every_time = ALL.iter().filter(|prover| !prover.weekly);
-        assert_eq!(every_time.count(), 1);
     }
 
     #[test]
