@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 # As the stages compile. Nothing is compiled a second time.
 export CARGO_PROFILE_DEV_DEBUG=false CARGO_INCREMENTAL=0
 # Tests of the tool wait for the programs that they run.
-RUST_TEST_THREADS=$((2 * $(nproc)))
+RUST_TEST_THREADS=$((2 * $(getconf _NPROCESSORS_ONLN)))
 export RUST_TEST_THREADS
 
 # What is installed here mostly waits for the network, and does not wait for the tool to be built.
