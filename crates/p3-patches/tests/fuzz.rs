@@ -1,5 +1,5 @@
-//! The fuzz targets of `fuzz/`, each for a quarter of a minute on this machine's CPU, or for as many seconds as `FUZZ_SECONDS` says
-//! and on what `FUZZ_CPU` names.
+//! The fuzz targets of `fuzz/`, each for a quarter of a minute on this machine's CPU, or for as many seconds as `FUZZ_SECONDS`
+//! says and on what `FUZZ_CPU` names.
 //!
 //! Ignored where nobody asks for them, since they need cargo-fuzz and are built with its flags; `cargo p3 test` does, in the
 //! stages `fuzz*`. What they find is in `fuzz/artifacts`, and corpora grow below `target`.

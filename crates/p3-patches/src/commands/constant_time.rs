@@ -1,6 +1,5 @@
 //! `constant-time`: whether the compiled kernels branch on data, or address memory by it.
 
-use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -13,7 +12,7 @@ use crate::isa::Isa;
 use crate::measure::build::{Builder, Candidate};
 use crate::project::Project;
 use crate::series::Series;
-use crate::series::patch::Patch;
+use crate::series::patch;
 use crate::terminal::spinner;
 
 /// Check that what the compiled kernels execute does not depend on the data.
@@ -41,10 +40,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let isas = ab::runnable(&args.isa)?;
     let series = Series::load(&project.patches)?;
     let (base, patches) = series.chosen(&project.patches, None, &args.names)?;
-    let mut packages = BTreeSet::new();
-    for name in &patches {
-        packages.extend(Patch::header(&project.patches, &base, name)?.packages);
-    }
+    let packages = patch::packages(&project.patches, &base, &patches)?;
     let Executables {
         workers,
         builder: _builder,

@@ -19,7 +19,7 @@ use crate::measure::build::{Builder, Candidate, Target};
 use crate::measure::{pairs, report, row};
 use crate::project::Project;
 use crate::series::Series;
-use crate::series::patch::Patch;
+use crate::series::patch;
 use crate::terminal::spinner;
 
 /// Show what the compiled kernels hold, and cycles as models of cores have them.
@@ -101,10 +101,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     }
     let series = Series::load(&project.patches)?;
     let (base, chosen) = series.chosen(&project.patches, None, &args.names)?;
-    let mut packages = BTreeSet::new();
-    for name in &chosen {
-        packages.extend(Patch::header(&project.patches, &base, name)?.packages);
-    }
+    let packages = patch::packages(&project.patches, &base, &chosen)?;
     let models = Models::find();
     let mut report = Report {
         schema: 1,

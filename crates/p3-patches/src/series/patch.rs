@@ -2,12 +2,11 @@
 //! the kernels that the header names stands in the optimization's crate; a loaded patch adds them as if its diff did.
 //!
 //! The format is documented for authors in `patches/README.md`; this module is its other half and refuses whatever
-//! that text does not allow. diffy parses the hunks. Placing them is done here, because an offset has to be
-//! reported, an ambiguous one refused, and a mismatch shown line by line, none of which diffy's `apply` gives.
+//! that text does not allow.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use cargo_metadata::semver::Version;
@@ -108,9 +107,10 @@ impl Patch {
     /// The header of the text of `name` in the folder of `release`. One that cannot be read is reported where the patch is
     /// loaded.
     pub fn header_in(patches: &Patches, release: &str, name: &str) -> Option<Header> {
-        let text = patches.read(&Self::path(release, name)).ok().flatten()?;
-        let (header, _) = str::from_utf8(&text).ok()?.split_once(SEPARATOR)?;
-        parse_header(header).ok()
+        let path = Self::path(release, name);
+        let text = patches.read(&path).ok().flatten()?;
+        let (header, _) = split_header(&path, str::from_utf8(&text).ok()?).ok()?;
+        Some(header)
     }
 
     /// Where a text of `name` for `base` alone is kept, below the folder of patches.
@@ -383,6 +383,15 @@ pub fn inert(patches: &Patches, base: &str, names: &[String]) -> Result<BTreeMap
         }
     }
     Ok(inert)
+}
+
+/// The packages that the patches `names` for `base` touch.
+pub fn packages(patches: &Patches, base: &str, names: &[String]) -> Result<BTreeSet<String>> {
+    let mut packages = BTreeSet::new();
+    for name in names {
+        packages.extend(Patch::header(patches, base, name)?.packages);
+    }
+    Ok(packages)
 }
 
 /// The SHA-256 that stands for the patches `names` for `base`, in this order: of a line with the release, and one for each with its
