@@ -5,6 +5,7 @@ use std::env;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
 
 use crate::interrupt;
 
@@ -58,6 +59,7 @@ pub fn cargo_error(stderr: &str) -> String {
 }
 
 /// The compiler that the workers are built with.
+#[derive(Deserialize, Serialize)]
 pub struct Toolchain {
     pub version: String,
     pub host: String,

@@ -70,6 +70,28 @@ impl Isa {
         self == Self::Neon && !cfg!(target_arch = "aarch64")
     }
 
+    /// Refuses an instruction set for which no worker can be built here that runs on another machine.
+    pub fn check_portable(self) -> Result<(), Failure> {
+        let is_portable = |isa: Self| match isa {
+            Self::Generic => true,
+            Self::V3 | Self::V4 | Self::V4Ifma => cfg!(target_arch = "x86_64"),
+            Self::Neon => cfg!(target_arch = "aarch64"),
+            Self::Native => false,
+        };
+        if is_portable(self) {
+            return Ok(());
+        }
+        let why = match self {
+            Self::Native => "means another CPU on another machine",
+            _ => "is another architecture's",
+        };
+        let portable = Self::value_variants().iter().copied();
+        let portable = portable.filter(|isa| is_portable(*isa));
+        let portable: Vec<String> = portable.map(|isa| isa.to_string()).collect();
+        Err(Failure::input(format!("{self}: {why}"))
+            .hint(format!("--isa can be {}", portable.join(", "))))
+    }
+
     /// Refuses an instruction set that this CPU cannot run.
     pub fn check(self) -> Result<(), Failure> {
         let missing = self.missing();

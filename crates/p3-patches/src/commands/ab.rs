@@ -1,8 +1,5 @@
-use std::fs;
 use std::io::{IsTerminal, Write as _};
-use std::path::PathBuf;
-use std::process::Command;
-use std::thread;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -13,7 +10,8 @@ use crate::cargo::Toolchain;
 use crate::error::Failure;
 use crate::isa::Isa;
 use crate::measure::attribution;
-use crate::measure::build::{Builder, Candidate};
+use crate::measure::build::{self, Builder, Candidate};
+use crate::measure::built::{self, Built, Subject};
 use crate::measure::filing::{Filed, Filing};
 use crate::measure::pairs::{self, Plan, Run, Workers};
 use crate::measure::protocol::{Kind, RowInfo};
@@ -21,6 +19,7 @@ use crate::measure::report::{self, Machine, Report};
 use crate::measure::row::Row;
 use crate::measure::stats::Verdict;
 use crate::project::{Patches, Project};
+use crate::prover::locked_dir::LockedDir;
 use crate::publish::page;
 use crate::series::{Series, patch};
 use crate::terminal::{glob, measuring, spinner};
@@ -42,7 +41,9 @@ pub const QUICK: u64 = 5;
   cargo p3 ab batched-permute --quick
   cargo p3 ab ifma-permute --step
   cargo p3 ab batched-permute --isa x86-64-v3 --isa x86-64-v4 --workload 'merkle-commit/*' --json ab.json
-  cargo p3 ab batched-permute --revert --workload 'merkle-commit/poseidon2-w8/*'")]
+  cargo p3 ab batched-permute --revert --workload 'merkle-commit/poseidon2-w8/*'
+  cargo p3 ab batched-permute --isa x86-64-v3 --build-only built
+  built/p3-patches --checkout ab --built built --record")]
 pub struct Args {
     /// Patches to measure together; none means all that have been ported to the release.
     #[arg(value_name = "NAME")]
@@ -53,9 +54,17 @@ pub struct Args {
     /// The Plonky3 release to measure on [default: the newest that has patches].
     #[arg(long, value_name = "VERSION")]
     base: Option<String>,
-    /// Instruction set to build for; may be given several times.
-    #[arg(long, value_enum, value_name = "ISA", default_value = "native")]
+    /// Instruction set to build for; may be given several times [default: native, or with --built all that are there].
+    #[arg(long, value_enum, value_name = "ISA")]
     isa: Vec<Isa>,
+    /// Build the workers for another machine, whatever this CPU can run, put them and this tool into DIR, and measure nothing.
+    #[arg(long, value_name = "DIR", requires = "isa", conflicts_with_all = [
+        "built", "workload", "quick", "outputs_only", "revert", "json", "html", "record", "seeds", "reps", "timeout", "workers",
+    ])]
+    build_only: Option<PathBuf>,
+    /// Measure the workers that --build-only has put into DIR, in a checkout of the same patches; needs no cargo.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["names", "step", "base", "revert", "workers"])]
+    built: Option<PathBuf>,
     /// Rows to measure, by glob over their names; may be given several times [default: all].
     #[arg(long, value_name = "GLOB")]
     workload: Vec<String>,
@@ -95,31 +104,45 @@ pub struct Args {
 }
 
 pub fn run(args: Args, project: &Project) -> Result<()> {
-    let isas = runnable(&args.isa)?;
+    if let Some(dir) = &args.build_only {
+        return build_only(&args, project, dir);
+    }
     for path in args.json.iter().chain(&args.html) {
         report::check_folder(path)?;
     }
-    let series = Series::load(&project.patches)?;
-    let (base, names) = series.chosen(&project.patches, args.base.as_deref(), &args.names)?;
-    let asked = if args.names.is_empty() {
-        names.clone()
-    } else {
-        args.names.clone()
-    };
-    refuse_inert(&project.patches, &base, &asked)?;
-    let below = if args.step {
-        stacked_on(project, &series, &base, &asked)?
-    } else {
-        Vec::new()
-    };
     let filing = (args.record)
         .then(|| Filing::new(project, args.loaded))
         .transpose()?;
-    let toolchain = Toolchain::query()?;
-    let machine = machine(&toolchain, &isas);
-
-    let Executables { workers, builder } =
-        executables(&args, project, &base, &below, &names, &isas)?;
+    let (isas, command, subject, executables) = match &args.built {
+        Some(dir) => {
+            let built = Built::read(dir, &project.patches)?;
+            let isas = runnable(&built.isas(&args.isa)?)?;
+            let command = built.command(&command(), &isas);
+            let executables = Executables {
+                workers: built.workers(dir, &isas)?,
+                builder: None,
+            };
+            (isas, command, built.subject, executables)
+        }
+        None => {
+            let isas = match &*args.isa {
+                [] => vec![Isa::Native],
+                asked => runnable(asked)?,
+            };
+            let subject = subject(&args, project)?;
+            let executables = executables(&args, project, &subject, &isas)?;
+            (isas, command(), subject, executables)
+        }
+    };
+    let Executables { workers, builder } = executables;
+    let Subject {
+        base,
+        asked,
+        baseline_patches: below,
+        patches: names,
+        toolchain,
+    } = subject;
+    let machine = Machine::here(&toolchain, &isas);
     let timeout = Duration::from_secs(args.timeout);
     let rows = selected(&pairs::rows(&workers[0].1.baseline, timeout)?, &args)?;
 
@@ -152,7 +175,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     let runs = measure(&workers, &rows, &plan)?;
     let report = Report {
         schema: Report::SCHEMA,
-        command: command(),
+        command,
         base,
         baseline_patches: below,
         patches: names,
@@ -176,10 +199,14 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         report::write(path, &report, Some(&runs))?;
     }
     let mut filed = Filed::default();
-    if let (Some(filing), Some(builder)) = (filing, &builder) {
-        let folder = builder.folder();
+    if let Some(filing) = filing {
+        let folder = match builder {
+            Some(builder) => builder.into_folder(),
+            // Others may measure here at the same time, with other cores.
+            None => LockedDir::wait(&project.root.join(build::FOLDER))?,
+        };
         let host = &toolchain.host;
-        filed = filing.file(folder, host, &args.names, &report, &runs, &workers)?;
+        filed = filing.file(&folder, host, &asked, &report, &runs, &workers)?;
     }
     let section = report.clone().into_section(&runs, &filed.files);
     if let Some(savings) = attribution::markdown(&section.records) {
@@ -207,11 +234,56 @@ pub fn command() -> String {
     format!("cargo p3 {words}")
 }
 
+/// Builds the workers for another machine.
+fn build_only(args: &Args, project: &Project, dir: &Path) -> Result<()> {
+    let isas = each_once(&args.isa, Isa::check_portable)?;
+    let folder = built::Folder::create(dir)?;
+    let subject = subject(args, project)?;
+    // Until they are copied, no other run may build there.
+    let built = executables(args, project, &subject, &isas)?;
+    folder.fill(command(), subject, &project.patches, &built.workers)?;
+    let (tool, dir) = (dir.join(built::TOOL), dir.display());
+    println!(
+        "workers in {dir}; copy that folder and a checkout of these patches to the machine, and there, in the checkout:\n  {} \
+         --checkout ab --built {dir}",
+        tool.display()
+    );
+    Ok(())
+}
+
+/// What the arguments ask to compare, with the compiler that is here.
+fn subject(args: &Args, project: &Project) -> Result<Subject> {
+    let series = Series::load(&project.patches)?;
+    let (base, patches) = series.chosen(&project.patches, args.base.as_deref(), &args.names)?;
+    let asked = if args.names.is_empty() {
+        &patches
+    } else {
+        &args.names
+    };
+    refuse_inert(&project.patches, &base, asked)?;
+    let baseline_patches = if args.step {
+        stacked_on(project, &series, &base, asked)?
+    } else {
+        Vec::new()
+    };
+    Ok(Subject {
+        base,
+        asked: args.names.clone(),
+        baseline_patches,
+        patches,
+        toolchain: Toolchain::query()?,
+    })
+}
+
 /// The instruction sets asked for, each once; refuses those that this CPU cannot run.
 pub fn runnable(asked: &[Isa]) -> Result<Vec<Isa>> {
+    each_once(asked, Isa::check)
+}
+
+fn each_once(asked: &[Isa], check: fn(Isa) -> Result<(), Failure>) -> Result<Vec<Isa>> {
     let mut isas: Vec<Isa> = Vec::new();
     for &isa in asked {
-        isa.check()?;
+        check(isa)?;
         if !isas.contains(&isa) {
             isas.push(isa);
         }
@@ -295,9 +367,7 @@ impl<'a> Executables<'a> {
 fn executables<'a>(
     args: &Args,
     project: &'a Project,
-    base: &str,
-    below: &[String],
-    names: &[String],
+    subject: &Subject,
     isas: &[Isa],
 ) -> Result<Executables<'a>> {
     if let Some(given) = args.workers.as_deref() {
@@ -308,7 +378,8 @@ fn executables<'a>(
     } else {
         Candidate::Patched
     };
-    let builder = match below {
+    let (base, names) = (&subject.base, &subject.patches);
+    let builder = match &*subject.baseline_patches {
         [] => Builder::new(project, base, names, candidate)?,
         below => Builder::step(project, base, below, names)?,
     };
@@ -425,54 +496,4 @@ pub fn header(machine: &Machine) -> String {
         .map(|name| format!(", in place of {name}"))
         .collect();
     format!("{cpu}, {cores} cores, {rustc}\nrustflags {rustflags}{replaced}")
-}
-
-/// The flags of each ISA; with its name before them where there are several.
-fn rustflags(isas: &[Isa]) -> String {
-    match isas {
-        [isa] => isa.rustflags().into(),
-        isas => {
-            let each = isas.iter().map(|isa| format!("{isa}: {}", isa.rustflags()));
-            each.collect::<Vec<_>>().join("; ")
-        }
-    }
-}
-
-pub fn machine(toolchain: &Toolchain, isas: &[Isa]) -> Machine {
-    Machine {
-        cpu: cpu(),
-        cores: thread::available_parallelism().map_or(1, usize::from),
-        rustc: toolchain.version.clone(),
-        rustflags: rustflags(isas),
-    }
-}
-
-/// The CPU's name as the system gives it. On x86 also its family and model: many CPUs share a name in virtual machines.
-pub fn cpu() -> String {
-    let named = if cfg!(target_os = "macos") {
-        let output = Command::new("sysctl")
-            .args(["-n", "machdep.cpu.brand_string"])
-            .output();
-        output
-            .ok()
-            .and_then(|output| String::from_utf8(output.stdout).ok())
-    } else {
-        fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
-            let field = |name: &str| {
-                let mut lines = text.lines().filter_map(|line| line.split_once(':'));
-                let (_, value) = lines.find(|(field, _)| field.trim_end() == name)?;
-                Some(value.trim())
-            };
-            let (name, family, model) = (field("model name")?, field("cpu family"), field("model"));
-            Some(match family.zip(model) {
-                Some((family, model)) => format!("{name} (family {family}, model {model})"),
-                None => name.to_owned(),
-            })
-        })
-    };
-    // On aarch64 Linux the kernel gives numbers only.
-    named.map_or_else(
-        || format!("unnamed {} CPU", std::env::consts::ARCH),
-        |name| name.trim().to_owned(),
-    )
 }

@@ -63,7 +63,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let series = Series::load(&project.patches)?;
     let (base, patches) = series.chosen(&project.patches, None, &args.names)?;
     ab::refuse_inert(&project.patches, &base, &args.names)?;
-    let machine = ab::machine(&Toolchain::query()?, &isas);
+    let machine = Machine::here(&Toolchain::query()?, &isas);
     let Executables {
         workers,
         builder: _builder,

@@ -118,7 +118,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         phases: args.phases,
     };
     let machine = Machine {
-        cpu: ab::cpu(),
+        cpu: report::cpu(),
         cores: thread::available_parallelism().map_or(1, usize::from),
         rustc: builder.toolchain()?.version,
         rustflags: std::env::var("RUSTFLAGS").unwrap_or_default(),

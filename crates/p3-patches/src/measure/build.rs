@@ -71,7 +71,10 @@ impl Target {
     }
 }
 
-/// Where workers are built: `target/p3`, locked against a second run.
+/// Where workers are built, below the project's root.
+pub const FOLDER: &str = "target/p3";
+
+/// Builds workers in [`FOLDER`], which is locked against a second run.
 pub struct Builder<'a> {
     project: &'a Project,
     dir: PathBuf,
@@ -94,7 +97,7 @@ impl<'a> Builder<'a> {
         names: &[String],
         candidate: Candidate,
     ) -> Result<Self> {
-        let dir = project.root.join("target/p3");
+        let dir = project.root.join(FOLDER);
         let folder = LockedDir::lock(&dir)?;
         let trees = match candidate {
             Candidate::Patched => tree::materialize(&project.patches, base, names, &folder)?,
@@ -129,9 +132,9 @@ impl<'a> Builder<'a> {
         Ok(builder)
     }
 
-    /// Where it builds.
-    pub fn folder(&self) -> &LockedDir {
-        &self.folder
+    /// Where it has built.
+    pub fn into_folder(self) -> LockedDir {
+        self.folder
     }
 
     /// Builds the worker on Plonky3 as published, or on what a step stacks on.

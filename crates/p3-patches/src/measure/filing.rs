@@ -1,7 +1,6 @@
 //! Files measurements as records.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::mem;
 use std::path::Path;
 
@@ -18,7 +17,6 @@ use crate::measure::report::{Report, csv};
 use crate::measure::row::{Row, round4};
 use crate::project::Project;
 use crate::prover::locked_dir::LockedDir;
-use crate::registry::source::sha256;
 use crate::series::patch::{codes, sha256_of_all};
 
 /// A baseline that takes more than this many times what it took in the fastest record is a loaded machine's.
@@ -92,18 +90,10 @@ impl<'a> Filing<'a> {
                 patches_sha256: patches_sha256.clone(),
                 machine: report.machine.with_isa(isa),
                 loaded: BTreeMap::new(),
-                workers: BTreeMap::new(),
+                workers: executables.sha256()?,
                 patches: candidate.clone(),
                 baseline_patches: baseline.clone(),
             };
-            for (side, path) in [
-                ("baseline", &executables.baseline),
-                ("candidate", &executables.candidate),
-            ] {
-                let unreadable = || format!("cannot read {}", path.display());
-                let executable = fs::read(path).with_context(unreadable)?;
-                head.workers.insert(side.to_owned(), sha256(&executable));
-            }
             let machine = machine(&report.base, triple, isa);
             let rows = report.rows.iter().filter(|row| row.isa == *isa);
             head.loaded = loaded_rows(&self.project.root, &machine, &head, rows)?;

@@ -5,6 +5,7 @@
 pub mod attribution;
 pub mod breakdown;
 pub mod build;
+pub mod built;
 pub mod counts;
 pub mod filing;
 pub mod pairs;

@@ -1,5 +1,6 @@
 //! Runs workers in pairs. `benches/METHODOLOGY.md` says why it is done this way.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -13,6 +14,7 @@ use crate::error::Failure;
 use crate::isa::Isa;
 use crate::measure::protocol::{Reply, Request, RowInfo, Sample, UnitInfo};
 use crate::measure::worker::Worker;
+use crate::registry::source::sha256;
 
 /// The two executables of one comparison.
 #[derive(Clone)]
@@ -153,6 +155,20 @@ impl Workers {
             })
         };
         (0..seeds).map(copies).collect()
+    }
+
+    /// The SHA-256 of each executable, by its side.
+    pub fn sha256(&self) -> Result<BTreeMap<String, String>> {
+        let sides = [
+            (Side::Baseline, &self.baseline),
+            (Side::Candidate, &self.candidate),
+        ];
+        let hash = |(side, path): (Side, &PathBuf)| {
+            let unreadable = || format!("cannot read {}", path.display());
+            let executable = fs::read(path).with_context(unreadable)?;
+            Ok((side.name().to_owned(), sha256(&executable)))
+        };
+        sides.into_iter().map(hash).collect()
     }
 
     /// Runs one row once on each side, measures nothing, and fails unless the outputs are equal.

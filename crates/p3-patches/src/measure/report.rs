@@ -2,13 +2,17 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
+use std::thread;
 
 use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::{Deserialize, Serialize};
 
+use crate::cargo::Toolchain;
 use crate::error::Failure;
 use crate::files::replace;
+use crate::isa::Isa;
 use crate::measure::pairs::Run;
 use crate::measure::row::Row;
 use crate::measure::stats::Verdict;
@@ -47,6 +51,59 @@ pub struct Machine {
     pub cores: usize,
     pub rustc: String,
     pub rustflags: String,
+}
+
+impl Machine {
+    /// This machine, with executables that this compiler makes for `isas`.
+    pub fn here(toolchain: &Toolchain, isas: &[Isa]) -> Self {
+        Self {
+            cpu: cpu(),
+            cores: thread::available_parallelism().map_or(1, usize::from),
+            rustc: toolchain.version.clone(),
+            rustflags: rustflags(isas),
+        }
+    }
+}
+
+/// The flags of each ISA; with its name before them where there are several.
+fn rustflags(isas: &[Isa]) -> String {
+    match isas {
+        [isa] => isa.rustflags().into(),
+        isas => {
+            let each = isas.iter().map(|isa| format!("{isa}: {}", isa.rustflags()));
+            each.collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+/// The CPU's name as the system gives it. On x86 also its family and model: many CPUs share a name in virtual machines.
+pub fn cpu() -> String {
+    let named = if cfg!(target_os = "macos") {
+        let output = Command::new("sysctl")
+            .args(["-n", "machdep.cpu.brand_string"])
+            .output();
+        output
+            .ok()
+            .and_then(|output| String::from_utf8(output.stdout).ok())
+    } else {
+        fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+            let field = |name: &str| {
+                let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+                let (_, value) = lines.find(|(field, _)| field.trim_end() == name)?;
+                Some(value.trim())
+            };
+            let (name, family, model) = (field("model name")?, field("cpu family"), field("model"));
+            Some(match family.zip(model) {
+                Some((family, model)) => format!("{name} (family {family}, model {model})"),
+                None => name.to_owned(),
+            })
+        })
+    };
+    // On aarch64 Linux the kernel gives numbers only.
+    named.map_or_else(
+        || format!("unnamed {} CPU", std::env::consts::ARCH),
+        |name| name.trim().to_owned(),
+    )
 }
 
 /// A table with rules between the columns on a terminal, plain where another program may read it.

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
@@ -11,7 +13,9 @@ use rustix::fs::FileType;
 use crate::files::dir::{
     Dir, Place, Staged, Temporary, UNFINISHED, cannot_write, is_link, is_locked,
 };
+use crate::interrupt;
 use crate::prover::tree::{Planned, Tree};
+use crate::terminal::spinner;
 
 /// The lock file of a folder of trees.
 const LOCK: &str = ".lock";
@@ -31,6 +35,25 @@ pub struct LockedDir {
 impl LockedDir {
     /// Creates the folder if need be, locks it, and removes what killed runs have left.
     pub fn lock(path: &Path) -> Result<Self> {
+        Self::try_lock(path)?.ok_or_else(|| is_locked(path).into())
+    }
+
+    /// As [`Self::lock`], once the run that is at work there has ended.
+    pub fn wait(path: &Path) -> Result<Self> {
+        const WAIT: Duration = Duration::from_millis(100);
+        let waiting = format!("waiting for another run at work in {}", path.display());
+        let _bar = spinner(waiting);
+        loop {
+            if let Some(folder) = Self::try_lock(path)? {
+                return Ok(folder);
+            }
+            interrupt::check()?;
+            thread::sleep(WAIT);
+        }
+    }
+
+    /// Nothing where another run is at work.
+    fn try_lock(path: &Path) -> Result<Option<Self>> {
         let parent = Dir::create(path.parent().context("a folder in a folder")?)?;
         let name = path.file_name().context("a folder with a name")?.to_owned();
         let dir = parent.create_folder(&name)?;
@@ -44,9 +67,7 @@ impl LockedDir {
         let lock = dir.file(LOCK)?;
         match lock.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(is_locked(path).into());
-            }
+            Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => {
                 return Err(cannot_write(&path.join(LOCK), &error).into());
             }
@@ -64,7 +85,7 @@ impl LockedDir {
         if folder.dir.read(IGNORE)?.is_none_or(|found| found != ignore) {
             folder.replace(folder.dir.place(IGNORE)?, ignore)?;
         }
-        Ok(folder)
+        Ok(Some(folder))
     }
 
     /// Replaces a file in one step, keeping its permissions.

@@ -4,6 +4,7 @@
 #![cfg(unix)] // signals, permission bits, `ulimit`
 
 mod action;
+mod built;
 mod chosen;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod disk;

@@ -1,0 +1,211 @@
+//! Workers that are built on one machine and measured on another: a folder with the executables, this tool, and what is compared.
+//! The other machine needs neither cargo nor a compiler.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use crate::cargo::Toolchain;
+use crate::error::Failure;
+use crate::files::dir::{Dir, cannot_write};
+use crate::isa::Isa;
+use crate::measure::pairs::Workers;
+use crate::project::Patches;
+use crate::series::patch::sha256_of_all;
+
+/// Says what is in the folder. Written last.
+const FACTS: &str = "built.toml";
+
+/// The tool's own executable in the folder.
+pub const TOOL: &str = env!("CARGO_PKG_NAME");
+
+/// What a comparison is about, and what its workers are compiled with.
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Subject {
+    pub base: String,
+    /// The patches that the command line names; none stand for the whole series.
+    pub asked: Vec<String>,
+    /// What a step stacks on; else none.
+    pub baseline_patches: Vec<String>,
+    /// The candidate's.
+    pub patches: Vec<String>,
+    pub toolchain: Toolchain,
+}
+
+/// What [`FACTS`] says.
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Built {
+    /// As it was typed.
+    command: String,
+    patches_sha256: String,
+    pub subject: Subject,
+    /// The SHA-256 of the executables, by instruction set and side.
+    workers: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// The folder in which workers wait for their machine.
+pub struct Folder(Dir);
+
+impl Folder {
+    /// Creates the folder if need be; refuses one with anything but earlier workers.
+    pub fn create(path: &Path) -> Result<Self> {
+        let dir = Dir::create(path)?;
+        if dir.read(FACTS)?.is_none() && !dir.entries()?.is_empty() {
+            let what = format!("{}: not empty, and without {FACTS}", path.display());
+            return Err(Failure::input(what)
+                .hint("name a new folder, or one that --build-only has written")
+                .into());
+        }
+        Ok(Self(dir))
+    }
+
+    /// Puts the workers and this tool there, in place of earlier ones.
+    pub fn fill(
+        &self,
+        command: String,
+        subject: Subject,
+        patches: &Patches,
+        workers: &[(Isa, Workers)],
+    ) -> Result<()> {
+        let Self(dir) = self;
+        for isa in Isa::value_variants() {
+            dir.remove(isa.to_string().as_ref())?;
+        }
+        dir.remove(TOOL.as_ref())?;
+        let copy = |from: &Path, to: &Path| {
+            let copied = fs::copy(from, to);
+            copied.map_err(|error| cannot_write(to, &error))
+        };
+        copy(&running()?, &dir.path().join(TOOL))?;
+        let mut built = Built {
+            command,
+            patches_sha256: sha256_of_all(patches, &subject.base, &subject.patches)?,
+            subject,
+            workers: BTreeMap::new(),
+        };
+        for (isa, workers) in workers {
+            dir.create_folder(isa.to_string())?;
+            let placed = placed(dir.path(), *isa);
+            copy(&workers.baseline, &placed.baseline)?;
+            copy(&workers.candidate, &placed.candidate)?;
+            built.workers.insert(isa.to_string(), placed.sha256()?);
+        }
+        let facts = toml::to_string(&built)?;
+        dir.place(FACTS)?.stage(dir, facts.as_bytes())?.put()
+    }
+}
+
+/// The executable of this process. Linux has it even after another build has taken its name, which is likely while workers compile.
+fn running() -> Result<PathBuf> {
+    let running = Path::new("/proc/self/exe");
+    if running.exists() {
+        return Ok(running.to_owned());
+    }
+    env::current_exe().context("cannot tell where this tool is")
+}
+
+/// Where the folder has the workers for an instruction set.
+fn placed(dir: &Path, isa: Isa) -> Workers {
+    let dir = dir.join(isa.to_string());
+    Workers {
+        baseline: dir.join("baseline"),
+        candidate: dir.join("candidate"),
+    }
+}
+
+impl Built {
+    /// Reads what a folder has; refuses it where these `patches` are other ones than it was built from.
+    pub fn read(dir: &Path, patches: &Patches) -> Result<Self> {
+        let path = dir.join(FACTS);
+        let refused = |why: String| Failure::input(format!("{}: {why}", path.display()));
+        let unreadable =
+            |why: String| refused(why).hint("`cargo p3 ab --build-only DIR` writes such a folder");
+        let text = fs::read_to_string(&path).map_err(|error| unreadable(error.to_string()))?;
+        let built: Self = toml::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
+        let Subject {
+            base,
+            patches: names,
+            ..
+        } = &built.subject;
+        let here = sha256_of_all(patches, base, names)?;
+        if here != built.patches_sha256 {
+            let there = &built.patches_sha256;
+            return Err(refused(format!(
+                "built from other patches ({there}) than this checkout's ({here})"
+            ))
+            .hint("check out the commit that they were built from, or build them again")
+            .into());
+        }
+        Ok(built)
+    }
+
+    /// The instruction sets that are `asked` for, or else all; refuses one that nothing was built for.
+    pub fn isas(&self, asked: &[Isa]) -> Result<Vec<Isa>> {
+        let all = Isa::value_variants().iter().copied();
+        let all = all.filter(|isa| self.workers.contains_key(&isa.to_string()));
+        let all: Vec<Isa> = all.collect();
+        if let Some(missing) = asked.iter().find(|isa| !all.contains(isa)) {
+            let all: Vec<String> = all.iter().map(Isa::to_string).collect();
+            return Err(
+                Failure::input(format!("{missing}: no workers were built for it"))
+                    .hint(format!("there are some for {}", all.join(", ")))
+                    .into(),
+            );
+        }
+        Ok(if asked.is_empty() {
+            all
+        } else {
+            asked.to_vec()
+        })
+    }
+
+    /// The workers in the folder; refuses executables that are not those that were built.
+    pub fn workers(&self, dir: &Path, isas: &[Isa]) -> Result<Vec<(Isa, Workers)>> {
+        let checked = |&isa: &Isa| {
+            let workers = placed(dir, isa);
+            let found = workers.sha256()?;
+            if self.workers.get(&isa.to_string()) != Some(&found) {
+                let dir = dir.join(isa.to_string());
+                let what = format!("{}: not the executables of {FACTS}", dir.display());
+                return Err(Failure::input(what).hint("copy the folder again").into());
+            }
+            Ok((isa, workers))
+        };
+        isas.iter().map(checked).collect()
+    }
+
+    /// The command that builds and measures this in one go: that of the build, with the options of the one that measures, which
+    /// is `typed`.
+    pub fn command(&self, typed: &str, isas: &[Isa]) -> String {
+        let mut words = without(&self.command, ["--build-only", "--isa"]);
+        for isa in isas {
+            words.extend(["--isa".to_owned(), isa.to_string()]);
+        }
+        let options = without(typed, ["--built", "--isa"]).into_iter();
+        words.extend(options.skip_while(|word| word != "ab").skip(1));
+        let words = words.iter().map(String::as_str);
+        shlex::try_join(words).expect("no argument has a NUL")
+    }
+}
+
+/// The words of a command without these options and their values.
+fn without(command: &str, options: [&str; 2]) -> Vec<String> {
+    let mut words = shlex::split(command).unwrap_or_default().into_iter();
+    let mut kept = Vec::new();
+    while let Some(word) = words.next() {
+        let option = word.split('=').next().unwrap_or_default();
+        if !options.contains(&option) {
+            kept.push(word);
+        } else if option == word {
+            words.next();
+        }
+    }
+    kept
+}
