@@ -241,6 +241,10 @@ impl<'a> Builder<'a> {
             .env("CARGO_BUILD_BUILD_DIR", self.dir.join("build"));
         if target.foreign {
             emulation::cross(&mut build);
+        } else {
+            // A target that is named keeps its flags from build scripts and macros, which run here: this CPU need not be able to
+            // run what it builds for another one. They are also compiled once for all instruction sets.
+            build.args(["--target", "host-tuple"]);
         }
         let built = interrupt::output(with_rustflags(&mut build, &target.rustflags))?;
         if !built.status.success() {
