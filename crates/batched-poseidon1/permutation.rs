@@ -52,9 +52,7 @@ macro_rules! impl_widths {
         impl BatchedPoseidon1<$width> {
             fn full_rounds(states: &mut [[Packing; $width]], constants: &[[[u64; 2]; $width]]) {
                 for state in states {
-                    let mut words = state.map(Packed::to_words);
-                    full_rounds::<_, $width, $group>(&mut words, constants);
-                    *state = words.map(Packed::from_words);
+                    full_rounds::<_, $width, $group>(state, constants);
                 }
             }
 
@@ -69,9 +67,7 @@ macro_rules! impl_widths {
                 let (groups, rest) = states.as_chunks_mut::<B>();
                 for group in groups {
                     Self::full_rounds(group, &self.initial);
-                    let mut words = group.map(|state| state.map(Packed::to_words));
-                    partial_rounds::<_, $width, K, B>(&mut words, &self.rounds, &self.residual);
-                    *group = words.map(|state| state.map(Packed::from_words));
+                    partial_rounds::<_, $width, K, B>(group, &self.rounds, &self.residual);
                     Self::full_rounds(group, &self.terminal);
                 }
                 if B > 1 {

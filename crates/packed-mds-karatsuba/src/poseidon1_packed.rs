@@ -40,7 +40,7 @@ use p3_field::PrimeField64;
 use p3_poseidon1::{
     FullRoundConstants, FullRoundLayer, FullRoundLayerConstructor, PartialRoundConstants,
     PartialRoundLayer, PartialRoundLayerConstructor, Poseidon1ExternalLayerGeneric,
-    Poseidon1InternalLayerGeneric, partial_permute_state, textbook_partial_permute_state,
+    Poseidon1InternalLayerGeneric, textbook_partial_permute_state,
 };
 use p3_symmetric::Permutation;
 
@@ -431,6 +431,12 @@ const CENTER_24: u64 = {
     ((sum % P as u128) * ((1 << 31) * ((1 << 32) + 1)) % P as u128) as u64
 };
 
+// One copy: the code of all eight would not fit the instruction cache.
+#[inline(never)]
+fn unfold_24<D: Doubles>(x: &mut [D; 24], row: &[f64; 24]) {
+    *x = unfold(*x, row);
+}
+
 /// The product with [`MdsMatrixGoldilocks`] of width 24, whose coefficients are arbitrary: one circulant per limb.
 ///
 /// Halves in `[-2^31, 2^31)` make outputs below `24 * 2^15 * 2^31 < 2^50.6` for each limb.
@@ -438,11 +444,10 @@ const CENTER_24: u64 = {
 pub fn mds_24<V: AsDoubles>(state: &[V; 24]) -> [V; 24] {
     let halves: State<V, 24> = state_halves(state, OFFSET + (1u64 << 31) as f64);
     let halves = halves.map(fold_all);
-    // One after the other: the code of all eight would not fit the instruction cache.
     let mut products = [halves; 4];
     for (products, limbs) in products.iter_mut().zip(&LIMBS_24) {
         for half in products {
-            *half = unfold(*half, limbs);
+            unfold_24(half, limbs);
         }
     }
     let [p0, p1, p2, p3] = products;
@@ -463,7 +468,7 @@ pub fn mds_24<V: AsDoubles>(state: &[V; 24]) -> [V; 24] {
 /// A state, all lower halves first: one of the two at a time fits the registers.
 type State<V, const WIDTH: usize> = [[<V as AsDoubles>::Doubles; WIDTH]; 2];
 
-/// The halves of words, less `offset`; shifted if that is 0.
+/// The halves of words, less `offset`.
 #[inline(always)]
 fn state_halves<V: AsDoubles, const WIDTH: usize>(
     state: &[V; WIDTH],
@@ -476,38 +481,46 @@ fn state_halves<V: AsDoubles, const WIDTH: usize>(
 /// The full rounds of one state: constants, S-box on every element, matrix. `GROUP` S-boxes at a time.
 // One copy for the initial and the terminal rounds.
 #[inline(never)]
-pub fn full_rounds<V: AsDoubles, const WIDTH: usize, const GROUP: usize>(
-    state: &mut [V; WIDTH],
+pub fn full_rounds<P: Packed, const WIDTH: usize, const GROUP: usize>(
+    state: &mut [P; WIDTH],
     constants: &[[[u64; 2]; WIDTH]],
 ) where
+    P::Words: AsDoubles,
     MdsMatrixGoldilocks: Circulant<WIDTH>,
 {
-    let mut x: State<V, WIDTH> = state_halves(state, 0.0);
+    let mut x: State<P::Words, WIDTH> = [[Doubles::splat(0.0); WIDTH]; 2];
+    for (i, y) in state.iter().enumerate() {
+        [x[0][i], x[1][i]] = split(y.to_words());
+    }
     for constants in constants {
         // Rolled loops, here and above: unrolled ones leave the instruction cache.
         for start in (0..WIDTH).step_by(GROUP) {
             let folded =
                 array::from_fn(|i| fold([x[0][start + i], x[1][start + i]], constants[start + i]));
-            let images = x7::<V, GROUP>(folded, |_, y| unshift::<V>(y));
+            let images = x7::<P::Words, GROUP>(folded, |_, y| unshift::<P::Words>(y));
             for i in 0..GROUP {
                 [x[0][start + i], x[1][start + i]] = images[i];
             }
         }
         for half in &mut x {
             *half = circulant(*half, const { &MdsMatrixGoldilocks::FOLDED[1] })
-                .map(|y| y.add(V::Doubles::splat(OFFSET)));
+                .map(|y| y.add(Doubles::splat(OFFSET)));
         }
     }
-    *state = array::from_fn(|i| fold([x[0][i], x[1][i]], fold_constant::<V>(0)));
+    for (i, y) in state.iter_mut().enumerate() {
+        *y = P::from_words(fold([x[0][i], x[1][i]], fold_constant::<P::Words>(0)));
+    }
 }
 
-/// `K` partial rounds of `B` states, as in the documentation of the module. Elements 0 are shifted before and after.
+/// `rounds` partial rounds of `B` states, as in the documentation of the module, which has `K` for them. There are as many
+/// constants. Elements 0 are shifted before and after.
 // `i` is the third index of `x`, the second is the half.
 #[allow(clippy::needless_range_loop)]
 #[inline(always)]
-fn segment<V: AsDoubles, const WIDTH: usize, const K: usize, const B: usize>(
+fn segment<V: AsDoubles, const WIDTH: usize, const B: usize>(
     x: &mut [State<V, WIDTH>; B],
-    constants: &[[u64; 2]; K],
+    constants: &[[u64; 2]],
+    rounds: usize,
 ) where
     MdsMatrixGoldilocks: Circulant<WIDTH>,
 {
@@ -518,14 +531,14 @@ fn segment<V: AsDoubles, const WIDTH: usize, const K: usize, const B: usize>(
         |_, y| unshift::<V>(y),
     );
     // (M^r x)_0, shifted. The term of y0 comes last, the others do not wait for it.
-    let mut s = [[[offset; 2]; B]; K];
+    let mut s = [[[offset; 2]; B]; MAX_ROUNDS];
     for b in 0..B {
         let x = &mut x[b];
         for i in 1..WIDTH {
             [x[0][i], x[1][i]] = normalize::<V>([x[0][i], x[1][i]]);
         }
         [x[0][0], x[1][0]] = y0[b];
-        for r in 1..K {
+        for r in 1..rounds {
             for half in 0..2 {
                 for j in (0..WIDTH).rev() {
                     let coefficient = V::Doubles::splat(powers[r][j]);
@@ -534,8 +547,8 @@ fn segment<V: AsDoubles, const WIDTH: usize, const K: usize, const B: usize>(
             }
         }
     }
-    let mut d = [[[offset; 2]; B]; K];
-    for r in 1..K {
+    let mut d = [[[offset; 2]; B]; MAX_ROUNDS];
+    for r in 1..rounds {
         for b in 0..B {
             for half in 0..2 {
                 for t in 1..r {
@@ -550,19 +563,19 @@ fn segment<V: AsDoubles, const WIDTH: usize, const K: usize, const B: usize>(
         );
         // Between two S-boxes, so that the CPU has both in its window.
         if r == 1 {
-            for b in 0..B {
-                apply_power::<V, WIDTH, K>(&mut x[b]);
+            for x in &mut *x {
+                apply_power::<V, WIDTH>(x, rounds);
             }
         }
     }
     for b in 0..B {
-        if K == 1 {
-            apply_power::<V, WIDTH, K>(&mut x[b]);
+        if rounds == 1 {
+            apply_power::<V, WIDTH>(&mut x[b], 1);
         }
-        for t in 1..K {
+        for t in 1..rounds {
             for half in 0..2 {
                 for i in 0..WIDTH {
-                    let coefficient = V::Doubles::splat(powers[K - t][(WIDTH - i) % WIDTH]);
+                    let coefficient = V::Doubles::splat(powers[rounds - t][(WIDTH - i) % WIDTH]);
                     x[b][half][i] = x[b][half][i].add_product(d[t][b][half], coefficient);
                 }
             }
@@ -570,14 +583,16 @@ fn segment<V: AsDoubles, const WIDTH: usize, const K: usize, const B: usize>(
     }
 }
 
-/// `M^K x`, element 0 shifted.
-#[inline(always)]
-fn apply_power<V: AsDoubles, const WIDTH: usize, const K: usize>(x: &mut State<V, WIDTH>)
+/// `M^rounds x`, element 0 shifted.
+// One copy for all states of a width: they wait in memory anyway.
+#[inline(never)]
+fn apply_power<V: AsDoubles, const WIDTH: usize>(x: &mut State<V, WIDTH>, rounds: usize)
 where
     MdsMatrixGoldilocks: Circulant<WIDTH>,
 {
+    let row = &const { &MdsMatrixGoldilocks::FOLDED }[rounds];
     for half in x {
-        *half = circulant(*half, const { &MdsMatrixGoldilocks::FOLDED[K] });
+        *half = circulant(*half, row);
         half[0] = half[0].add(V::Doubles::splat(OFFSET));
     }
 }
@@ -586,31 +601,43 @@ where
 // As above.
 #[allow(clippy::needless_range_loop)]
 #[inline(always)]
-pub fn partial_rounds<V: AsDoubles, const WIDTH: usize, const K: usize, const B: usize>(
-    states: &mut [[V; WIDTH]; B],
+pub fn partial_rounds<P: Packed, const WIDTH: usize, const K: usize, const B: usize>(
+    states: &mut [[P; WIDTH]; B],
     constants: &[[u64; 2]],
     residual: &[[u64; 2]; WIDTH],
 ) where
+    P::Words: AsDoubles,
     MdsMatrixGoldilocks: Circulant<WIDTH>,
 {
-    let mut x: [State<V, WIDTH>; B] = array::from_fn(|b| {
-        let mut x = state_halves(&states[b], OFFSET);
-        [x[0][0], x[1][0]] = split(states[b][0]);
-        x
-    });
-    let (segments, rest) = constants.as_chunks::<K>();
-    for constants in segments {
-        segment::<V, WIDTH, K, B>(&mut x, constants);
-    }
-    for constants in rest.as_chunks::<1>().0 {
-        segment::<V, WIDTH, 1, B>(&mut x, constants);
-    }
-    for b in 0..B {
-        let x = &mut x[b];
-        for i in 1..WIDTH {
-            [x[0][i], x[1][i]] = shift::<V>([x[0][i], x[1][i]]);
+    let mut x: [State<P::Words, WIDTH>; B] = [[[Doubles::splat(0.0); WIDTH]; 2]; B];
+    for (x, state) in x.iter_mut().zip(&*states) {
+        for (i, y) in state.iter().enumerate() {
+            let halves = split(y.to_words());
+            [x[0][i], x[1][i]] = if i == 0 {
+                halves
+            } else {
+                unshift::<P::Words>(halves)
+            };
         }
-        states[b] = array::from_fn(|i| fold([x[0][i], x[1][i]], residual[i]));
+    }
+    for constants in constants.chunks(K) {
+        // AVX2 gains a twentieth by whole segments whose loops are unrolled. AVX-512 gains nothing, and its code is larger.
+        if cfg!(not(target_feature = "avx512f")) && constants.len() == K {
+            segment::<P::Words, WIDTH, B>(&mut x, constants, K);
+        } else {
+            segment::<P::Words, WIDTH, B>(&mut x, constants, constants.len());
+        }
+    }
+    for (x, state) in x.iter().zip(states) {
+        for (i, y) in state.iter_mut().enumerate() {
+            let halves = [x[0][i], x[1][i]];
+            let shifted = if i == 0 {
+                halves
+            } else {
+                shift::<P::Words>(halves)
+            };
+            *y = P::from_words(fold(shifted, residual[i]));
+        }
     }
 }
 
@@ -678,26 +705,30 @@ where
     MdsMatrixGoldilocks: Permutation<[Goldilocks; WIDTH]>,
 {
     fn new_from_constants(constants: PartialRoundConstants<Goldilocks, WIDTH>) -> Self {
-        // The sparse form is that of whatever matrix the caller has. Only with this one may the textbook form replace it.
-        let input: [Goldilocks; WIDTH] = array::from_fn(|i| Goldilocks::new(i as u64));
-        let is_known_matrix = !constants.sparse_first_row.is_empty() && {
-            let (mut sparse, mut textbook) = (input, input);
-            partial_permute_state::<_, _, WIDTH, GOLDILOCKS_S_BOX_DEGREE>(&mut sparse, &constants);
-            textbook_partial_permute_state::<_, _, _, WIDTH, GOLDILOCKS_S_BOX_DEGREE>(
-                &mut textbook,
-                &constants,
-                &MdsMatrixGoldilocks,
-            );
-            sparse == textbook
-        };
-        let textbook = is_known_matrix.then(|| TextbookConstants {
+        let has_sparse_form = !constants.sparse_first_row.is_empty();
+        let textbook = TextbookConstants {
             rounds: (constants.textbook_scalar_constants.iter())
                 .map(|constant| fold_constant::<PackedWords>(constant.as_canonical_u64()))
                 .collect(),
             residual: fold_constants(&constants.textbook_residual),
-        });
+        };
+        // The sparse form is that of whatever matrix the caller has. Only with this one may the textbook form replace it.
+        let mut expected: [Goldilocks; WIDTH] = array::from_fn(|i| Goldilocks::new(i as u64));
+        let mut state = expected;
+        textbook_partial_permute_state::<_, _, _, WIDTH, GOLDILOCKS_S_BOX_DEGREE>(
+            &mut expected,
+            &constants,
+            &MdsMatrixGoldilocks,
+        );
         let generic = Poseidon1InternalLayerGeneric::new_from_constants(constants);
-        Self { generic, textbook }
+        let is_known_matrix = has_sparse_form && {
+            generic.permute_state(&mut state);
+            state == expected
+        };
+        Self {
+            generic,
+            textbook: is_known_matrix.then_some(textbook),
+        }
     }
 }
 
@@ -735,15 +766,11 @@ macro_rules! impl_packed_layers {
             for Poseidon1ExternalLayerGoldilocks<$width>
         {
             fn permute_state_initial(&self, state: &mut [Packing; $width]) {
-                let mut words = state.map(Packed::to_words);
-                full_rounds::<_, $width, $group>(&mut words, &self.initial);
-                *state = words.map(Packed::from_words);
+                full_rounds::<_, $width, $group>(state, &self.initial);
             }
 
             fn permute_state_terminal(&self, state: &mut [Packing; $width]) {
-                let mut words = state.map(Packed::to_words);
-                full_rounds::<_, $width, $group>(&mut words, &self.terminal);
-                *state = words.map(Packed::from_words);
+                full_rounds::<_, $width, $group>(state, &self.terminal);
             }
         }
 
@@ -754,13 +781,11 @@ macro_rules! impl_packed_layers {
                 let Some(textbook) = &self.textbook else {
                     return self.generic.permute_state(state);
                 };
-                let mut words = [state.map(Packed::to_words)];
                 partial_rounds::<_, $width, { <MdsMatrixGoldilocks as Circulant<$width>>::ROUNDS }, 1>(
-                    &mut words,
+                    array::from_mut(state),
                     &textbook.rounds,
                     &textbook.residual,
                 );
-                *state = words[0].map(Packed::from_words);
             }
         }
     )*};

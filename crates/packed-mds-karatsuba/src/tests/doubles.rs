@@ -6,7 +6,7 @@ use p3_patches_testing::mutation::{self, Mutated, goes_wrong};
 
 use super::lanes::{Integer, Range};
 use crate::poseidon1_packed::{AsDoubles, Doubles, OFFSET, OFFSET_BITS};
-use crate::vector::{EPSILON, Vector};
+use crate::vector::{EPSILON, Packed, Vector};
 
 // ---- Floats ----
 
@@ -196,6 +196,18 @@ impl AsDoubles for Range {
         let distance = (self.interval()).minus(Interval::exactly(OFFSET_BITS.into()));
         assert!(distance.low() > -(1 << 51) && distance.high() < 1 << 51);
         Double::shifted(distance)
+    }
+}
+
+impl Packed for Range {
+    type Words = Self;
+
+    fn to_words(self) -> Self {
+        self
+    }
+
+    fn from_words(words: Self) -> Self {
+        words
     }
 }
 
