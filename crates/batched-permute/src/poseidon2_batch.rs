@@ -10,14 +10,22 @@ type Packing = <Goldilocks as Field>::Packing;
 
 /// The number of packed states to interleave, which is the fastest one measured.
 ///
-/// AVX2 has registers for one state only, and waits for its chain the longest. In limbs of 52 bits, one state of width 12 or
-/// 16 keeps the ports busy.
+/// AVX2 has registers for one state only, and waits for its chain the longest. On AVX-512 one state of width 16 keeps the
+/// ports busy; in limbs of 52 bits, one of width 12 does, too.
 pub const fn batch(width: usize) -> usize {
-    let alone = !has_rounds(width) || (cfg!(target_feature = "avx512ifma") && width != 8);
-    match (alone, cfg!(target_feature = "avx512f")) {
-        (true, _) => 1,
-        (false, true) => 2,
-        (false, false) => 4,
+    let widest = if cfg!(target_feature = "avx512ifma") {
+        8
+    } else if cfg!(target_feature = "avx512f") {
+        12
+    } else {
+        16
+    };
+    if !has_rounds(width) || width > widest {
+        1
+    } else if cfg!(target_feature = "avx512f") {
+        2
+    } else {
+        4
     }
 }
 
