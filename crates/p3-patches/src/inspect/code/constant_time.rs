@@ -182,6 +182,7 @@ impl State {
                 self.write(used, origin);
             }
         }
+        self.copy_low_byte(instruction);
         for flag in bits(instruction.rflags_modified()) {
             set(&mut self.flags, flag, origin, Origin::Clean);
         }
@@ -234,6 +235,18 @@ impl State {
         if register != low {
             let full = register.full_register();
             set(&mut self.registers, full, origin, Origin::Clean);
+        }
+    }
+
+    /// A copy of a register keeps the low byte apart from the others: a counter may be that byte alone.
+    fn copy_low_byte(&mut self, instruction: &Instruction) {
+        let registers = [0, 1].map(|operand| instruction.op_register(operand));
+        if instruction.mnemonic() == Mnemonic::Mov
+            && registers.iter().all(|register| register.size() >= 4)
+            && let [Some(to), Some(from)] = registers.map(low_byte)
+        {
+            let origin = self.registers.get(&from).copied().unwrap_or_default();
+            set(&mut self.registers, to, origin, Origin::Clean);
         }
     }
 
@@ -453,6 +466,22 @@ mod tests {
             &[0xc3],                         // ret
         ];
         assert_eq!(kinds(code, Kind::Branch), [0xe]);
+    }
+
+    #[test]
+    fn a_copy_keeps_the_low_byte_apart() {
+        let code: &[&[u8]] = &[
+            &[0xc4, 0xe1, 0xf9, 0x7e, 0xc2], // vmovq %xmm0,%rdx
+            &[0xb2, 0x01],                   // mov $0x1,%dl
+            &[0x89, 0xd6],                   // mov %edx,%esi
+            &[0x40, 0xf6, 0xc6, 0x01],       // test $0x1,%sil
+            &[0x75, 0x04],                   // jne 13
+            &[0x85, 0xf6],                   // test %esi,%esi
+            &[0x74, 0x01],                   // je 14
+            &[0x90],                         // nop
+            &[0xc3],                         // ret
+        ];
+        assert_eq!(kinds(code, Kind::Branch), [0x11]);
     }
 
     #[test]
