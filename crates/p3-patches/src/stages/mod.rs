@@ -193,6 +193,21 @@ fn is_emulated(isa: Isa) -> bool {
     isa.is_foreign() && emulation::missing().is_none()
 }
 
+/// Whether tests for `isa`, which is AVX-512, run in Bochs, since this CPU lacks it.
+fn runs_in_bochs(isa: Isa, project: &Project) -> bool {
+    [Isa::V4, Isa::V4Ifma].contains(&isa)
+        && isa.check().is_err()
+        && bochs::missing(&project.root).is_none()
+}
+
+/// Why tests for `isa` can run nowhere here.
+fn lacks_cpu(isa: Isa, project: &Project) -> Option<String> {
+    if runs_in_bochs(isa, project) {
+        return None;
+    }
+    lacks_isa(isa)
+}
+
 /// Why `isa` cannot run here, neither on this CPU nor under an emulator.
 fn lacks_isa(isa: Isa) -> Option<String> {
     if is_emulated(isa) {

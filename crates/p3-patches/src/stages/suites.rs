@@ -2,7 +2,10 @@
 
 use anyhow::Result;
 
-use super::{Need, ONE_ISA, Work, cargo_for, is_emulated, lacks_isa, own, succeed};
+use super::{
+    Need, ONE_ISA, Work, bochs, cargo_for, is_emulated, lacks_cpu, lacks_isa, own, runs_in_bochs,
+    succeed,
+};
 use crate::emulation;
 use crate::isa::Isa;
 use crate::project::Project;
@@ -24,18 +27,21 @@ impl Work for Upstream {
         Some(Need::Isa(self.isa))
     }
 
-    fn missing(&self, _: &Project) -> Option<String> {
-        lacks_isa(self.isa)
+    fn missing(&self, project: &Project) -> Option<String> {
+        lacks_cpu(self.isa, project)
     }
 
-    fn is_emulated(&self, _: &Project) -> bool {
-        is_emulated(self.isa)
+    fn is_emulated(&self, project: &Project) -> bool {
+        is_emulated(self.isa) || runs_in_bochs(self.isa, project)
     }
 
     fn run(&self, project: &Project) -> Result<()> {
         let series = Series::load(&project.patches)?;
         let names = series.ported(&project.patches, &self.base);
         let suites = Suites::lay_out(project, &self.base, &names)?;
+        if runs_in_bochs(self.isa, project) {
+            return self.run_in_bochs(project, &suites);
+        }
         // Unoptimized, these run for seconds; optimized, they compile for minutes. The outputs of optimized
         // packages are compared by `outputs/`.
         let mut test = cargo_for(self.isa, "test", project, &suites.root)?;
@@ -60,6 +66,27 @@ impl Work for Upstream {
             test.arg("--features").arg(features.join(","));
         }
         succeed(test).map(drop)
+    }
+}
+
+impl Upstream {
+    /// The tests of packages whose code AVX-512 changes: an emulator takes its time.
+    fn run_in_bochs(&self, project: &Project, suites: &Suites) -> Result<()> {
+        // What checks constants starts Python, which the emulated PC does not have.
+        const TESTS: &str = "--test-threads 1 --skip match_generator";
+
+        let mut test = cargo_for(self.isa, "test", project, &suites.root)?;
+        test.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
+        bochs::build_for(&mut test, self.isa.rustflags());
+        for folder in ["goldilocks", "dft", "koala-bear"] {
+            // An older release has fewer patches.
+            if suites.root.join(folder).is_dir() {
+                test.args(["--package", &format!("p3-{folder}")]);
+            }
+        }
+        test.args(["--lib", "--tests"]);
+        let built = bochs::executables(&succeed(test)?.stdout)?;
+        bochs::run(&project.root, &built, TESTS, &[])
     }
 }
 
