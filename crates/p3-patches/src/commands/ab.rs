@@ -251,7 +251,7 @@ fn build_only(args: &Args, project: &Project, dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What the arguments ask to compare, with the compiler that is here.
+/// The comparison that the arguments ask for, with the compiler that is here.
 fn subject(args: &Args, project: &Project) -> Result<Subject> {
     let series = Series::load(&project.patches)?;
     let (base, patches) = series.chosen(&project.patches, args.base.as_deref(), &args.names)?;

@@ -24,21 +24,21 @@ const FACTS: &str = "built.toml";
 /// The tool's own executable in the folder.
 pub const TOOL: &str = env!("CARGO_PKG_NAME");
 
-/// What a comparison is about, and what its workers are compiled with.
+/// The release and the patches of a comparison, and the compiler of its workers.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Subject {
     pub base: String,
     /// The patches that the command line names; none stand for the whole series.
     pub asked: Vec<String>,
-    /// What a step stacks on; else none.
+    /// The patches that a step stacks on; else none.
     pub baseline_patches: Vec<String>,
     /// The candidate's.
     pub patches: Vec<String>,
     pub toolchain: Toolchain,
 }
 
-/// What [`FACTS`] says.
+/// The contents of [`FACTS`].
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Built {

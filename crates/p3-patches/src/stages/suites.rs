@@ -72,7 +72,7 @@ impl Work for Upstream {
 impl Upstream {
     /// The tests of packages whose code AVX-512 changes: an emulator takes its time.
     fn run_in_bochs(&self, project: &Project, suites: &Suites) -> Result<()> {
-        // What checks constants starts Python, which the emulated PC does not have.
+        // The tests of constants start Python, which the emulated PC does not have.
         const TESTS: &str = "--test-threads 1 --skip match_generator";
 
         let mut test = cargo_for(self.isa, "test", project, &suites.root)?;
