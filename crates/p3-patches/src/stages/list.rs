@@ -9,7 +9,7 @@ use super::programs::{
     SOURCES, Sandbox,
 };
 use super::suites::{ConstantTime, Count, Dependents, Outputs, Upstream};
-use super::{ONE_ISA, Stage, provers};
+use super::{ONE_ISA, Stage, needs_bochs, provers};
 use crate::isa::Isa;
 use crate::project::Project;
 use crate::series::Series;
@@ -161,9 +161,8 @@ fn of_kernels() -> Vec<Stage> {
         .collect::<Vec<_>>();
     stages.extend(isas().map(|isa| {
         // `workspace` has run them without vectors. Bochs takes minutes; Miri runs a few of these in every run.
-        let emulated = [Isa::V4, Isa::V4Ifma].contains(&isa) && isa.check().is_err();
         Stage::new(format!("kernels/{isa}"), Kernels(isa))
-            .weekly_if(isa == Isa::Generic || emulated)
+            .weekly_if(isa == Isa::Generic || needs_bochs(isa))
     }));
     if cfg!(target_arch = "x86_64") {
         // There is a CPU for those of AVX2.
@@ -214,7 +213,8 @@ fn of_the_newest(project: &Project, series: &Series, newest: &str) -> Result<Vec
         };
         let name = format!("upstream/{isa}");
         let stage = Stage::new(&*name, upstream(false));
-        stages.push(stage.weekly_if(is_covered(isa) || [Isa::Generic, Isa::V3].contains(&isa)));
+        let waits = [Isa::Generic, Isa::V3].contains(&isa) || needs_bochs(isa);
+        stages.push(stage.weekly_if(is_covered(isa) || waits));
         if isa == ONE_ISA {
             stages.push(Stage::new(format!("{name}/parallel"), upstream(true)));
         }
@@ -265,6 +265,19 @@ mod tests {
 
     use super::super::Pace;
     use super::*;
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn stages_in_bochs_wait_for_the_week() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let stages = all(&Project::at(&root)).unwrap();
+        for name in ["kernels", "upstream"] {
+            let name = format!("{name}/{}", Isa::V4Ifma);
+            let stage = stages.iter().find(|stage| stage.name == name).unwrap();
+            let waits = stage.pace == Pace::Weekly;
+            assert_eq!(waits, Isa::V4Ifma.check().is_err(), "{name}");
+        }
+    }
 
     #[test]
     fn previews_and_releases_between_the_newest_and_the_oldest_wait_for_the_week() {
