@@ -21,7 +21,7 @@ use crate::prover::graph;
 use crate::prover::locked_dir::LockedDir;
 use crate::prover::tree::{self, Tree};
 use crate::registry::lock::Seed;
-use crate::registry::source::sha256;
+use crate::registry::source::sha256_of_file;
 
 /// Whether the candidate has the patches, or has had them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -263,12 +263,8 @@ impl<'a> Builder<'a> {
 
 /// Refuses two `executables` of equal bytes, of which one was to have the patches.
 pub fn assert_different(name: &str, executables: [&Path; 2], hint: &'static str) -> Result<()> {
-    let hash = |path: &Path| -> Result<String> {
-        let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-        Ok(sha256(&bytes))
-    };
     let [baseline, candidate] = executables;
-    if hash(baseline)? == hash(candidate)? {
+    if sha256_of_file(baseline)? == sha256_of_file(candidate)? {
         return Err(Failure::check(format!(
             "{name}: baseline and candidate are the same executable"
         ))

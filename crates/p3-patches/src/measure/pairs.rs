@@ -14,7 +14,7 @@ use crate::error::Failure;
 use crate::isa::Isa;
 use crate::measure::protocol::{Reply, Request, RowInfo, Sample, UnitInfo};
 use crate::measure::worker::Worker;
-use crate::registry::source::sha256;
+use crate::registry::source::sha256_of_file;
 
 /// The two executables of one comparison.
 #[derive(Clone)]
@@ -163,11 +163,8 @@ impl Workers {
             (Side::Baseline, &self.baseline),
             (Side::Candidate, &self.candidate),
         ];
-        let hash = |(side, path): (Side, &PathBuf)| {
-            let unreadable = || format!("cannot read {}", path.display());
-            let executable = fs::read(path).with_context(unreadable)?;
-            Ok((side.name().to_owned(), sha256(&executable)))
-        };
+        let hash =
+            |(side, path): (Side, &PathBuf)| Ok((side.name().to_owned(), sha256_of_file(path)?));
         sides.into_iter().map(hash).collect()
     }
 

@@ -147,6 +147,12 @@ pub fn sha256(bytes: &[u8]) -> String {
         .collect()
 }
 
+/// The SHA-256 of a file, as [`sha256`] has it.
+pub fn sha256_of_file(path: &Path) -> Result<String> {
+    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(sha256(&bytes))
+}
+
 /// The folders in which cargo keeps tarballs, one per registry.
 fn caches() -> Result<Vec<PathBuf>> {
     let home = env::var_os("CARGO_HOME")
