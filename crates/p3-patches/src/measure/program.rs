@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::io;
+#[cfg(unix)]
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -12,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use cargo_metadata::{Artifact, Message, Metadata, TargetKind};
+use tempfile::TempPath;
 use wait4::Wait4;
 
 use crate::cargo::{Toolchain, cargo, cargo_error, rustc};
@@ -189,10 +192,12 @@ impl Builder<'_> {
         let executable = artifact
             .executable
             .as_ref()
-            .expect("has one, by the filter");
+            .expect("has one, by the filter")
+            .as_std_path();
         Ok(Program {
             name: artifact.target.name.clone(),
-            executable: executable.clone().into_std_path_buf(),
+            executable: executable.to_owned(),
+            started_as: executable.to_owned(),
             args,
             folder: if tests {
                 own_folder.clone()
@@ -254,6 +259,8 @@ fn in_folder(folder: &Path, command: Command, proxy: &str) -> Command {
 pub struct Program {
     pub name: String,
     pub executable: PathBuf,
+    /// Its first argument: the path by which cargo would have started it.
+    started_as: PathBuf,
     args: Vec<String>,
     /// Where it is run: cargo runs benches and tests in their package's folder.
     pub folder: PathBuf,
@@ -274,6 +281,24 @@ pub struct Done {
 }
 
 impl Program {
+    /// The same program in a file of its own, which lies beside its executable: programs find others there.
+    pub fn copied(&self) -> Result<(Self, TempPath)> {
+        let from = &self.executable;
+        let unwritable = || format!("cannot copy {}", from.display());
+        let copy = tempfile::Builder::new()
+            .prefix(".copy-")
+            .tempfile_in(from.parent().unwrap_or(Path::new(".")))
+            .with_context(unwritable)?
+            .into_temp_path();
+        fs::copy(from, &copy).with_context(unwritable)?;
+        let executable = copy.to_path_buf();
+        let program = Self {
+            executable,
+            ..self.clone()
+        };
+        Ok((program, copy))
+    }
+
     /// Runs it to its end; an interrupt kills it.
     pub fn run(&self) -> Result<Done> {
         interrupt::check()?;
@@ -281,6 +306,8 @@ impl Program {
         let file = || tempfile::tempfile().context("cannot create a temporary file");
         let (stdout, stderr) = (file()?, file()?);
         let mut command = Command::new(&self.executable);
+        #[cfg(unix)]
+        command.arg0(&self.started_as);
         command
             .args(&self.args)
             .current_dir(&self.folder)

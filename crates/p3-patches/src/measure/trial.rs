@@ -1,5 +1,6 @@
 //! A trial: two builds of a user's program, run in pairs as `pairs` runs workers, with what they produce compared.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
@@ -83,7 +84,7 @@ impl Trial<'_> {
         let mut expected = None;
         let mut shortest = Duration::MAX;
         for side in WARM {
-            let (done, spans) = self.run(side, &mut expected)?;
+            let (done, spans) = self.run(side, self.program(side), &mut expected)?;
             shortest = shortest.min(done.wall);
             if self.phases && spans.0.is_empty() {
                 return Err(Failure::input("--phases: the program prints no spans")
@@ -97,8 +98,12 @@ impl Trial<'_> {
         let mut runs = Vec::new();
         let mut spans: Vec<Vec<Run>> = Vec::new();
         for round in 0..pairs {
+            // As the workers have one for each seed, and for the same reason.
+            let copy = |side| Ok((side, self.program(side).copied()?));
+            let copies: BTreeMap<_, _> = WARM.into_iter().map(copy).collect::<Result<_>>()?;
             for &side in &ROUND[round % 2 * QUARTET..][..QUARTET] {
-                let (done, found) = self.run(side, &mut expected)?;
+                let (program, _) = &copies[&side];
+                let (done, found) = self.run(side, program, &mut expected)?;
                 let run = Run {
                     workload: format!("{RUN}wall"),
                     isa: self.isa.to_string(),
@@ -134,11 +139,23 @@ impl Trial<'_> {
         Ok(Samples { runs, spans })
     }
 
+    fn program(&self, side: Side) -> &Program {
+        match side {
+            Side::Baseline | Side::Control => &self.baseline,
+            Side::Candidate => &self.candidate,
+        }
+    }
+
     /// One run, which has to end and to produce what the first one did.
-    fn run(&self, side: Side, expected: &mut Option<Vec<String>>) -> Result<(Done, Spans)> {
-        let (program, name) = match side {
-            Side::Baseline | Side::Control => (&self.baseline, "baseline"),
-            Side::Candidate => (&self.candidate, "candidate"),
+    fn run(
+        &self,
+        side: Side,
+        program: &Program,
+        expected: &mut Option<Vec<String>>,
+    ) -> Result<(Done, Spans)> {
+        let name = match side {
+            Side::Baseline | Side::Control => "baseline",
+            Side::Candidate => "candidate",
         };
         self.set_up()?;
         let before: Vec<_> = self

@@ -1,6 +1,7 @@
 //! `try` on programs that behave, differ, fail or wait. They are shell scripts, which a stand-in for cargo says it has built;
 //! graphs are resolved by cargo itself.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -359,6 +360,45 @@ fn programs_get_what_cargo_would_give_them() {
         let package = prover.path("prover");
         let expected = format!("{here}{folder} {} {args}\n", package.display());
         assert_eq!(told, expected);
+    }
+}
+
+/// The pages of memory that hold a file's code stay while it is cached: every round has its own files, beside the program, which
+/// takes them for itself.
+#[test]
+fn each_round_runs_copies() {
+    let prover = Prover::new("", "");
+    let shell = fs::read("/bin/sh").unwrap();
+    fs::write(prover.path("baseline"), &shell).unwrap();
+    fs::write(prover.path("candidate"), [&*shell, b"\n"].concat()).unwrap();
+    let tells = format!("{SLEEP}; echo \"$0 $(readlink /proc/$$/exe)\" >> told");
+    let line = ["run", "--", "-c", &tells];
+    let output = prover.command(&["demo"], &line).output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        prover.fixture.transcript(&output)
+    );
+
+    let told = fs::read_to_string(prover.path("told")).unwrap();
+    let lines = told.lines().map(|line| line.split_once(' ').unwrap());
+    let (names, files): (Vec<_>, Vec<_>) = lines.unzip();
+    let built = ["baseline", "candidate"].map(|side| prover.path(side));
+    let is_built = |name: &&str| built.contains(&PathBuf::from(name));
+    assert!(names.iter().all(is_built), "{told}");
+
+    let (warm, rounds) = files.split_at(3);
+    let here = fs::canonicalize(prover.path("")).unwrap();
+    let is_of = |(file, side): (&&str, &str)| here.join(side) == Path::new(file);
+    let sides = ["baseline", "baseline", "candidate"];
+    assert!(warm.iter().zip(sides).all(is_of), "{told}");
+    // A round is of four runs, two of them the candidate's.
+    let distinct: BTreeSet<_> = rounds.iter().collect();
+    assert_eq!((rounds.len(), distinct.len()), (3 * 4, 3 * 3), "{told}");
+    for file in distinct {
+        let file = Path::new(file.strip_suffix(" (deleted)").unwrap_or(file));
+        assert_eq!(file.parent(), Some(&*here));
+        assert!(!file.exists(), "{told}");
     }
 }
 
