@@ -5,8 +5,8 @@ use clap::ValueEnum;
 
 use super::kernels::{Clippy, Instructions, Kernels, Miri};
 use super::programs::{
-    ADVISORIES, Browser, Cargo, Check, Deny, Emulator, Example, Fuzz, Lint, Package, Proofs,
-    SOURCES, Sandbox,
+    ADVISORIES, Browser, Cargo, Check, Deny, Emulator, Example, Fuzz, Killed, Lint, Package,
+    Proofs, SOURCES, Sandbox,
 };
 use super::suites::{ConstantTime, Count, Dependents, Outputs, Upstream};
 use super::{ONE_ISA, Stage, needs_bochs, provers};
@@ -141,6 +141,7 @@ fn of_the_checkout() -> Vec<Stage> {
             "workspace",
             Cargo(&["test", "--quiet", "--locked", "--workspace"]),
         ),
+        Stage::new("killed", Killed).weekly(),
         Stage::new("package", Package),
         Stage::new("smt", Proofs),
         Stage::new("emulator", Emulator),
@@ -154,8 +155,8 @@ fn of_kernels() -> Vec<Stage> {
     let vectors = isas().filter(|isa| *isa != Isa::Generic);
     let mut stages = vectors
         .map(|isa| {
-            // The kernels of AVX-512 are compiled with IFMA too.
-            let waits = isa == Isa::V4 || isa.is_foreign();
+            // Kernels of AVX-512 are compiled with IFMA too, and tests of AVX2 in every run.
+            let waits = [Isa::V3, Isa::V4].contains(&isa) || isa.is_foreign();
             Stage::new(format!("clippy/{isa}"), Clippy(isa)).weekly_if(waits)
         })
         .collect::<Vec<_>>();

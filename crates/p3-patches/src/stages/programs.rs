@@ -167,6 +167,25 @@ fn ignored(project: &Project, test: &str) -> Command {
     command
 }
 
+/// The tests that kill the tool, at more moments than in every run.
+pub struct Killed;
+
+impl Work for Killed {
+    fn run(&self, project: &Project) -> Result<()> {
+        let args = [
+            "test",
+            "--quiet",
+            "--locked",
+            "--workspace",
+            "--test",
+            "cli",
+        ];
+        let mut test = in_folder(cargo(), &project.root, &args);
+        test.args(["--", "killed"]).env("KILLS", "100");
+        succeed(test).map(drop)
+    }
+}
+
 /// Tests that run what a cross compiler makes in the emulator.
 pub struct Emulator;
 

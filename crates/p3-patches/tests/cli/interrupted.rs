@@ -128,7 +128,7 @@ fn kill_9_after_the_manifest_leaves_the_new_state() {
 /// Killed at moments spread over the whole run, on the way from nothing to `demo` and from `demo` to `stacked`.
 #[test]
 fn kill_9_leaves_the_old_or_the_new_state() {
-    const MOMENTS: u32 = 8;
+    const MOMENTS: u32 = 4;
     let fixture = Fixture::new();
     let states = [None, Some("demo"), Some("stacked")].map(|name| {
         name.map(|name| fixture.succeed(&["apply", name]));
