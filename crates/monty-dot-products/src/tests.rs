@@ -95,7 +95,9 @@ fn rows_of_edges_are_exact() {
             )
         })
         .collect();
-    for d in if cfg!(miri) { 5..6 } else { 4..6 } {
+    // Miri takes half a minute for each.
+    let least = if cfg!(miri) { 5 } else { 4 };
+    for d in least..=5 {
         let pairs = rows.iter().map(|(weights, x)| (&weights[..d], *x));
         let sums = coeffwise_dot_product::<KoalaBearParameters>(d, pairs);
         for (k, lane) in (0..d).flat_map(|k| (0..LANES).map(move |lane| (k, lane))) {

@@ -160,10 +160,17 @@ impl Work for Proofs {
     }
 }
 
-/// Tests that are ignored where nobody asks for them; of the workspace, which the stage of that name has built.
-fn ignored(project: &Project, test: &str) -> Command {
+/// Integration tests of the workspace, which the stage of that name has built; arguments that follow are theirs.
+fn integration(project: &Project, test: &str) -> Command {
     let mut command = in_folder(cargo(), &project.root, &["test", "--quiet", "--locked"]);
-    command.args(["--workspace", "--test", test, "--", "--ignored"]);
+    command.args(["--workspace", "--test", test, "--"]);
+    command
+}
+
+/// Integration tests that are ignored where nobody asks for them.
+fn ignored(project: &Project, test: &str) -> Command {
+    let mut command = integration(project, test);
+    command.arg("--ignored");
     command
 }
 
@@ -172,16 +179,8 @@ pub struct Killed;
 
 impl Work for Killed {
     fn run(&self, project: &Project) -> Result<()> {
-        let args = [
-            "test",
-            "--quiet",
-            "--locked",
-            "--workspace",
-            "--test",
-            "cli",
-        ];
-        let mut test = in_folder(cargo(), &project.root, &args);
-        test.args(["--", "killed"]).env("KILLS", "100");
+        let mut test = integration(project, "cli");
+        test.arg("killed").env("KILLS", "100");
         succeed(test).map(drop)
     }
 }

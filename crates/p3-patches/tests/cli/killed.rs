@@ -173,12 +173,14 @@ exit "$(cat "$memo.code")"
         (kill, format!("{kill:?} after {moment:?} of {args:?}"))
     }
 
-    /// The kills were spread over runs, not over what comes after them; many found both states.
+    /// The kills were spread over runs, not over what comes after them. Of few, chance may have fewer hit, and find one state.
     fn assert_spread(&self, found: &BTreeMap<&str, usize>) {
         println!("{} of {} kills hit a run, {found:?}", self.hits, kills());
-        assert!(self.hits >= kills() / 3, "only {} runs were hit", self.hits);
+        let many = kills() >= 100;
+        let least = kills() / if many { 2 } else { 3 };
+        assert!(self.hits >= least, "only {} runs were hit", self.hits);
         let both = found.contains_key("old") && found.contains_key("new");
-        assert!(both || kills() < 100, "{found:?}");
+        assert!(both || !many, "{found:?}");
     }
 }
 
