@@ -16,7 +16,7 @@ use crate::files::dir::{Dir, cannot_write};
 use crate::isa::Isa;
 use crate::measure::pairs::Workers;
 use crate::project::Patches;
-use crate::series::patch::sha256_of_all;
+use crate::series::patch::codes;
 
 /// Says what is in the folder. Written last.
 const FACTS: &str = "built.toml";
@@ -44,7 +44,8 @@ pub struct Subject {
 pub struct Built {
     /// As it was typed.
     command: String,
-    patches_sha256: String,
+    /// The hash of each patch's code: what else a patch says makes the same executable.
+    code: BTreeMap<String, String>,
     pub subject: Subject,
     /// The SHA-256 of the executables, by instruction set and side.
     workers: BTreeMap<String, BTreeMap<String, String>>,
@@ -86,7 +87,7 @@ impl Folder {
         copy(&running()?, &dir.path().join(TOOL))?;
         let mut built = Built {
             command,
-            patches_sha256: sha256_of_all(patches, &subject.base, &subject.patches)?,
+            code: codes(patches, &subject.base, &subject.patches)?,
             subject,
             workers: BTreeMap::new(),
         };
@@ -134,11 +135,15 @@ impl Built {
             patches: names,
             ..
         } = &built.subject;
-        let here = sha256_of_all(patches, base, names)?;
-        if here != built.patches_sha256 {
-            let there = &built.patches_sha256;
+        let here = codes(patches, base, names)?;
+        let differ = names
+            .iter()
+            .filter(|name| here.get(*name) != built.code.get(*name));
+        let differ: Vec<&str> = differ.map(String::as_str).collect();
+        if !differ.is_empty() {
+            let differ = differ.join(", ");
             return Err(refused(format!(
-                "built from other patches ({there}) than this checkout's ({here})"
+                "built from other code than this checkout has: {differ}"
             ))
             .hint("check out the commit that they were built from, or build them again")
             .into());

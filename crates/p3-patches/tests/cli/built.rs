@@ -133,7 +133,7 @@ fn what_is_measured_elsewhere_is_what_one_run_measures() {
 
 /// Before anything runs.
 #[test]
-fn other_patches_and_other_executables_are_refused() {
+fn other_code_and_other_executables_are_refused() {
     let killer = project();
     let copied = built(&killer, &["demo"], &ISAS);
     let refused = |args: &[&str], complaint: &str| {
@@ -148,12 +148,14 @@ fn other_patches_and_other_executables_are_refused() {
         "x86-64-v4: no workers were built for it\nhint: there are some for generic, ",
     );
 
-    write(
-        &killer.fixture.patch("demo"),
-        &DEMO.replace("Risk: ", "Risk: no "),
+    let patch = killer.fixture.patch("demo");
+    write(&patch, &DEMO.replace("+mod demo;", "+pub mod demo;"));
+    refused(
+        &[],
+        "[DIR]/copied/built.toml: built from other code than this checkout has: demo\n",
     );
-    refused(&[], "[DIR]/copied/built.toml: built from other patches (");
-    write(&killer.fixture.patch("demo"), DEMO);
+    // The same code: it is the executables that the next line complains of.
+    write(&patch, &DEMO.replace("Risk: ", "Risk: no "));
 
     let candidate = copied.join("generic/candidate");
     let original = fs::read_to_string(&candidate).unwrap();
