@@ -2,10 +2,15 @@
 //!
 //! It is built twice from this source, on Plonky3 as published and on a patched tree, so it may only use what both have.
 
+// What the rows that are left out call.
+#![cfg_attr(not(all(feature = "components", feature = "proofs")), allow(dead_code))]
+
 #[cfg(feature = "since-0-8")]
 mod arena;
 #[cfg(feature = "since-0-8")]
 mod blake3;
+#[cfg(all(feature = "components", feature = "since-0-5"))]
+mod component_rows;
 #[cfg(feature = "since-0-6")]
 mod dft;
 #[cfg(feature = "since-0-8")]
@@ -26,6 +31,8 @@ mod merkle;
 mod permute;
 #[cfg(feature = "since-0-8")]
 mod phases;
+#[cfg(all(feature = "proofs", feature = "since-0-8"))]
+mod proof_rows;
 mod protocol;
 // An older release's rows need less of it.
 #[cfg_attr(not(feature = "since-0-8"), allow(dead_code))]
@@ -80,8 +87,16 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+const TABLES: &[&[&[Row]]] = &[
+    ROWS,
+    #[cfg(all(feature = "components", feature = "since-0-5"))]
+    component_rows::ROWS,
+    #[cfg(all(feature = "proofs", feature = "since-0-8"))]
+    &[proof_rows::ROWS],
+];
+
 fn rows() -> impl Iterator<Item = &'static Row> {
-    ROWS.iter().copied().flatten()
+    TABLES.iter().copied().flatten().copied().flatten()
 }
 
 #[derive(Default)]

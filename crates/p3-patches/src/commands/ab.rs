@@ -10,7 +10,7 @@ use crate::cargo::Toolchain;
 use crate::error::Failure;
 use crate::isa::Isa;
 use crate::measure::attribution;
-use crate::measure::build::{self, Builder, Candidate};
+use crate::measure::build::{self, Builder, Candidate, Purpose};
 use crate::measure::built::{self, Built, Subject};
 use crate::measure::filing::{Filed, Filing};
 use crate::measure::pairs::{self, Plan, Run, Workers};
@@ -68,11 +68,11 @@ pub struct Args {
     /// Rows to measure, by glob over their names; may be given several times [default: all].
     #[arg(long, value_name = "GLOB")]
     workload: Vec<String>,
-    /// A first look: fewer rows and fewer pairs.
+    /// A first look: fewer rows and fewer pairs; no whole proofs, where only outputs are compared.
     #[arg(long)]
     quick: bool,
     /// Compare outputs on small and odd inputs, measure nothing.
-    #[arg(long, conflicts_with_all = ["quick", "revert", "json", "html", "record", "seeds", "reps"])]
+    #[arg(long, conflicts_with_all = ["revert", "json", "html", "record", "seeds", "reps"])]
     outputs_only: bool,
     /// Confirm: the candidate gets the patches and then has them reversed; fails unless every change vanishes.
     #[arg(long, conflicts_with = "record")]
@@ -378,10 +378,15 @@ fn executables<'a>(
     } else {
         Candidate::Patched
     };
+    let purpose = if args.outputs_only && args.quick {
+        Purpose::Outputs
+    } else {
+        Purpose::Measurement
+    };
     let (base, names) = (&subject.base, &subject.patches);
     let builder = match &*subject.baseline_patches {
-        [] => Builder::new(project, base, names, candidate)?,
-        below => Builder::step(project, base, below, names)?,
+        [] => Builder::new(project, base, names, candidate, purpose)?,
+        below => Builder::step(project, base, below, names, purpose)?,
     };
     if !args.workload.is_empty() {
         // The baseline is at hand, or is needed anyway; a mistyped row need not wait for the candidate.
@@ -401,7 +406,7 @@ fn selected(rows: &[RowInfo], args: &Args) -> Result<Vec<RowInfo>> {
     let of_mode = |row: &RowInfo| {
         (row.kind == Kind::Equal) == args.outputs_only
             && row.kind != Kind::Phase
-            && (row.quick || !args.quick)
+            && (row.quick || !args.quick || args.outputs_only)
     };
     if args.workload.is_empty() {
         return Ok(rows.iter().filter(|row| of_mode(row)).cloned().collect());

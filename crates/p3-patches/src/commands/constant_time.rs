@@ -9,7 +9,7 @@ use super::ab::{self, Executables};
 use crate::error::Failure;
 use crate::inspect::code::{self, Architecture, Function, constant_time};
 use crate::isa::Isa;
-use crate::measure::build::{Builder, Candidate};
+use crate::measure::build::{Builder, Candidate, Purpose};
 use crate::project::Project;
 use crate::series::Series;
 use crate::series::patch;
@@ -31,6 +31,9 @@ pub struct Args {
     /// Instruction set to build for; may be given several times.
     #[arg(long, value_enum, value_name = "ISA", default_value = "native")]
     isa: Vec<Isa>,
+    /// A first look: a worker with permutations and extension fields only, which is built in a tenth of the time.
+    #[arg(long)]
+    quick: bool,
     /// Look at the second of these executables as it is.
     #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], hide = true)]
     workers: Option<Vec<PathBuf>>,
@@ -47,7 +50,13 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     } = match args.workers.as_deref() {
         Some(given) => Executables::given(given, &isas),
         None => {
-            let builder = Builder::new(project, &base, &patches, Candidate::Patched)?;
+            let builder = Builder::new(
+                project,
+                &base,
+                &patches,
+                Candidate::Patched,
+                Purpose::of_a_look(args.quick),
+            )?;
             Executables::build(builder, &isas)?
         }
     };

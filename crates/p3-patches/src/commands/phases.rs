@@ -11,7 +11,7 @@ use super::ab::{self, Executables, SEEDS};
 use crate::cargo::Toolchain;
 use crate::isa::Isa;
 use crate::measure::breakdown::{Breakdown, Rows};
-use crate::measure::build::{Builder, Candidate};
+use crate::measure::build::{Builder, Candidate, Purpose};
 use crate::measure::pairs::{self, Plan};
 use crate::measure::protocol::RowInfo;
 use crate::measure::report::{self, Machine};
@@ -70,7 +70,13 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     } = match args.workers.as_deref() {
         Some(given) => Executables::given(given, &isas),
         None => {
-            let builder = Builder::new(project, &base, &patches, Candidate::Patched)?;
+            let builder = Builder::new(
+                project,
+                &base,
+                &patches,
+                Candidate::Patched,
+                Purpose::Measurement,
+            )?;
             Executables::build(builder, &isas)?
         }
     };

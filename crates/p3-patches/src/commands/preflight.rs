@@ -15,7 +15,7 @@ use crate::inspect::kernels::compare;
 use crate::inspect::model::{Models, OLDEST};
 use crate::inspect::tracer::{Machine, Traced, Tracer};
 use crate::isa::Isa;
-use crate::measure::build::{Builder, Candidate, Target};
+use crate::measure::build::{Builder, Candidate, Purpose, Target};
 use crate::measure::{pairs, report, row};
 use crate::project::Project;
 use crate::series::Series;
@@ -123,6 +123,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             &report.base,
             &report.patches,
             Candidate::Patched,
+            Purpose::Measurement,
         )?),
     };
     let wanted = |function: &str| {

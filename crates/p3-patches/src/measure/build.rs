@@ -15,7 +15,7 @@ use crate::error::Failure;
 use crate::files::changed::write_changed;
 use crate::interrupt;
 use crate::isa::Isa;
-use crate::measure::pairs::Workers;
+use crate::measure::pairs::{Side, Workers};
 use crate::project::Project;
 use crate::prover::graph;
 use crate::prover::locked_dir::LockedDir;
@@ -29,6 +29,38 @@ pub enum Candidate {
     Patched,
     /// Patched and then reversed: what is left of the gain is an artefact of the measurement.
     Reverted,
+}
+
+/// What workers are built for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Purpose {
+    /// To be measured: with all rows, as users compile Plonky3.
+    Measurement,
+    /// To compare outputs soon: without whole proofs, which are half of what is compiled. The baseline is optimized less, since
+    /// its outputs do not depend on that.
+    Outputs,
+    /// For a first look at permutations and extension fields: with their rows and the units only, a tenth of what is compiled.
+    Arithmetic,
+}
+
+impl Purpose {
+    /// For the commands that look at compiled code.
+    pub fn of_a_look(quick: bool) -> Self {
+        if quick {
+            Self::Arithmetic
+        } else {
+            Self::Measurement
+        }
+    }
+
+    /// The worker's features for rows that it does without.
+    fn left_out(self) -> &'static [&'static str] {
+        match self {
+            Self::Measurement => &[],
+            Self::Outputs => &["proofs"],
+            Self::Arithmetic => &["components", "proofs"],
+        }
+    }
 }
 
 /// The instruction set or core that a worker is built for.
@@ -84,6 +116,7 @@ pub struct Builder<'a> {
     /// The versions that both workers resolve to.
     seed: Seed,
     candidate: Candidate,
+    purpose: Purpose,
     folder: LockedDir,
 }
 
@@ -96,6 +129,7 @@ impl<'a> Builder<'a> {
         base: &str,
         names: &[String],
         candidate: Candidate,
+        purpose: Purpose,
     ) -> Result<Self> {
         let dir = project.root.join(FOLDER);
         let folder = LockedDir::lock(&dir)?;
@@ -112,6 +146,7 @@ impl<'a> Builder<'a> {
             trees,
             seed: Seed::new(&project.patches, base)?,
             candidate,
+            purpose,
             folder,
         };
         builder.copy_package(base)?;
@@ -124,8 +159,9 @@ impl<'a> Builder<'a> {
         base: &str,
         below: &[String],
         names: &[String],
+        purpose: Purpose,
     ) -> Result<Self> {
-        let mut builder = Self::new(project, base, names, Candidate::Patched)?;
+        let mut builder = Self::new(project, base, names, Candidate::Patched, purpose)?;
         // The candidate's trees have the same notes.
         let plan = tree::plan(&project.patches, base, below, false)?.complete()?;
         builder.below = plan.write(&builder.folder)?;
@@ -144,7 +180,7 @@ impl<'a> Builder<'a> {
         } else {
             "need"
         };
-        self.worker(target, "baseline", folder, &self.below)
+        self.worker(target, Side::Baseline, folder, &self.below)
     }
 
     /// Builds both workers for `target`.
@@ -156,16 +192,28 @@ impl<'a> Builder<'a> {
             Candidate::Patched => "cand",
             Candidate::Reverted => "undo",
         };
-        let candidate = self.worker(&target, "candidate", folder, &self.trees)?;
-        assert_different(
-            &target.name,
-            [&baseline, &candidate],
-            "does the patch touch code that a workload of benches/ runs on this ISA?",
-        )?;
+        let candidate = self.worker(&target, Side::Candidate, folder, &self.trees)?;
+        if self.purpose != Purpose::Outputs {
+            assert_different(
+                &target.name,
+                [&baseline, &candidate],
+                "does the patch touch code that a workload of benches/ runs on this ISA?",
+            )?;
+        }
         Ok(Workers {
             baseline,
             candidate,
         })
+    }
+
+    /// What has cargo optimize the worker's own package less, generic code of Plonky3's included.
+    fn optimization(&self, side: Side) -> &'static [&'static str] {
+        match (self.purpose, side) {
+            (Purpose::Outputs, Side::Baseline) => {
+                &["--config", "profile.release.package.p3-bench.opt-level=1"]
+            }
+            _ => &[],
+        }
     }
 
     fn package(&self) -> PathBuf {
@@ -173,7 +221,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Writes `benches/` as a workspace of its own, without the micro-benches and what only they need, and with the
-    /// worker's Plonky3 pinned to `base`, and without the rows for later releases.
+    /// worker's Plonky3 pinned to `base`, and without the rows for later releases, or those that its purpose leaves out.
     fn copy_package(&mut self, base: &str) -> Result<()> {
         let package = self.package();
         let root = &self.project.root;
@@ -196,6 +244,9 @@ impl<'a> Builder<'a> {
         manifest.remove("dev-dependencies");
         manifest.remove("bench");
         without_later(&mut manifest, &Version::parse(base)?)?;
+        for feature in self.purpose.left_out() {
+            leave_out(&mut manifest, feature)?;
+        }
         let dependencies = manifest["dependencies"].as_table_like().into_iter();
         let dependencies = dependencies.flat_map(|table| table.iter().map(|(name, _)| name));
         let plonky3 = dependencies.filter(|name| name.starts_with("p3-"));
@@ -218,7 +269,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Builds one worker with the `trees` in place of the registry's packages, and proves that it has them.
-    fn worker(&self, target: &Target, side: &str, folder: &str, trees: &[Tree]) -> Result<PathBuf> {
+    fn worker(&self, target: &Target, side: Side, folder: &str, trees: &[Tree]) -> Result<PathBuf> {
         let package = self.package();
         let overrides = graph::overrides(trees);
         let configs: Vec<&str> = overrides
@@ -233,6 +284,7 @@ impl<'a> Builder<'a> {
             .args(["--package", "p3-bench", "--bin", "worker"])
             .args(["--message-format", "json-render-diagnostics"])
             .args(configs)
+            .args(self.optimization(side))
             // From here, so that no configuration of the folder the user is in applies.
             .current_dir(&package)
             .arg("--target-dir")
@@ -251,13 +303,14 @@ impl<'a> Builder<'a> {
             let stderr = String::from_utf8_lossy(&built.stderr);
             eprint!("{stderr}");
             return Err(Failure::check(format!(
-                "{}: the {side} does not compile: {}",
+                "{}: the {} does not compile: {}",
                 target.name,
+                side.name(),
                 cargo_error(&stderr)
             ))
             .into());
         }
-        linked_executable(&built.stdout, side, trees)
+        linked_executable(&built.stdout, side.name(), trees)
     }
 }
 
@@ -312,9 +365,7 @@ fn without_later(manifest: &mut DocumentMut, base: &Version) -> Result<()> {
         }
     }
     for (feature, named) in later {
-        let default = manifest["features"]["default"].as_array_mut();
-        let default = default.context("no default features")?;
-        default.retain(|other| other.as_str() != Some(&*feature));
+        leave_out(manifest, &feature)?;
         let dependencies = manifest["dependencies"].as_table_mut();
         let dependencies = dependencies.context("no dependencies")?;
         for named in named.as_array().into_iter().flatten() {
@@ -322,6 +373,14 @@ fn without_later(manifest: &mut DocumentMut, base: &Version) -> Result<()> {
             dependencies.remove(package.context("a feature names another feature")?);
         }
     }
+    Ok(())
+}
+
+/// Takes a feature out of the default ones.
+fn leave_out(manifest: &mut DocumentMut, feature: &str) -> Result<()> {
+    let default = manifest["features"]["default"].as_array_mut();
+    let default = default.context("no default features")?;
+    default.retain(|other| other.as_str() != Some(feature));
     Ok(())
 }
 
@@ -382,9 +441,9 @@ mod tests {
     fn the_worker_has_the_features() {
         let benches = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/Cargo.toml");
         let manifest = read_manifest(&benches).unwrap();
-        let features = manifest["features"].as_table().unwrap().iter();
-        let features = features.filter(|(feature, _)| feature.starts_with("since-"));
-        let named = features.flat_map(|(_, named)| named.as_array().unwrap());
+        let features = manifest["features"].as_table().unwrap();
+        let since = (features.iter()).filter(|(feature, _)| feature.starts_with("since-"));
+        let named = since.flat_map(|(_, named)| named.as_array().unwrap());
         let named = named.filter_map(|name| Some(name.as_str()?.to_owned()));
         let dependencies = manifest["dependencies"].as_table_like().unwrap();
         let optional = dependencies
@@ -395,5 +454,10 @@ mod tests {
             named.collect::<BTreeSet<_>>(),
             optional.collect::<BTreeSet<_>>()
         );
+        for purpose in [Purpose::Outputs, Purpose::Arithmetic] {
+            for feature in purpose.left_out() {
+                assert!(features.contains_key(feature), "{feature}");
+            }
+        }
     }
 }
