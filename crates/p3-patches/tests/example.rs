@@ -1,7 +1,7 @@
 //! The example's prover, as published and with every patch: the same proofs, whatever the number of threads, and a trial.
 //!
-//! Without the vectors of this machine's CPU, which other stages compare the outputs of whole proofs on. Ignored where nobody
-//! asks for it, since it builds Plonky3 twice; `cargo p3 test` does, in the stage `example`.
+//! Built for this machine's CPU, as provers are. Ignored where nobody asks for it, since it builds Plonky3 twice; `cargo p3 test`
+//! does, in the stage `example`.
 
 use std::env;
 use std::fs;
@@ -70,7 +70,7 @@ impl Example {
             .current_dir(&self.folder)
             .env("CARGO_TARGET_DIR", &self.target)
             .env("CARGO_BUILD_BUILD_DIR", builds)
-            .env("RUSTFLAGS", "")
+            .env("RUSTFLAGS", "-C target-cpu=native")
             .env("CARGO_PROFILE_DEV_DEBUG", "false")
             .assert()
             .success()

@@ -13,13 +13,13 @@ use crate::terminal::{glob, spinner};
 
 /// Run every test there is.
 ///
-/// Formatting, lock files, lints, what the workspace depends on, the known answers computed again, the workspace's tests, the
+/// Formatting, lock files, lints, what the workspace depends on, the known answers computed again, the tool's tests, the
 /// tool compiled as it is packed, z3's proofs of the kernels' operations; for each instruction set that this CPU has, the
-/// kernels' tests, upstream's own suites on patched packages, and the comparison of outputs with Plonky3 as published. The
-/// example's prover makes the same proofs with the patches and without, and `try` measures both. Published provers of others
-/// pass their own tests, and make the same proofs, with the patches and without, where `--only` asks for them. Permutations and
-/// transforms are fuzzed, a quarter of a minute each, where cargo-fuzz is there; Merkle trees and the tool's reading of patches,
-/// where `--only` asks for them.
+/// kernels' tests, upstream's own suites on patched packages, and the comparison of outputs with Plonky3 as published, whole
+/// proofs where `--only` asks for them. The example's prover makes the same proofs with the patches and without, and `try`
+/// measures both. Published provers of others pass their own tests, and make the same proofs, with the patches and without,
+/// where `--only` asks for them. Permutations and transforms are fuzzed, a quarter of a minute each, where cargo-fuzz is
+/// there; Merkle trees and the tool's reading of patches, where `--only` asks for them.
 /// On x86-64, NEON runs under emulation where qemu and a cross linker are there, and so do the kernels' tests on AVX-512, where
 /// the CPU has none, Bochs is there, and `--only` asks for them; so do those that have to notice wrong instructions. A few of
 /// the kernels' tests run under Miri, on AVX-512 with IFMA and, where `--only` asks for it, on AVX2. A report's page is looked

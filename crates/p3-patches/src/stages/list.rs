@@ -3,10 +3,10 @@
 use anyhow::Result;
 use clap::ValueEnum;
 
-use super::kernels::{Clippy, Instructions, Kernels, Miri};
+use super::kernels::{Clippy, Instructions, Kernels, Miri, Proofs};
 use super::programs::{
     ADVISORIES, Browser, Cargo, Check, Deny, Emulator, Example, Fuzz, Killed, Lint, Package,
-    Proofs, SOURCES, Sandbox,
+    SOURCES, Sandbox, TOOL,
 };
 use super::suites::{ConstantTime, Count, Dependents, Outputs, Upstream};
 use super::{ONE_ISA, Stage, needs_bochs, provers};
@@ -24,8 +24,9 @@ const FUZZ: &str = "fuzz/Cargo.toml";
 /// An expensive stage runs where it can find something. The feature `parallel` switches code on that is the same for all
 /// instruction sets, so the suites run with it on AVX2 or NEON, and without it on the widest vectors and, weekly, without any.
 /// AVX-512 with IFMA, where a patch and the CPU have it, runs suites and outputs in place of AVX-512 without it, whose other
-/// kernels have tests of their own. Builds without vectors have the scalar code of the others; of them, `workspace` tests the
-/// kernels and `example` a whole proof in every run.
+/// kernels have tests of their own. Builds without vectors have the scalar code of the others, and wait for the week.
+/// Whole proofs take as long to compile as all other outputs: in every run `example` has one, built for this CPU, and all others
+/// are weekly.
 /// Patches for older releases have the kernels of the newest, which change vectors of x86-64 most: there AVX2 is compared with
 /// the release as published, for the oldest in every run, and upstream's suites run weekly on AVX2 and AVX-512. So do provers
 /// of others, which take minutes each.
@@ -63,7 +64,7 @@ fn isas() -> impl Iterator<Item = Isa> {
     isas.filter(move |isa| !repeats(*isa))
 }
 
-/// Stages that read the checkout, and the tests of the workspace.
+/// Stages that read the checkout, and the tests of the tool and of the workspace's documentation.
 fn of_the_checkout() -> Vec<Stage> {
     let quick = |name: &str, args| Stage::new(name, Cargo(args)).quick();
     let lint = |name: &str, program, args, files| {
@@ -138,12 +139,16 @@ fn of_the_checkout() -> Vec<Stage> {
         )
         .only_quick(),
         Stage::new(
-            "workspace",
-            Cargo(&["test", "--quiet", "--locked", "--workspace"]),
+            "tool",
+            Cargo(&["test", "--quiet", "--locked", "--package", TOOL]),
         ),
+        Stage::new(
+            "docs",
+            Cargo(&["test", "--quiet", "--locked", "--workspace", "--doc"]),
+        )
+        .weekly(),
         Stage::new("killed", Killed).weekly(),
         Stage::new("package", Package),
-        Stage::new("smt", Proofs),
         Stage::new("emulator", Emulator),
         Stage::new("sandbox", Sandbox),
         Stage::new("browser", Browser),
@@ -161,10 +166,11 @@ fn of_kernels() -> Vec<Stage> {
         })
         .collect::<Vec<_>>();
     stages.extend(isas().map(|isa| {
-        // `workspace` has run them without vectors. Bochs takes minutes; Miri runs a few of these in every run.
+        // Where there are vectors, there is the scalar code too. Bochs takes minutes; Miri runs a few of these in every run.
         Stage::new(format!("kernels/{isa}"), Kernels(isa))
             .weekly_if(isa == Isa::Generic || needs_bochs(isa))
     }));
+    stages.push(Stage::new("smt", Proofs));
     if cfg!(target_arch = "x86_64") {
         // There is a CPU for those of AVX2.
         for isa in [Isa::V4Ifma, Isa::V3] {
@@ -186,12 +192,19 @@ fn of_the_newest(project: &Project, series: &Series, newest: &str) -> Result<Vec
     let base = || newest.to_owned();
     let mut stages = Vec::new();
     for isa in distinct() {
-        let outputs = Outputs { isa, base: base() };
-        let stage = Stage::new(format!("outputs/{isa}"), outputs);
-        stages.push(stage.weekly_if(is_covered(isa) || isa == Isa::Generic));
-        if [Isa::V3, Isa::V4, Isa::V4Ifma].contains(&isa) {
-            let stage = Stage::new(format!("constant-time/{isa}"), ConstantTime(isa));
-            stages.push(stage.weekly_if(is_covered(isa)));
+        for all in [false, true] {
+            let suffix = if all { "/all" } else { "" };
+            let waits = all || is_covered(isa);
+            let base = base();
+            let stage = Stage::new(format!("outputs/{isa}{suffix}"), Outputs { isa, base, all });
+            stages.push(stage.weekly_if(waits || isa == Isa::Generic));
+            if [Isa::V3, Isa::V4, Isa::V4Ifma].contains(&isa) {
+                let stage = Stage::new(
+                    format!("constant-time/{isa}{suffix}"),
+                    ConstantTime { isa, all },
+                );
+                stages.push(stage.weekly_if(waits));
+            }
         }
     }
     for isa in [Isa::V3, Isa::Neon] {
@@ -246,6 +259,7 @@ fn of_an_older(
     let outputs = Outputs {
         isa: Isa::V3,
         base: base.to_owned(),
+        all: !is_oldest,
     };
     let outputs = Stage::new(format!("outputs/{}/{base}", Isa::V3), outputs);
     let mut stages = vec![outputs.weekly_if(!is_oldest)];

@@ -34,7 +34,7 @@ impl Work for Package {
         let target = project.root.join("target");
         let args = ["package", "--quiet", "--locked", "--allow-dirty"];
         let mut pack = in_folder(cargo(), &project.root, &args);
-        pack.args(["--no-verify", "--package", env!("CARGO_PKG_NAME")]);
+        pack.args(["--no-verify", "--package", TOOL]);
         pack.arg("--target-dir").arg(&target);
         succeed(pack)?;
 
@@ -142,28 +142,13 @@ fn no_advisories() -> Option<String> {
     }
 }
 
-/// z3's proofs of the kernels' operations.
-pub struct Proofs;
+/// The package of this tool.
+pub const TOOL: &str = env!("CARGO_PKG_NAME");
 
-impl Work for Proofs {
-    fn need(&self) -> Option<Need> {
-        Some(Need::Z3)
-    }
-
-    fn missing(&self, _: &Project) -> Option<String> {
-        lacks("z3")
-    }
-
-    fn run(&self, project: &Project) -> Result<()> {
-        let prove = Command::new("crates/testing/smt/prove");
-        succeed(in_folder(prove, &project.root, &[])).map(drop)
-    }
-}
-
-/// Integration tests of the workspace, which the stage of that name has built; arguments that follow are theirs.
+/// Integration tests of the tool, which the stage of that name has built; arguments that follow are theirs.
 fn integration(project: &Project, test: &str) -> Command {
     let mut command = in_folder(cargo(), &project.root, &["test", "--quiet", "--locked"]);
-    command.args(["--workspace", "--test", test, "--"]);
+    command.args(["--package", TOOL, "--test", test, "--"]);
     command
 }
 

@@ -132,6 +132,8 @@ impl Work for Dependents {
 pub struct Outputs {
     pub isa: Isa,
     pub base: String,
+    /// Whether they are those of all rows, of which the code of whole proofs takes as long to compile as all other.
+    pub all: bool,
 }
 
 impl Work for Outputs {
@@ -145,7 +147,10 @@ impl Work for Outputs {
 
     fn run(&self, project: &Project) -> Result<()> {
         let isa = self.isa.to_string();
-        let args = ["ab", "--outputs-only", "--base", &self.base, "--isa", &isa];
+        let mut args = vec!["ab", "--outputs-only", "--base", &self.base, "--isa", &isa];
+        if !self.all {
+            args.push("--quick");
+        }
         succeed(own(project, &args)?).map(drop)
     }
 }
@@ -168,29 +173,36 @@ impl Work for Count {
         let units: &[_] = if self.0 == Isa::Neon {
             &["permute/poseidon2-w8", "permute-many/poseidon2-w8/*"]
         } else {
-            &["permute-many/poseidon2-w{8,12}/x4"]
+            &["permute-many/poseidon2-w8/x4"]
         };
         let isa = self.0.to_string();
-        let mut args = vec!["count", "--isa", &isa, "--fewer"];
+        let mut args = vec!["count", "--isa", &isa, "--fewer", "--quick"];
         args.extend(units.iter().flat_map(|unit| ["--unit", unit]));
         succeed(own(project, &args)?).map(drop)
     }
 }
 
-/// `cargo p3 constant-time`, on the workers that [`Outputs`] has built.
-pub struct ConstantTime(pub Isa);
+/// `cargo p3 constant-time`, on the workers of [`Count`] or those with all rows.
+pub struct ConstantTime {
+    pub isa: Isa,
+    pub all: bool,
+}
 
 impl Work for ConstantTime {
     fn need(&self) -> Option<Need> {
-        Some(Need::Isa(self.0))
+        Some(Need::Isa(self.isa))
     }
 
     fn missing(&self, _: &Project) -> Option<String> {
-        self.0.check().err().map(|refused| refused.message)
+        self.isa.check().err().map(|refused| refused.message)
     }
 
     fn run(&self, project: &Project) -> Result<()> {
-        let isa = self.0.to_string();
-        succeed(own(project, &["constant-time", "--isa", &isa])?).map(drop)
+        let isa = self.isa.to_string();
+        let mut args = vec!["constant-time", "--isa", &isa];
+        if !self.all {
+            args.push("--quick");
+        }
+        succeed(own(project, &args)?).map(drop)
     }
 }
