@@ -122,7 +122,8 @@ pub(super) fn split(text: &str) -> Result<(String, Option<Stanza>), &'static str
         .and_then(|line| line.strip_prefix(BEGIN)?.strip_prefix("Plonky3 "))
         .and_then(|rest| rest.split_once(" with "))
         .ok_or("the first line of the p3-patches block has been changed")?;
-    let (names, source) = match names.split_once(IN) {
+    // The last one: a patch may have that name, and no source has a space.
+    let (names, source) = match names.rsplit_once(IN) {
         None => (names, None),
         Some((names, source)) => {
             let source = GitSource::parse(source.trim_end());
@@ -256,6 +257,31 @@ mod tests {
             let text = loaded(&original).with(&stanza).unwrap() + "[workspace]\n";
             let (split_original, _) = split(&text).unwrap();
             prop_assert_eq!(split_original, original + "[workspace]\n");
+        }
+    }
+
+    #[test]
+    fn patches_may_be_called_as_the_words_between_them() {
+        let source = "git+https://a/A#00aaa00a";
+        let stanza = Stanza {
+            base: "0.8.0".to_owned(),
+            names: ["with", "in", "a"].map(str::to_owned).to_vec(),
+            overrides: BTreeMap::from([tree(("p3-field".into(), "0123456789ab".into()))]),
+            git: Some(Git {
+                source: GitSource::parse(source).unwrap(),
+                needed: BTreeSet::new(),
+            }),
+        };
+        for git in [stanza.git.clone(), None] {
+            for end in 1..=stanza.names.len() {
+                let stanza = Stanza {
+                    names: stanza.names[..end].to_vec(),
+                    git: git.clone(),
+                    ..stanza.clone()
+                };
+                let (_, split) = split(&join("", &stanza)).unwrap();
+                assert_eq!(split, Some(stanza));
+            }
         }
     }
 
