@@ -524,12 +524,15 @@ fn an_interrupt_leaves_no_worker() {
 fn outputs_only_runs_the_odd_rows_and_measures_nothing() {
     let fixture = Fixture::new();
     let honest = fixture.honest("worker", 10);
-    fixture
-        .ab(&honest, &honest)
-        .arg("--outputs-only")
-        .assert()
-        .success()
-        .stdout("native: equal outputs in 1 rows\n");
+    for quick in [&[][..], &["--quick"]] {
+        fixture
+            .ab(&honest, &honest)
+            .arg("--outputs-only")
+            .args(quick)
+            .assert()
+            .success()
+            .stdout("native: equal outputs in 1 rows\n");
+    }
     let liar = fixture.worker("liar", READY, &sample(10, "bb"), "");
     fixture
         .ab(&honest, &liar)

@@ -6,6 +6,7 @@ use anyhow::Result;
 use cargo_metadata::semver::Version;
 use indicatif::ProgressBar;
 
+use super::compared::{Compared, Executables, each_once, runnable};
 use crate::cargo::Toolchain;
 use crate::error::Failure;
 use crate::isa::Isa;
@@ -45,24 +46,18 @@ pub const QUICK: u64 = 5;
   cargo p3 ab batched-permute --isa x86-64-v3 --build-only built
   built/p3-patches --checkout ab --built built --record")]
 pub struct Args {
-    /// Patches to measure together; none means all that have been ported to the release.
-    #[arg(value_name = "NAME")]
-    names: Vec<String>,
+    #[command(flatten)]
+    compared: Compared,
     /// Measure the patches alone: the baseline has what they need, too.
     #[arg(long, requires = "names", conflicts_with = "revert")]
     step: bool,
-    /// The Plonky3 release to measure on [default: the newest that has patches].
-    #[arg(long, value_name = "VERSION")]
-    base: Option<String>,
-    /// Instruction set to build for; may be given several times [default: native, or with --built all that are there].
-    #[arg(long, value_enum, value_name = "ISA")]
-    isa: Vec<Isa>,
     /// Build the workers for another machine, whatever this CPU can run, put them and this tool into DIR, and measure nothing.
     #[arg(long, value_name = "DIR", requires = "isa", conflicts_with_all = [
         "built", "workload", "quick", "outputs_only", "revert", "json", "html", "record", "seeds", "reps", "timeout", "workers",
     ])]
     build_only: Option<PathBuf>,
-    /// Measure the workers that --build-only has put into DIR, in a checkout of the same patches; needs no cargo.
+    /// Measure the workers that --build-only has put into DIR, in a checkout of the same patches, on all instruction sets that are
+    /// there unless --isa names some; needs no cargo.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["names", "step", "base", "revert", "workers"])]
     built: Option<PathBuf>,
     /// Rows to measure, by glob over their names; may be given several times [default: all].
@@ -84,7 +79,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// File the raw samples under benches/record, without rows whose baseline took more than 1.15 times its fastest record's.
-    #[arg(long, conflicts_with = "quick")]
+    #[arg(long, conflicts_with_all = ["quick", "workers"])]
     record: bool,
     /// File the rows of a loaded machine, too; tables say so.
     #[arg(long, requires = "record")]
@@ -98,9 +93,6 @@ pub struct Args {
     /// Seconds after which a worker that gives no answer is given up.
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     timeout: u64,
-    /// Run these two executables as they are.
-    #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], hide = true, conflicts_with = "record")]
-    workers: Option<Vec<PathBuf>>,
 }
 
 pub fn run(args: Args, project: &Project) -> Result<()> {
@@ -116,7 +108,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     let (isas, command, subject, executables) = match &args.built {
         Some(dir) => {
             let built = Built::read(dir, &project.patches)?;
-            let isas = runnable(&built.isas(&args.isa)?)?;
+            let isas = runnable(&built.isas(&args.compared.isa)?)?;
             let command = built.command(&command(), &isas);
             let executables = Executables {
                 workers: built.workers(dir, &isas)?,
@@ -125,10 +117,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
             (isas, command, built.subject, executables)
         }
         None => {
-            let isas = match &*args.isa {
-                [] => vec![Isa::Native],
-                asked => runnable(asked)?,
-            };
+            let isas = runnable(args.compared.isas())?;
             let subject = subject(&args, project)?;
             let executables = executables(&args, project, &subject, &isas)?;
             (isas, command(), subject, executables)
@@ -236,7 +225,7 @@ pub fn command() -> String {
 
 /// Builds the workers for another machine.
 fn build_only(args: &Args, project: &Project, dir: &Path) -> Result<()> {
-    let isas = each_once(&args.isa, Isa::check_portable)?;
+    let isas = each_once(&args.compared.isa, Isa::check_portable)?;
     let folder = built::Folder::create(dir)?;
     let subject = subject(args, project)?;
     // Until they are copied, no other run may build there.
@@ -254,12 +243,9 @@ fn build_only(args: &Args, project: &Project, dir: &Path) -> Result<()> {
 /// The comparison that the arguments ask for, with the compiler that is here.
 fn subject(args: &Args, project: &Project) -> Result<Subject> {
     let series = Series::load(&project.patches)?;
-    let (base, patches) = series.chosen(&project.patches, args.base.as_deref(), &args.names)?;
-    let asked = if args.names.is_empty() {
-        &patches
-    } else {
-        &args.names
-    };
+    let (base, patches) = args.compared.chosen(project)?;
+    let names = &args.compared.names;
+    let asked = if names.is_empty() { &patches } else { names };
     refuse_inert(&project.patches, &base, asked)?;
     let baseline_patches = if args.step {
         stacked_on(project, &series, &base, asked)?
@@ -268,27 +254,11 @@ fn subject(args: &Args, project: &Project) -> Result<Subject> {
     };
     Ok(Subject {
         base,
-        asked: args.names.clone(),
+        asked: names.clone(),
         baseline_patches,
         patches,
         toolchain: Toolchain::query()?,
     })
-}
-
-/// The instruction sets asked for, each once; refuses those that this CPU cannot run.
-pub fn runnable(asked: &[Isa]) -> Result<Vec<Isa>> {
-    each_once(asked, Isa::check)
-}
-
-fn each_once(asked: &[Isa], check: fn(Isa) -> Result<(), Failure>) -> Result<Vec<Isa>> {
-    let mut isas: Vec<Isa> = Vec::new();
-    for &isa in asked {
-        check(isa)?;
-        if !isas.contains(&isa) {
-            isas.push(isa);
-        }
-    }
-    Ok(isas)
 }
 
 /// Names the patches that change nothing on this machine; where no other was asked for, there is nothing to measure.
@@ -328,41 +298,6 @@ fn stacked_on(
     Ok(below)
 }
 
-/// The workers for each ISA, and their builder, whose lock keeps other runs away.
-pub struct Executables<'a> {
-    pub workers: Vec<(Isa, Workers)>,
-    pub builder: Option<Builder<'a>>,
-}
-
-impl<'a> Executables<'a> {
-    /// A baseline and a candidate as they are.
-    pub fn given(executables: &[PathBuf], isas: &[Isa]) -> Self {
-        let given = Workers {
-            baseline: executables[0].clone(),
-            candidate: executables[1].clone(),
-        };
-        let given = isas.iter().map(|&isa| (isa, given.clone()));
-        Self {
-            workers: given.collect(),
-            builder: None,
-        }
-    }
-
-    pub fn build(builder: Builder<'a>, isas: &[Isa]) -> Result<Self> {
-        let bar = spinner("");
-        let build = |&isa: &Isa| {
-            bar.set_message(format!("building the workers for {isa}"));
-            Ok((isa, builder.build(isa)?))
-        };
-        let workers = isas.iter().map(build).collect::<Result<_>>()?;
-        bar.finish_and_clear();
-        Ok(Self {
-            workers,
-            builder: Some(builder),
-        })
-    }
-}
-
 /// The executables as given, or else built.
 fn executables<'a>(
     args: &Args,
@@ -370,7 +305,7 @@ fn executables<'a>(
     subject: &Subject,
     isas: &[Isa],
 ) -> Result<Executables<'a>> {
-    if let Some(given) = args.workers.as_deref() {
+    if let Some(given) = args.compared.workers.as_deref() {
         return Ok(Executables::given(given, isas));
     }
     let candidate = if args.revert {

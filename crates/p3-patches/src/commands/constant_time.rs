@@ -1,17 +1,14 @@
 //! `constant-time`: whether the compiled kernels branch on data, or address memory by it.
 
 use std::io::Write as _;
-use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::ab::{self, Executables};
+use super::compared::{Compared, Executables, runnable};
 use crate::error::Failure;
 use crate::inspect::code::{self, Architecture, Function, constant_time};
-use crate::isa::Isa;
-use crate::measure::build::{Builder, Candidate, Purpose};
+use crate::measure::build::Purpose;
 use crate::project::Project;
-use crate::series::Series;
 use crate::series::patch;
 use crate::terminal::spinner;
 
@@ -25,41 +22,22 @@ use crate::terminal::spinner;
   cargo p3 constant-time
   cargo p3 constant-time packed-poseidon2 --isa x86-64-v3 --isa x86-64-v4")]
 pub struct Args {
-    /// Patches to apply together; none means all of the series.
-    #[arg(value_name = "NAME")]
-    names: Vec<String>,
-    /// Instruction set to build for; may be given several times.
-    #[arg(long, value_enum, value_name = "ISA", default_value = "native")]
-    isa: Vec<Isa>,
+    #[command(flatten)]
+    compared: Compared,
     /// A first look: a worker with permutations and extension fields only, which is built in a tenth of the time.
     #[arg(long)]
     quick: bool,
-    /// Look at the second of these executables as it is.
-    #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], hide = true)]
-    workers: Option<Vec<PathBuf>>,
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
-    let isas = ab::runnable(&args.isa)?;
-    let series = Series::load(&project.patches)?;
-    let (base, patches) = series.chosen(&project.patches, None, &args.names)?;
+    let isas = runnable(args.compared.isas())?;
+    let (base, patches) = args.compared.chosen(project)?;
     let packages = patch::packages(&project.patches, &base, &patches)?;
+    let purpose = Purpose::of_a_look(args.quick);
     let Executables {
         workers,
         builder: _builder,
-    } = match args.workers.as_deref() {
-        Some(given) => Executables::given(given, &isas),
-        None => {
-            let builder = Builder::new(
-                project,
-                &base,
-                &patches,
-                Candidate::Patched,
-                Purpose::of_a_look(args.quick),
-            )?;
-            Executables::build(builder, &isas)?
-        }
-    };
+    } = (args.compared).executables(project, (&base, &patches), &isas, purpose)?;
 
     let mut stdout = std::io::stdout().lock();
     let mut depending = 0;

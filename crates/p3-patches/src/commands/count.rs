@@ -5,10 +5,12 @@ use std::io::{IsTerminal, Write as _};
 use std::path::PathBuf;
 
 use anyhow::Result;
+use clap::{Arg, ArgAction};
 use comfy_table::CellAlignment;
 use serde::Serialize;
 
 use super::ab;
+use super::compared::Compared;
 use crate::cargo::Toolchain;
 use crate::emulation::{self, CORTEX_A76};
 use crate::error::Failure;
@@ -23,7 +25,7 @@ use crate::measure::protocol::UnitInfo;
 use crate::measure::{record, report};
 use crate::project::Project;
 use crate::prover::tree;
-use crate::series::{Series, patch};
+use crate::series::patch;
 use crate::terminal::{glob, spinner};
 
 /// Count the instructions of Plonky3, with patches and without.
@@ -33,19 +35,18 @@ use crate::terminal::{glob, spinner};
 /// that is one repetition and nothing else. Cycles are what llvm-mca's models of some cores make of the listed
 /// instructions; nothing is timed, and a count does not say how instructions overlap. Outputs are compared first.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:
+#[command(
+    mut_arg("isa", one_isa),
+    after_help = "Examples:
   cargo p3 count --isa neon
   cargo p3 count batched-permute --isa neon --json count.json
   cargo p3 count batched-permute --isa x86-64-v3
   cargo p3 count batched-permute --isa neon --target-cpu neoverse-v2
-  cargo p3 count neon-dispatch-fix --isa neon --cfg 'p3_goldilocks_packed_w8=\"fused\"'")]
+  cargo p3 count neon-dispatch-fix --isa neon --cfg 'p3_goldilocks_packed_w8=\"fused\"'"
+)]
 pub struct Args {
-    /// Patches to count together; none means all of the series.
-    #[arg(value_name = "NAME")]
-    names: Vec<String>,
-    /// Instruction set to build for: neon, or what this CPU has of x86-64.
-    #[arg(long, value_enum, value_name = "ISA", default_value = "neon")]
-    isa: Isa,
+    #[command(flatten)]
+    compared: Compared,
     /// The core that NEON is compiled for, by rustc's name for it; `generic` is rustc's own default.
     #[arg(long, value_name = "CPU", default_value = CORTEX_A76)]
     target_cpu: String,
@@ -68,9 +69,6 @@ pub struct Args {
     /// File the counts under benches/record.
     #[arg(long, conflicts_with_all = ["unit", "workers"])]
     record: bool,
-    /// Run these two executables as they are.
-    #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], hide = true)]
-    workers: Option<Vec<PathBuf>>,
 }
 
 /// The output of `--json`. Other programs read it: a change of meaning is a new `schema`.
@@ -107,8 +105,16 @@ struct Unit {
     candidate: Count,
 }
 
+/// A report is of one instruction set.
+fn one_isa(isa: Arg) -> Arg {
+    isa.action(ArgAction::Set)
+        .default_value("neon")
+        .help("Instruction set to build for: neon, or what this CPU has of x86-64")
+}
+
 pub fn run(args: Args, project: &Project) -> Result<()> {
-    let (machine, mut target) = match args.isa {
+    let isa = args.compared.isa[0];
+    let (machine, mut target) = match isa {
         Isa::Neon => (
             Machine::Emulated(Emulator::find(&args.target_cpu)?),
             Target::emulated(&args.target_cpu),
@@ -120,8 +126,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     };
     let globs = args.unit.iter().map(|pattern| glob("--unit", pattern));
     let globs = globs.collect::<Result<Vec<_>, _>>()?;
-    let series = Series::load(&project.patches)?;
-    let (base, patches) = series.chosen(&project.patches, None, &args.names)?;
+    let (base, patches) = args.compared.chosen(project)?;
     target.set_cfgs(&args.cfg);
     let models = Models::find();
     let mut report = Report {
@@ -132,7 +137,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         code: patch::codes(&project.patches, &base, &patches)?,
         base,
         patches,
-        isa: args.isa.to_string(),
+        isa: isa.to_string(),
         rustc: Toolchain::query()?.version,
         rustflags: target.rustflags.clone(),
         emulator: machine.version().to_owned(),
@@ -188,14 +193,14 @@ fn file(args: &Args, project: &Project, report: &Report) -> Result<()> {
         emulated_cpu,
         ..
     } = report;
-    let triple = match args.isa {
+    let triple = match args.compared.isa[0] {
         Isa::Neon => emulation::TRIPLE.to_owned(),
         _ => Toolchain::query()?.host,
     };
     let folder = project
         .root
         .join(record::machine(base, &triple, isa))
-        .join(record::file_stem(&args.names, &[]));
+        .join(record::file_stem(&args.compared.names, &[]));
     let name = record::file_name(time, emulated_cpu);
     let file = folder.join(format!("{name}.json"));
     replace::files_below(&[&project.root], &[(file, tree::json(report))])
@@ -225,14 +230,14 @@ fn workers<'a>(
     report: &Report,
     target: Target,
 ) -> Result<(Workers, Option<Builder<'a>>)> {
-    if let Some([baseline, candidate]) = args.workers.as_deref() {
+    if let Some([baseline, candidate]) = args.compared.workers.as_deref() {
         let given = Workers {
             baseline: baseline.clone(),
             candidate: candidate.clone(),
         };
         return Ok((given, None));
     }
-    if args.isa == Isa::Neon {
+    if args.compared.isa[0] == Isa::Neon {
         emulation::require()?;
         emulation::check_target_cpu(&args.target_cpu)?;
     }

@@ -3,6 +3,7 @@
 pub mod ab;
 pub mod apply;
 pub mod check;
+pub mod compared;
 pub mod constant_time;
 pub mod count;
 pub mod drift;

@@ -7,16 +7,15 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::ab::{self, Executables, SEEDS};
+use super::ab::{self, SEEDS};
+use super::compared::{Compared, Executables, runnable};
 use crate::cargo::Toolchain;
-use crate::isa::Isa;
 use crate::measure::breakdown::{Breakdown, Rows};
-use crate::measure::build::{Builder, Candidate, Purpose};
+use crate::measure::build::Purpose;
 use crate::measure::pairs::{self, Plan};
 use crate::measure::protocol::RowInfo;
 use crate::measure::report::{self, Machine};
 use crate::project::Project;
-use crate::series::Series;
 
 /// Measure the phases of Poseidon2, with patches and without.
 ///
@@ -28,12 +27,8 @@ use crate::series::Series;
   cargo p3 phases batched-permute
   cargo p3 phases batched-permute --isa x86-64-v3 --isa x86-64-v4 --json phases.json")]
 pub struct Args {
-    /// Patches to measure together; none means all of the series.
-    #[arg(value_name = "NAME")]
-    names: Vec<String>,
-    /// Instruction set to build for; may be given several times.
-    #[arg(long, value_enum, value_name = "ISA", default_value = "native")]
-    isa: Vec<Isa>,
+    #[command(flatten)]
+    compared: Compared,
     /// Write the figures to FILE, and the raw samples beside it as CSV.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -43,9 +38,6 @@ pub struct Args {
     /// Pairs per input.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     reps: u64,
-    /// Run these two executables as they are.
-    #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], hide = true)]
-    workers: Option<Vec<PathBuf>>,
 }
 
 /// The output of `--json`. Other programs read it: a change of meaning is a new `schema`.
@@ -59,27 +51,14 @@ struct Report {
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
-    let isas = ab::runnable(&args.isa)?;
-    let series = Series::load(&project.patches)?;
-    let (base, patches) = series.chosen(&project.patches, None, &args.names)?;
-    ab::refuse_inert(&project.patches, &base, &args.names)?;
+    let isas = runnable(args.compared.isas())?;
+    let (base, patches) = args.compared.chosen(project)?;
+    ab::refuse_inert(&project.patches, &base, &args.compared.names)?;
     let machine = Machine::here(&Toolchain::query()?, &isas);
     let Executables {
         workers,
         builder: _builder,
-    } = match args.workers.as_deref() {
-        Some(given) => Executables::given(given, &isas),
-        None => {
-            let builder = Builder::new(
-                project,
-                &base,
-                &patches,
-                Candidate::Patched,
-                Purpose::Measurement,
-            )?;
-            Executables::build(builder, &isas)?
-        }
-    };
+    } = (args.compared).executables(project, (&base, &patches), &isas, Purpose::Measurement)?;
     let plan = Plan {
         seeds: args.seeds,
         reps: args.reps as usize,

@@ -5,9 +5,11 @@ use std::io::{IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use cargo_metadata::semver::Version;
 use comfy_table::CellAlignment;
 use serde::Serialize;
 
+use super::compared::Compared;
 use crate::cargo::Toolchain;
 use crate::emulation::{self, CORTEX_A76};
 use crate::inspect::kernels::Found;
@@ -18,7 +20,6 @@ use crate::isa::Isa;
 use crate::measure::build::{Builder, Candidate, Purpose, Target};
 use crate::measure::{pairs, report, row};
 use crate::project::Project;
-use crate::series::Series;
 use crate::series::patch;
 use crate::terminal::spinner;
 
@@ -33,29 +34,22 @@ use crate::terminal::spinner;
 /// the measured time over the bound of LLVM's model of this CPU: below about 1.2 there is nothing left to tune by hand in
 /// that shape. A bound is as good as the model.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:
+#[command(mut_arg("workers", |workers| workers.num_args(1..=2)), after_help = "Examples:
   cargo p3 preflight batched-permute --isa x86-64-v4 --kernel poseidon2
   cargo p3 preflight --baseline --isa x86-64-v3 --json preflight.json
   cargo p3 preflight neon-umull-reduce --isa neon")]
 pub struct Args {
-    /// Patches to look at together; none means all of the series.
-    #[arg(value_name = "NAME")]
-    names: Vec<String>,
+    #[command(flatten)]
+    compared: Compared,
     /// Look at Plonky3 as published alone, before a kernel is written.
     #[arg(long)]
     baseline: bool,
-    /// Instruction set to build for; may be given several times.
-    #[arg(long, value_enum, value_name = "ISA", default_value = "native")]
-    isa: Vec<Isa>,
     /// Kernels whose path contains TEXT; may be given several times [default: all].
     #[arg(long, value_name = "TEXT")]
     kernel: Vec<String>,
     /// Write the figures to FILE.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Look at these executables as they are.
-    #[arg(long, num_args = 1..=2, value_names = ["BASELINE", "CANDIDATE"], hide = true)]
-    workers: Option<Vec<PathBuf>>,
 }
 
 /// The output of `--json`. Other programs read it: a change of meaning is a new `schema`.
@@ -99,8 +93,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     if let Some(path) = &args.json {
         report::check_folder(path)?;
     }
-    let series = Series::load(&project.patches)?;
-    let (base, chosen) = series.chosen(&project.patches, None, &args.names)?;
+    let (base, chosen) = args.compared.chosen(project)?;
     let packages = patch::packages(&project.patches, &base, &chosen)?;
     let models = Models::find();
     let mut report = Report {
@@ -112,11 +105,17 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         llvm_mca: models.as_ref().map(|models| models.version.clone()),
         isas: Vec::new(),
     };
-    let targets = args.isa.iter().map(|isa| Ok((*isa, target(*isa)?)));
+    let release = Version::parse(&report.base)?;
+    let has_units = (release.major, release.minor) >= (0, 8);
+    let targets = args
+        .compared
+        .isas()
+        .iter()
+        .map(|isa| Ok((*isa, target(*isa)?)));
     let targets: Vec<(Isa, Target)> = targets.collect::<Result<_>>()?;
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{}", header(&report))?;
-    let builder = match args.workers {
+    let builder = match args.compared.workers {
         Some(_) => None,
         None => Some(Builder::new(
             project,
@@ -141,11 +140,15 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         for note in &found.notes {
             eprintln!("note: {isa}: {note}");
         }
-        let units = if builder.is_some() && cfg!(target_arch = "x86_64") && isa != Isa::Neon {
+        let runs = builder.is_some() && cfg!(target_arch = "x86_64") && isa != Isa::Neon;
+        let units = if runs && has_units {
             timed(&executables)?
         } else {
             Vec::new()
         };
+        if runs && !has_units {
+            eprintln!("note: {isa}: nothing is timed, since the worker has units on 0.8 and later");
+        }
         if !units.is_empty() {
             writeln!(stdout, "\n{}", gaps(&units, stdout.is_terminal()))?;
         }
@@ -240,7 +243,7 @@ fn target(isa: Isa) -> Result<Target> {
 /// The executables as given, or else built: the baseline and, unless it is looked at alone, the candidate.
 fn executables(args: &Args, builder: Option<&Builder<'_>>, target: Target) -> Result<Vec<PathBuf>> {
     let Some(builder) = builder else {
-        return Ok(args.workers.clone().unwrap_or_default());
+        return Ok(args.compared.workers.clone().unwrap_or_default());
     };
     let bar = spinner(format!("building the workers for {}", target.name));
     let built = if args.baseline {
