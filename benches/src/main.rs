@@ -2,7 +2,7 @@
 //!
 //! It is built twice from this source, on Plonky3 as published and on a patched tree, so it may only use what both have.
 
-// What the rows that are left out call.
+// Rows that are left out leave their modules without a caller.
 #![cfg_attr(not(all(feature = "components", feature = "proofs")), allow(dead_code))]
 
 #[cfg(feature = "since-0-8")]

@@ -31,7 +31,7 @@ pub enum Candidate {
     Reverted,
 }
 
-/// What workers are built for.
+/// The purpose of workers, which says how much of them is compiled.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Purpose {
     /// To be measured: with all rows, as users compile Plonky3.
@@ -206,7 +206,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// What has cargo optimize the worker's own package less, generic code of Plonky3's included.
+    /// Arguments that have cargo optimize the own package of the worker less, and with it the generic code of Plonky3.
     fn optimization(&self, side: Side) -> &'static [&'static str] {
         match (self.purpose, side) {
             (Purpose::Outputs, Side::Baseline) => {
