@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use walkdir::WalkDir;
 
 use crate::files::dir::Dir;
 use crate::prover::tree;
@@ -106,23 +107,20 @@ fn files() -> BTreeMap<String, Vec<u8>> {
 /// Every file below `folder`, by its path from there. What is neither a file nor a folder has no contents.
 fn below(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let mut found = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(next) = folders.pop() {
-        for entry in fs::read_dir(next)? {
-            let (entry, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
-            if kind.is_dir() {
-                folders.push(entry);
-                continue;
-            }
-            let path = entry.strip_prefix(folder).expect("found below it");
-            let contents = if kind.is_file() {
-                fs::read(&entry)?
-            } else {
-                Vec::new()
-            };
-            let path = path.to_str().context("not UTF-8")?;
-            found.insert(path.to_owned(), contents);
+    for entry in WalkDir::new(folder) {
+        let entry = entry?;
+        let kind = entry.file_type();
+        if kind.is_dir() {
+            continue;
         }
+        let path = entry.path().strip_prefix(folder).expect("found below it");
+        let contents = if kind.is_file() {
+            fs::read(entry.path())?
+        } else {
+            Vec::new()
+        };
+        let path = path.to_str().context("not UTF-8")?;
+        found.insert(path.to_owned(), contents);
     }
     Ok(found)
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
 use toml_edit::value;
+use walkdir::WalkDir;
 
 use crate::error::Failure;
 use crate::interrupt;
@@ -282,18 +283,21 @@ fn difference(files: &BTreeMap<String, Vec<u8>>, folder: &Path) -> Result<Option
             }
         }
     }
-    let mut unread = vec![folder.join("build.rs"), folder.join("src")];
-    while let Some(path) = unread.pop() {
-        let Ok(found) = path.symlink_metadata() else {
-            continue;
-        };
-        if found.is_dir() {
-            for entry in fs::read_dir(&path)? {
-                unread.push(entry?.path());
-            }
+    let sources = [folder.join("build.rs"), folder.join("src")];
+    let sources = sources
+        .iter()
+        .filter(|path| path.symlink_metadata().is_ok());
+    let walk = |path| WalkDir::new(path).follow_root_links(false);
+    for entry in sources.flat_map(walk) {
+        let entry = entry?;
+        if entry.file_type().is_dir() {
             continue;
         }
-        let parts = path.strip_prefix(folder).expect("found below").iter();
+        let parts = entry
+            .path()
+            .strip_prefix(folder)
+            .expect("found below")
+            .iter();
         let parts = parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>();
         let file = parts.join("/");
         if !files.contains_key(&file) {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
+use walkdir::WalkDir;
 
 use super::documents::{self, Documents};
 use super::export;
@@ -382,24 +383,19 @@ fn kernels(project: &Project, series: &Series, base: &str, name: &str) -> Result
             known.extend(kernels.map(|kernel| src.join(kernel.place)));
         }
     }
-    let mut folders = vec![src];
-    while let Some(folder) = folders.pop() {
-        let unreadable = || format!("cannot read {}", project.relative(&folder));
-        for entry in fs::read_dir(&folder).with_context(unreadable)? {
-            let path = entry.with_context(unreadable)?.path();
-            if known.contains(&path) {
-                continue;
-            }
-            if !path.is_dir() {
-                let what = format!("{}: no patch names this kernel", project.relative(&path));
-                return Err(Failure::input(what)
+    let entries = WalkDir::new(src).into_iter();
+    for entry in entries.filter_entry(|entry| !known.contains(entry.path())) {
+        let entry = entry?;
+        if !entry.file_type().is_dir() {
+            let file = project.relative(entry.path());
+            return Err(
+                Failure::input(format!("{file}: no patch names this kernel"))
                     .hint(format!(
                         "name it under `Kernels:` in {}, or delete it",
                         patch.shown
                     ))
-                    .into());
-            }
-            folders.push(path);
+                    .into(),
+            );
         }
     }
     Ok(())

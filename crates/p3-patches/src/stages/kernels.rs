@@ -1,14 +1,14 @@
 //! Stages of the optimizations' crates: lints and tests for an instruction set, Miri, instructions that go wrong.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
+use walkdir::WalkDir;
 
 use super::{
     Need, ONE_ISA, Work, bochs, cargo_for, in_folder, is_emulated, lacks, lacks_cpu, lacks_isa,
@@ -203,18 +203,12 @@ impl Work for Instructions {
 /// The sources and snapshots of the optimizations' crates: reports of instructions show the lines that they are on.
 fn sources(project: &Project) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    let mut folders = vec![project.root.join("crates")];
-    while let Some(folder) = folders.pop() {
-        let entries = fs::read_dir(&folder);
-        let entries = entries.with_context(|| format!("cannot read {}", folder.display()))?;
-        for entry in entries {
-            let path = entry?.path();
-            let extension = path.extension().and_then(OsStr::to_str);
-            if path.is_dir() {
-                folders.push(path);
-            } else if matches!(extension, Some("rs" | "snap")) {
-                files.push(path);
-            }
+    // Links are to crates that are read where they lie.
+    for entry in WalkDir::new(project.root.join("crates")) {
+        let entry = entry?;
+        let extension = entry.path().extension().and_then(OsStr::to_str);
+        if entry.file_type().is_file() && matches!(extension, Some("rs" | "snap")) {
+            files.push(entry.into_path());
         }
     }
     Ok(files)
