@@ -12,6 +12,9 @@ use include_dir::Dir;
 
 use crate::error::Failure;
 
+/// The name of this tool, of its package and of its executable.
+pub const TOOL: &str = env!("CARGO_PKG_NAME");
+
 /// The files that the executable carries for use outside a checkout.
 #[derive(Clone, Copy)]
 pub struct Embedded {

@@ -19,7 +19,7 @@ use crate::measure::protocol::{Kind, RowInfo};
 use crate::measure::report::{self, Machine, Report};
 use crate::measure::row::Row;
 use crate::measure::stats::Verdict;
-use crate::project::{Patches, Project};
+use crate::project::{Patches, Project, TOOL};
 use crate::prover::locked_dir::LockedDir;
 use crate::publish::page;
 use crate::series::{Series, patch};
@@ -231,7 +231,7 @@ fn build_only(args: &Args, project: &Project, dir: &Path) -> Result<()> {
     // Until they are copied, no other run may build there.
     let built = executables(args, project, &subject, &isas)?;
     folder.fill(command(), subject, &project.patches, &built.workers)?;
-    let (tool, dir) = (dir.join(built::TOOL), dir.display());
+    let (tool, dir) = (dir.join(TOOL), dir.display());
     println!(
         "workers in {dir}; copy that folder and a checkout of these patches to the machine, and there, in the checkout:\n  {} \
          --checkout ab --built {dir}",

@@ -15,14 +15,11 @@ use crate::error::Failure;
 use crate::files::dir::{Dir, cannot_write};
 use crate::isa::Isa;
 use crate::measure::pairs::Workers;
-use crate::project::Patches;
+use crate::project::{Patches, TOOL};
 use crate::series::patch::codes;
 
 /// Says what is in the folder. Written last.
 const FACTS: &str = "built.toml";
-
-/// The tool's own executable in the folder.
-pub const TOOL: &str = env!("CARGO_PKG_NAME");
 
 /// The release and the patches of a comparison, and the compiler of its workers.
 #[derive(Deserialize, Serialize)]

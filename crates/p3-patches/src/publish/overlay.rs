@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Failure;
 use crate::files::dir::{Dir, is_link, is_locked};
-use crate::project::Patches;
+use crate::project::{Patches, TOOL};
 use crate::prover::tree::{self, Stamp, StampedPatch};
 use crate::series::patch::{self, Patch};
 
@@ -44,8 +44,6 @@ struct Written {
 struct WrittenPackage {
     package: String,
 }
-
-const TOOL: &str = env!("CARGO_PKG_NAME");
 
 const README: &str = "README.md";
 const PROVENANCE: &str = "provenance.json";

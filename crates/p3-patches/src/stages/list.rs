@@ -6,12 +6,12 @@ use clap::ValueEnum;
 use super::kernels::{Clippy, Instructions, Kernels, Miri, Proofs};
 use super::programs::{
     ADVISORIES, Browser, Cargo, Check, Deny, Emulator, Example, Fuzz, Killed, Lint, Package,
-    SOURCES, Sandbox, TOOL,
+    SOURCES, Sandbox,
 };
 use super::suites::{ConstantTime, Count, Dependents, Outputs, Upstream};
 use super::{ONE_ISA, Stage, needs_bochs, provers};
 use crate::isa::Isa;
-use crate::project::Project;
+use crate::project::{Project, TOOL};
 use crate::series::Series;
 use crate::series::patch::Patch;
 

@@ -11,7 +11,7 @@ use super::{Need, Work, in_folder, lacks, own, succeed};
 use crate::cargo::cargo;
 use crate::emulation;
 use crate::interrupt;
-use crate::project::Project;
+use crate::project::{Project, TOOL};
 
 /// A command of cargo's.
 pub struct Cargo(pub &'static [&'static str]);
@@ -141,9 +141,6 @@ fn no_advisories() -> Option<String> {
         Err(error) => Some(error.to_string()),
     }
 }
-
-/// The package of this tool.
-pub const TOOL: &str = env!("CARGO_PKG_NAME");
 
 /// Integration tests of the tool, which the stage of that name has built; arguments that follow are theirs.
 fn integration(project: &Project, test: &str) -> Command {
