@@ -110,6 +110,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     cleaned?;
     progress.finish_and_clear();
 
+    manifest.print_moved();
     for (name, reason) in inert {
         eprintln!("note: {name}: {reason}");
     }
@@ -216,6 +217,7 @@ fn apply(
             base: base.clone(),
             names: names.clone(),
             overrides: places(trees),
+            not_incremental: manifest.incremental(trees)?,
             git,
         };
         manifest.set(Some(&stanza), folder, patches)?;
@@ -265,7 +267,7 @@ fn apply(
     }
     graph::assert_overrides_used(&metadata, &trees)?;
     if let Some(checkout) = &checkout {
-        checkout.assert_pinned(&manifest.path, &metadata)?;
+        (checkout.source).assert_pinned(&manifest.path, &metadata)?;
     }
     let patched = || trees.iter().map(|tree| &tree.package);
     let from_git = checkout

@@ -49,6 +49,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     restore.keep();
     folder.keep_only(&[])?;
     progress.finish_and_clear();
+    manifest.print_moved();
     println!(
         "removed {} from {}",
         stanza.names.join(", "),

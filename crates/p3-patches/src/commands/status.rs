@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::Downstream;
 use crate::error::Failure;
-use crate::files::dir::Dir;
+use crate::files::dir::{Dir, cannot_write};
 use crate::project::Patches;
 use crate::prover::choice;
 use crate::prover::graph::{self, Use};
@@ -41,6 +41,9 @@ pub struct Args {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+    /// Write the workspace's lock file to FILE as it is without the patches, for tools that look packages up in a registry.
+    #[arg(long, value_name = "FILE")]
+    published_lock: Option<PathBuf>,
     #[command(flatten)]
     downstream: Downstream,
 }
@@ -65,6 +68,12 @@ struct Status {
     /// The patched packages that the graph has in other releases too, and the packages that bring them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     other_releases: Vec<String>,
+    /// The releases in cargo's copy of the index that `cargo update` would take, were no patches applied.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    newer_releases: Vec<String>,
+    /// The headers of tables and the comments inside the manifest's block that the tool has not written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    inside_block: Vec<String>,
     /// With `--verify`: what the workspace's lock file has another checksum of than that of the patches.
     #[serde(skip_serializing_if = "Option::is_none")]
     lock: Option<LockStatus>,
@@ -143,9 +152,15 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         inert: BTreeMap::new(),
         trees: Vec::new(),
         other_releases: Vec::new(),
+        newer_releases: Vec::new(),
+        inside_block: manifest.moved.clone(),
         lock: None,
     };
     let patches = &patches.at_work_in(manifest.root());
+    if let Some(path) = &args.published_lock {
+        let lock = manifest.published_lock(patches)?;
+        fs::write(path, lock).map_err(|error| cannot_write(path, &error))?;
+    }
     let series = Series::load(patches)?;
     let Some(stanza) = &manifest.stanza else {
         if let Ok(graph) = manifest.resolve_locked()? {
@@ -169,7 +184,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     plan.assert_available(|package| stanza.overrides.contains_key(package))?;
     let metadata = manifest.resolve_locked()?;
     let root = manifest.dir()?;
-    let mut twice = None;
+    let mut objection = None;
     for (package, place) in &stanza.overrides {
         let path = manifest.root().join(place);
         let tree = Tree {
@@ -189,7 +204,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let used = metadata.as_ref().is_ok_and(|metadata| {
             let one = graph::assert_one_copy(metadata, package, &stanza.base);
             let used = graph::usage(metadata, &tree) == Use::Used && one.is_ok();
-            twice = twice.take().or(one.err());
+            objection = objection.take().or(one.err());
             used
         });
         let made_from = match planned {
@@ -206,14 +221,27 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             made_from,
         });
     }
+    let lock = fs::read_to_string(manifest.lock_file()).unwrap_or_default();
+    if let Some(git) = &stanza.git {
+        let pinned = metadata.as_ref().map_or(Ok(()), |metadata| {
+            git.source.assert_pinned(&manifest.path, metadata)
+        });
+        let moved = manifest.commit_moved(git, &lock)?;
+        objection = objection.or(moved).or(pinned.err());
+    }
     if args.verify {
-        let lock = fs::read_to_string(manifest.lock_file()).unwrap_or_default();
         let (differences, same) = source::compare_locks(patches, &lock)?;
         status.lock = Some(LockStatus { differences, same });
     }
     if let Ok(metadata) = &metadata {
         let patched = stanza.overrides.keys();
         status.other_releases = graph::other_releases(metadata, patched, &stanza.base);
+    }
+    if stanza.git.is_none() {
+        let newer = choice::newer(stanza.overrides.keys(), &stanza.base)?;
+        let shown =
+            |(release, packages): (_, Vec<_>)| format!("{release} of {}", packages.join(", "));
+        status.newer_releases = newer.into_iter().map(shown).collect();
     }
     let hash = patch::sha256_of_all(patches, &base, &names)?;
     if args.verify {
@@ -253,6 +281,15 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         for other in &status.other_releases {
             println!("{other}");
         }
+        for newer in &status.newer_releases {
+            println!(
+                "{newer} is out; `cargo update` keeps {} while it is patched",
+                stanza.base
+            );
+        }
+        for moved in &status.inside_block {
+            println!("yours, inside the block: {moved}; `apply` and `remove` move it out");
+        }
         let mut table = Table::new();
         table
             .load_style(presets::NOTHING)
@@ -268,14 +305,16 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         println!("{}", table.trim_fmt());
         status.print_provenance();
     }
-    if status.holds() {
+    if status.holds() && objection.is_none() {
         return Ok(());
     }
     let what = format!(
         "{}: the patches are not in effect as recorded",
         status.manifest
     );
-    if let Some(Failure { message, hint, .. }) = twice {
+    if let Some(Failure { message, hint, .. }) = objection {
+        let path = format!("{}: ", status.manifest);
+        let message = message.strip_prefix(&path).unwrap_or(&message);
         let failure = Failure::check(format!("{what}: {message}"));
         return Err(failure.hint(hint.unwrap_or_default()).into());
     }

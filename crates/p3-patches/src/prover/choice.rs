@@ -9,6 +9,7 @@ use cargo_metadata::{Metadata, Package, PackageId};
 
 use crate::error::Failure;
 use crate::project::Patches;
+use crate::registry::source;
 use crate::series::Series;
 use crate::series::patch::Patch;
 
@@ -227,6 +228,24 @@ pub fn brought_by(graph: &Metadata, packages: &[&Package]) -> Vec<String> {
         }
     }
     found.into_iter().collect()
+}
+
+/// The releases in cargo's copy of the index that a build without patches could take in place of `base`, each with the packages
+/// that have it.
+pub fn newer<'p>(
+    packages: impl IntoIterator<Item = &'p String>,
+    base: &str,
+) -> Result<BTreeMap<Version, Vec<&'p str>>> {
+    let base = Version::parse(base)?;
+    let mut found = BTreeMap::<_, Vec<_>>::new();
+    for package in packages {
+        for release in source::indexed(package)? {
+            if release > base && release.pre.is_empty() && compatible(&base, &release) {
+                found.entry(release).or_default().push(package.as_str());
+            }
+        }
+    }
+    Ok(found)
 }
 
 fn is_plonky3(package: &Package) -> bool {

@@ -59,6 +59,35 @@ impl GitSource {
     fn is_rev(&self, rev: &str) -> bool {
         self.commit().starts_with(rev) || self.reference().is_some_and(|(_, value)| value == rev)
     }
+
+    /// Proves that nothing in a graph with patches in place of this source asks for another revision of it: of a patched
+    /// package, cargo takes the tree whatever is asked for.
+    pub fn assert_pinned(&self, manifest: &Path, graph: &Metadata) -> Result<(), Failure> {
+        for package in &graph.packages {
+            let sources = package
+                .dependencies
+                .iter()
+                .filter_map(|dependency| dependency.source.as_ref());
+            for source in sources {
+                let pinned = source.repr.split('#').next().unwrap_or_default();
+                let Some(asked) = Self::parse(&format!("{pinned}#")) else {
+                    continue;
+                };
+                if asked.is_at(self.url()) && asked.reference() != self.reference() {
+                    let what = format!(
+                        "{}: {} asks for {}, and the patches are in place of {}",
+                        manifest.display(),
+                        package.name,
+                        pinned,
+                        self
+                    );
+                    let hint = "`cargo p3 remove` takes them out, then `apply` goes by what the workspace has";
+                    return Err(Failure::input(what).hint(hint));
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Display for GitSource {
@@ -164,35 +193,6 @@ impl<'m> Checkout<'m> {
             packages,
             metadata,
         })
-    }
-
-    /// Proves that nothing in a graph with the patches asks for another revision than the one that they are in place of: of a
-    /// patched package, cargo takes the tree whatever is asked for.
-    pub fn assert_pinned(&self, manifest: &Path, graph: &Metadata) -> Result<()> {
-        for package in &graph.packages {
-            let sources = package
-                .dependencies
-                .iter()
-                .filter_map(|dependency| dependency.source.as_ref());
-            for source in sources {
-                let pinned = source.repr.split('#').next().unwrap_or_default();
-                let Some(asked) = GitSource::parse(&format!("{pinned}#")) else {
-                    continue;
-                };
-                if asked.is_at(self.source.url()) && asked.reference() != self.source.reference() {
-                    let what = format!(
-                        "{}: {} asks for {}, and the patches are in place of {}",
-                        manifest.display(),
-                        package.name,
-                        pinned,
-                        self.source
-                    );
-                    let hint = "`cargo p3 remove` takes them out, then `apply` goes by what the workspace has";
-                    return Err(Failure::input(what).hint(hint).into());
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Proves that what a build reads of each package is what was published as the release `base`.

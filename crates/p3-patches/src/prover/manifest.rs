@@ -25,7 +25,9 @@ use crate::prover::git_source::{self, GitSource, canonical};
 use crate::prover::locked_dir::LockedDir;
 use crate::prover::relock::{lock_to_trees, relock};
 use crate::prover::restore::Restore;
-use crate::prover::stanza::{Git, REGISTRY, Stanza, TREES, join, split};
+use crate::prover::stanza::{
+    BEGIN, Git, Parts, REGISTRY, Stanza, TREES, join, place_of_tree, split,
+};
 use crate::prover::tree::Tree;
 use crate::registry::locked::{self, Locked};
 use crate::registry::source;
@@ -38,6 +40,8 @@ pub struct Manifest {
     /// The file without the stanza.
     pub original: String,
     pub stanza: Option<Stanza>,
+    /// The headers of tables and the comments that stood inside the stanza, though the tool has not written them.
+    pub moved: Vec<String>,
 }
 
 impl Manifest {
@@ -78,14 +82,30 @@ impl Manifest {
             fs::canonicalize(root).with_context(|| format!("cannot resolve {}", root.display()))?;
         let path = root.join(path.file_name().context("a manifest has a name")?);
         let text = read_toml(&path)?;
-        let (original, stanza) = split(&text)
-            .map_err(|what| refuse(&path, what).hint("repair or delete the block by hand"))?;
-        parse(&path, &original)?;
+        let Parts {
+            original,
+            stanza,
+            moved,
+        } = split(&text).map_err(|what| {
+            refuse(&path, &what).hint(
+                "move what is yours out of the block, or restore the block from version control",
+            )
+        })?;
+        assert_no_trees(&path, &original)?;
         Ok(Self {
             path,
             original,
             stanza,
+            moved,
         })
+    }
+
+    /// Tells the user which text the next edit of the manifest moves out of the block.
+    pub fn print_moved(&self) {
+        if !self.moved.is_empty() {
+            let moved = self.moved.join(", ");
+            eprintln!("note: moved out of the p3-patches block, since it is yours: {moved}");
+        }
     }
 
     /// The workspace's folder.
@@ -135,6 +155,30 @@ impl Manifest {
         let text = join(&self.original, stanza);
         parse(&self.path, &text)?;
         Ok(text)
+    }
+
+    /// The profiles with `incremental = true`, each with the packages of `trees` that it says nothing else of. The registry's
+    /// packages are never compiled incrementally; path packages are, and run slower.
+    pub fn incremental(&self, trees: &[Tree]) -> Result<BTreeSet<(String, String)>> {
+        let document = parse(&self.path, &self.original)?;
+        let table = |item: &Item| item.as_table().filter(|table| !table.is_dotted()).cloned();
+        let profiles = document.get("profile").and_then(table).unwrap_or_default();
+        let mut found = BTreeSet::new();
+        for (profile, item) in &profiles {
+            let is_incremental = item.get("incremental").and_then(Item::as_bool) == Some(true);
+            // An inline table cannot be added to.
+            let packages = match item.get("package") {
+                None => Some(Table::new()),
+                Some(packages) => table(packages),
+            };
+            let (Some(packages), Some(_), true) = (packages, table(item), is_incremental) else {
+                continue;
+            };
+            let is_free = |tree: &&Tree| !packages.contains_key(&tree.package);
+            let free = trees.iter().filter(is_free);
+            found.extend(free.map(|tree| (profile.to_owned(), tree.package.clone())));
+        }
+        Ok(found)
     }
 
     /// Refuses a manifest with overrides of its own for the packages of `trees`: those of a command line would take their
@@ -242,26 +286,15 @@ impl Manifest {
     pub fn graph_from(&self, git: &Git, folder: &LockedDir, patches: &Patches) -> Result<Metadata> {
         let lock = self.dir()?.read(LOCK)?.unwrap_or_default();
         let lock = str::from_utf8(&lock)?;
+        if let Some(refusal) = self.commit_moved(git, lock)? {
+            return Err(refusal.into());
+        }
         let lock = relock(lock, &self.replaced(lock, None, patches)?)?;
         let packages = locked::packages(&lock)?;
-        let from_git = packages.iter().filter_map(|package| {
-            let source = GitSource::parse(&package.source)?;
-            (source.is_at(git.source.url())).then_some((package, source))
+        let from_git = packages.iter().filter(|package| {
+            GitSource::parse(&package.source).is_some_and(|source| source.is_at(git.source.url()))
         });
-        let mut names = BTreeSet::new();
-        for (package, source) in from_git {
-            if source.commit() != git.source.commit() {
-                let path = self.path.display();
-                let what = format!(
-                    "{path}: patched in place of {}, but locked to {source}",
-                    git.source
-                );
-                let hint =
-                    "`cargo p3 remove` takes the patches out, then `apply` goes by what is locked";
-                return Err(Failure::input(what).hint(hint).into());
-            }
-            names.insert(package.name.as_str());
-        }
+        let mut names: BTreeSet<_> = from_git.map(|package| package.name.as_str()).collect();
         let recorded = self
             .stanza
             .iter()
@@ -269,6 +302,30 @@ impl Manifest {
         names.extend(recorded.map(String::as_str));
         let lock = (!packages.is_empty()).then_some(lock.as_bytes());
         git_source::graph(&git.source, names, lock, folder)
+    }
+
+    /// The refusal of a `lock` file that has packages of the recorded repository at another commit than the patched one.
+    pub fn commit_moved(&self, git: &Git, lock: &str) -> Result<Option<Failure>> {
+        let mut sources = sources_of(&git.source, lock)?.into_iter();
+        let moved = sources.find(|source| source.commit() != git.source.commit());
+        let refusal = |moved| {
+            let path = self.path.display();
+            let what = format!(
+                "{path}: patched in place of {}, but locked to {moved}",
+                git.source
+            );
+            let hint =
+                "`cargo p3 remove` takes the patches out, then `apply` goes by what is locked";
+            Failure::input(what).hint(hint)
+        };
+        Ok(moved.map(refusal))
+    }
+
+    /// The lock file's text as it is without the patches.
+    pub fn published_lock(&self, patches: &Patches) -> Result<String> {
+        let lock = self.dir()?.read(LOCK)?.unwrap_or_default();
+        let lock = str::from_utf8(&lock)?;
+        relock(lock, &self.replaced(lock, None, patches)?)
     }
 
     /// The packages in whose place the trees were taken that the `lock` file has and `stanza` has not.
@@ -291,12 +348,21 @@ impl Manifest {
             };
             !stays && locked.iter().any(is_tree)
         };
-        let before = |package: &String| match &recorded.git {
+        let git = match &recorded.git {
+            None => None,
+            // The packages that no tree stands in for may have moved to another commit since.
+            Some(git) => {
+                let mut sources = sources_of(&git.source, lock)?.into_iter();
+                let moved = sources.find(|source| source.reference() == git.source.reference());
+                Some(moved.unwrap_or_else(|| git.source.clone()))
+            }
+        };
+        let before = |package: &String| match &git {
             None => source::locked(patches, package, &recorded.base),
-            Some(git) => Ok(Locked {
+            Some(source) => Ok(Locked {
                 name: package.clone(),
                 version: recorded.base.clone(),
-                source: git.source.to_string(),
+                source: source.to_string(),
                 checksum: String::new(),
             }),
         };
@@ -389,6 +455,34 @@ impl Manifest {
     }
 }
 
+/// Refuses overrides by trees outside of the stanza, such as a merge may leave: nothing would keep their folders.
+fn assert_no_trees(path: &Path, original: &str) -> Result<()> {
+    let document = parse(path, original)?;
+    let registries = document.get("patch").and_then(Item::as_table_like);
+    let registries = registries.into_iter().flat_map(|table| table.iter());
+    let entries = registries.filter_map(|(_, item)| item.as_table_like());
+    for (package, entry) in entries.flat_map(|table| table.iter()) {
+        if let Some(place) = place_of_tree(entry) {
+            let what = format!("overrides {package} by {place} outside of the p3-patches block");
+            return Err(refuse(path, &what)
+                .hint("delete that entry by hand; `cargo p3 apply` writes it where it belongs")
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// The commits of a repository that the `lock` file has packages of.
+fn sources_of(repository: &GitSource, lock: &str) -> Result<BTreeSet<GitSource>> {
+    let packages = locked::packages(lock)?;
+    let sources = packages
+        .iter()
+        .filter_map(|package| GitSource::parse(&package.source));
+    Ok(sources
+        .filter(|source| source.is_at(repository.url()))
+        .collect())
+}
+
 /// A registry or repository as a key of `[patch]`.
 fn shown(registry: &str) -> String {
     match registry {
@@ -403,6 +497,20 @@ fn read_toml(path: &Path) -> Result<String> {
             .hint("--manifest-path names a prover's Cargo.toml")
     })?;
     let text = String::from_utf8(bytes).map_err(|_| refuse(path, "not UTF-8 text"))?;
+    // Before the parser, which would speak of a key or a duplicate.
+    let lines = || text.lines().zip(1..);
+    let conflict = lines().find(|(line, _)| line.starts_with("<<<<<<< "));
+    let second = lines().filter(|(line, _)| line.starts_with(BEGIN)).nth(1);
+    for (found, what) in [
+        (conflict, "a merge conflict"),
+        (second, "a second p3-patches block"),
+    ] {
+        if let Some((_, line)) = found {
+            let what = format!("{}:{line}: has {what}", path.display());
+            let hint = "settle it, and keep one whole p3-patches block; `cargo p3 apply` then writes what the block records";
+            return Err(Failure::input(what).hint(hint).into());
+        }
+    }
     parse(path, &text)?;
     Ok(text)
 }

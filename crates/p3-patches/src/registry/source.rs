@@ -3,7 +3,7 @@
 //! The tool itself has no network access; what is not cached, cargo fetches. Where a prover has vendored its crates, cargo has
 //! no tarballs to fetch; then the sources are those of the vendored folder, file by file as its list of checksums has them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use toml_edit::{DocumentMut, Item, Table, value};
 
@@ -167,6 +168,40 @@ fn caches() -> Result<Vec<PathBuf>> {
         .collect::<Result<Vec<_>>>()?;
     dirs.sort();
     Ok(dirs)
+}
+
+/// The releases of a package that cargo's copy of the index has, without those that were yanked. Nothing is fetched.
+///
+/// Cargo keeps a file for each package, in which every release has a version and a line of JSON, with a zero byte behind each
+/// (cargo's `src/cargo/sources/registry/index/cache.rs`). Another form gives no releases.
+pub fn indexed(name: &str) -> Result<BTreeSet<Version>> {
+    #[derive(Deserialize)]
+    struct Release {
+        vers: Version,
+        #[serde(default)]
+        yanked: bool,
+    }
+    let (Some(first), Some(second)) = (name.get(..2), name.get(2..4)) else {
+        return Ok(BTreeSet::new());
+    };
+    let mut found = BTreeSet::new();
+    for cache in caches()? {
+        let (Some(registry), Some(name_of_registry)) =
+            (cache.ancestors().nth(2), cache.file_name())
+        else {
+            continue;
+        };
+        let index = registry.join("index").join(name_of_registry);
+        let bytes = fs::read(index.join(".cache").join(first).join(second).join(name));
+        for entry in bytes.unwrap_or_default().split(|byte| *byte == 0) {
+            if let Ok(Release { vers, yanked }) = serde_json::from_slice(entry)
+                && !yanked
+            {
+                found.insert(vers);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// How lock files name a published package.

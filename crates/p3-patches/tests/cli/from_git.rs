@@ -310,6 +310,59 @@ fn what_is_recorded_is_not_moved_to_other_sources() {
     );
 }
 
+/// Of a branch that moves on, cargo updates the packages that no tree stands in for.
+#[test]
+fn siblings_at_another_commit_are_noticed() {
+    let user = GitUser::new();
+    git(&user.repository, &["checkout", "--quiet", "-B", "stable"]);
+    user.pin("branch", "stable");
+    assert!(user.apply(&["demo"]).starts_with("exit 0\n"));
+    write(&user.repository.join("README.md"), "Later.\n");
+    let later = user.commit();
+    user.fixture.cargo(&["update"]);
+    for args in [&["status"][..], &["status", "--verify"]] {
+        let run = user.run(args).replace(&later, "[LATER]");
+        assert!(run.starts_with("exit 1\n"), "{run}");
+        let moved = "patched in place of git+file://[DIR]/upstream?branch=stable#[COMMIT], but locked to \
+                     git+file://[DIR]/upstream?branch=stable#[LATER]\nhint: `cargo p3 remove` takes the patches out";
+        assert!(run.contains(moved), "{run}");
+    }
+
+    // The hint.
+    user.fixture.succeed(&["remove"]);
+    assert!(
+        !user.fixture.lock().contains(&user.release),
+        "{}",
+        user.fixture.lock()
+    );
+    assert!(user.graph().values().all(|sources| sources.len() == 1));
+    assert!(user.apply(&["demo"]).starts_with("exit 0\n"));
+    user.fixture.succeed(&["status"]);
+}
+
+/// The manifest asks for another revision, though no sibling has moved.
+#[test]
+fn another_revision_in_the_manifest_is_noticed() {
+    let user = GitUser::new();
+    assert!(user.apply(&["demo"]).starts_with("exit 0\n"));
+    write(&user.repository.join("README.md"), "Later.\n");
+    let later = user.commit();
+    let (before, block) = user
+        .fixture
+        .manifest()
+        .split_once("# >>>")
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .unwrap();
+    let moved = before.replace(&user.release, &later);
+    user.fixture.set_manifest(&format!("{moved}# >>>{block}"));
+    user.fixture.cargo(&["metadata", "--format-version", "1"]);
+    let run = user.run(&["status"]);
+    assert!(
+        run.starts_with("exit 1\n") && run.contains("prover asks for git+file://"),
+        "{run}"
+    );
+}
+
 /// A tag is kept as the prover wrote it; a revision would be another source to cargo.
 #[test]
 fn a_tag() {

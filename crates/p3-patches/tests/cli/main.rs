@@ -9,6 +9,7 @@ mod chosen;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod disk;
 mod drift;
+mod edited;
 mod fixture;
 mod from_git;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

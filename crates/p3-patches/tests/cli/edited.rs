@@ -1,0 +1,177 @@
+//! Manifests that cargo, formatters and merges edit while patches are applied.
+
+use std::fs;
+
+use insta::assert_snapshot;
+
+use crate::fixture::{Fixture, redact_hashes, write};
+
+/// A step of a test: the tool's command, or cargo's.
+enum Step {
+    Tool(&'static [&'static str]),
+    Cargo(&'static [&'static str]),
+}
+
+use Step::{Cargo, Tool};
+
+/// The manifest and the lock file after the steps; without the tool's, where a prover does the same unpatched.
+fn after(steps: &[Step], patched: bool) -> (String, String) {
+    let fixture = Fixture::new();
+    for step in steps {
+        match step {
+            Tool(args) if patched => {
+                fixture.succeed(args);
+            }
+            Tool(_) => {}
+            Cargo(args) => fixture.cargo(&[args, &["--offline"][..]].concat()),
+        }
+    }
+    (fixture.manifest(), fixture.lock())
+}
+
+/// Cargo puts a new table behind the last one, which is the block's. The packages are some that Plonky3 brings, so that none has to be fetched.
+#[test]
+fn tables_that_cargo_adds_stay() {
+    let steps = [
+        Tool(&["apply", "demo"]),
+        Cargo(&["add", "--optional", "serde"]),
+        Cargo(&["add", "--dev", "either"]),
+        Tool(&["status"]),
+        Tool(&["apply", "stacked"]),
+        Cargo(&["add", "--build", "paste"]),
+        Cargo(&["add", "--dev", "scopeguard"]),
+        Tool(&["apply"]),
+        Cargo(&["remove", "--dev", "either"]),
+        Cargo(&["remove", "serde"]),
+        Tool(&["remove"]),
+    ];
+    let [patched, unpatched] = [true, false].map(|patched| after(&steps, patched));
+    assert!(patched.0.contains("[build-dependencies]"), "{}", patched.0);
+    assert_eq!(patched, unpatched);
+}
+
+#[test]
+fn the_user_is_told_what_stays() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "demo"]);
+    fixture.cargo(&["add", "--offline", "--optional", "serde"]);
+    let status = fixture.succeed(&["status"]);
+    let said = "yours, inside the block: [features]; `apply` and `remove` move it out\n";
+    assert!(status.contains(said), "{status}");
+    let said = "\nnote: moved out of the p3-patches block, since it is yours: [features]\n";
+    let applied = fixture.succeed(&["apply"]);
+    assert!(applied.contains(said), "{applied}");
+    assert_snapshot!("moved_out", redact_hashes(&fixture.manifest()));
+    let again = fixture.succeed(&["apply"]);
+    assert!(!again.contains("moved out"), "{again}");
+
+    fixture.cargo(&["add", "--offline", "--dev", "either"]);
+    let removed = fixture.succeed(&["remove"]);
+    let said = said.replace("[features]", "[dev-dependencies]");
+    assert!(removed.contains(&said), "{removed}");
+}
+
+/// Of edits that leave no whole block, nothing is guessed.
+#[test]
+fn a_damaged_block_is_refused_by_line() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "demo"]);
+    let applied = fixture.manifest();
+    let end = "# <<< p3-patches\n";
+    let (_, block) = applied.split_once("\n# >>>").unwrap();
+    let path = block.lines().find(|line| line.starts_with("path")).unwrap();
+    let inline = format!("[patch.crates-io]\np3-field = {{ {path} }}\n");
+    let inline = inline.replace("p3-goldilocks", "p3-field");
+    let mut transcripts = String::new();
+    for damaged in [
+        // A merge that is not settled.
+        applied.replace(
+            end,
+            &format!("<<<<<<< ours\n{end}=======\n{end}>>>>>>> theirs\n"),
+        ),
+        // Both sides of a merge.
+        format!("{applied}\n# >>>{block}"),
+        // A key of the user's, in a table of the tool's and behind it.
+        applied.replace("path = ", "package = \"x\"\npath = "),
+        format!("{applied}version = \"0.8\"\n"),
+        // A tree's entry outside of the block.
+        applied.replace("\n# >>>", &format!("\n{inline}\n# >>>")),
+        applied.replace(end, ""),
+    ] {
+        fixture.set_manifest(&damaged);
+        let lock = fixture.lock();
+        for command in ["apply", "remove", "status"] {
+            let transcript = fixture.run(&[command]);
+            assert!(transcript.starts_with("exit 3\n"), "{transcript}");
+            if command == "remove" {
+                transcripts += &transcript;
+            }
+        }
+        assert_eq!((fixture.manifest(), fixture.lock()), (damaged, lock));
+    }
+    assert_snapshot!(transcripts);
+}
+
+/// Path packages alone are compiled incrementally, and run slower for it.
+#[test]
+fn trees_are_not_compiled_incrementally() {
+    let fixture = Fixture::new();
+    let original = fixture.manifest();
+    let profiles = "[profile.release]\nincremental = true\n\n[profile.slow]\ninherits = \"dev\"\nincremental = false\n\n\
+                    [profile.release.package.p3-symmetric]\nopt-level = 3\n";
+    fixture.set_manifest(&format!("{original}\n{profiles}"));
+    fixture.succeed(&["apply", "demo"]);
+    let applied = fixture.manifest();
+    let expected =
+        "\n[profile.release.package.p3-goldilocks]\nincremental = false\n# <<< p3-patches\n";
+    assert!(applied.ends_with(expected), "{applied}");
+    assert_eq!(applied.matches("incremental = false").count(), 2);
+    fixture.cargo(&["build", "--offline", "--release"]);
+    let tree = fixture.tree("p3-goldilocks");
+    assert!(tree.exists());
+    fixture.succeed(&["status"]);
+    fixture.succeed(&["remove"]);
+    assert_eq!(fixture.manifest(), format!("{original}\n{profiles}"));
+    let inline = format!("profile.release = {{ incremental = true }}\n{original}");
+    fixture.set_manifest(&inline);
+    fixture.succeed(&["apply", "demo"]);
+    assert!(!fixture.manifest().contains("incremental = false"));
+    fixture.succeed(&["remove"]);
+    assert_eq!(fixture.manifest(), inline);
+}
+
+/// Tools that look packages up in a registry read the lock file that a prover without patches has.
+#[test]
+fn the_lock_file_without_patches_is_written() {
+    let fixture = Fixture::new();
+    let lock = fixture.lock();
+    let published = fixture.path().join("published.lock");
+    let args = ["status", "--published-lock", published.to_str().unwrap()];
+    fixture.succeed(&args);
+    assert_eq!(fs::read_to_string(&published).unwrap(), lock);
+    fixture.succeed(&["apply", "demo"]);
+    assert_ne!(fixture.lock(), lock);
+    fs::remove_file(&published).unwrap();
+    fixture.succeed(&args);
+    assert_eq!(fs::read_to_string(&published).unwrap(), lock);
+    write(&fixture.prover().join("no/folder"), "");
+    let nowhere = fixture.run(&["status", "--published-lock", "no/folder/x"]);
+    assert!(
+        nowhere.contains("error: cannot write no/folder/x: "),
+        "{nowhere}"
+    );
+}
+
+/// Patches hold a prover at a release; `cargo update` says nothing of newer ones.
+#[test]
+fn newer_releases_are_named() {
+    let fixture = Fixture::new().with_older_base();
+    fixture.succeed(&["apply", "demo"]);
+    let status = fixture.succeed(&["status"]);
+    let said = "\n0.4.3 of p3-util is out; `cargo update` keeps 0.4.0 while it is patched\n";
+    assert!(status.contains(said), "{status}");
+    assert!(
+        !status.contains("0.5.0 of") && !status.contains("-succinct"),
+        "{status}"
+    );
+}
