@@ -2,7 +2,7 @@
 //! and lists each instruction that it executes.
 
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::Command;
 
 use anyhow::{Context, Result};
 
@@ -33,7 +33,7 @@ pub fn missing() -> Option<String> {
 /// Whether there are libraries to compile for a target with.
 pub fn has_rust(target: &str) -> bool {
     let args = ["--print", "target-libdir", "--target", target];
-    let libraries = rustc().args(args).output().ok();
+    let libraries = interrupt::output(rustc().args(args)).ok();
     let libraries = libraries.and_then(|output| String::from_utf8(output.stdout).ok());
     libraries.is_some_and(|path| Path::new(path.trim_end()).is_dir())
 }
@@ -54,7 +54,7 @@ pub fn runs(program: &str) -> bool {
 
 /// Whether a program is there and ends well with these arguments.
 pub fn runs_with(program: &str, arguments: &[&str]) -> bool {
-    let output = Command::new(program).args(arguments).output();
+    let output = interrupt::output(Command::new(program).args(arguments));
     output.is_ok_and(|output| output.status.success())
 }
 
@@ -90,17 +90,6 @@ pub fn check_target_cpu(cpu: &str) -> Result<()> {
             ))
             .into(),
     )
-}
-
-/// An emulator's process. It dies with the value.
-pub struct Emulated(pub Child);
-
-impl Drop for Emulated {
-    fn drop(&mut self) {
-        // Fails only for a process that has ended already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 pub fn stdout(command: &mut Command) -> Result<String> {

@@ -1,13 +1,24 @@
-//! Ctrl-C: a flag that long work looks at, so that guards on the stack undo what is half done.
+//! Ctrl-C: a flag that long work looks at, so that guards on the stack undo what is half done; and children that end with the
+//! work that they are for, together with all that they have started.
+//!
+//! Each child leads a group of processes: `cargo` that is killed leaves a `rustc` behind, which goes on to write below the
+//! target folder. A terminal sends its Ctrl-C to the tool's own group, and the tool ends the others.
 
 use std::fmt;
-use std::io::Read;
-use std::process::{Command, Output, Stdio};
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, test_kill_process_group,
+    waitid, waitpid,
+};
+
+use crate::error::Failure;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
@@ -38,39 +49,96 @@ pub fn check() -> Result<()> {
     }
 }
 
-/// Runs `command` to its end with its output captured; an interrupt kills it.
-///
-/// A signal sent to this process alone does not reach the child, which is why `Command::output` does not do.
+/// A child process that leads a group. A child that goes on is ended with the value, and its group with it.
+pub struct Group(pub Child);
+
+impl Group {
+    /// Starts `command`.
+    pub fn start(command: &mut Command) -> Result<Self> {
+        let child = command.process_group(0).spawn();
+        let unstartable = || format!("cannot run {}", command.get_program().display());
+        Ok(Self(child.with_context(unstartable)?))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Once the child has been waited for, another group may have its number.
+        let any = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        if waitid(WaitId::Pid(Pid::from_child(&self.0)), any).is_ok() {
+            end(self.0.id());
+        }
+    }
+}
+
+/// Ends the group that a child leads. Git removes its locks when it is asked to end, and `--setup` may have started anything;
+/// after a while, nobody is asked.
+pub fn end(child: u32) {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let group = pid(child);
+    // These fail where all have ended already.
+    let _ = kill_process_group(group, Signal::TERM);
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        // A child that nobody has waited for counts as one of its group.
+        let _ = waitpid(Some(group), WaitOptions::NOHANG);
+        if test_kill_process_group(group).is_err() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    let _ = kill_process_group(group, Signal::KILL);
+    let _ = waitpid(Some(group), WaitOptions::empty());
+}
+
+/// As [`check`], for who waits for a child: fails also where the child would wait forever, for a terminal that it is in the
+/// background of.
+pub fn check_on(child: u32, command: &Command) -> Result<()> {
+    check()?;
+    let stopped = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let status = waitid(WaitId::Pid(pid(child)), stopped).ok().flatten();
+    let signal = status.and_then(|status| status.stopping_signal());
+    let waits = [Signal::TTIN, Signal::TTOU].map(Signal::as_raw);
+    if signal.is_some_and(|signal| waits.contains(&signal)) {
+        let program = command.get_program().display();
+        let asks = format!("{program} asks for something on the terminal, which is not its own");
+        let hint = "run it by hand once, or give an agent or a credential helper what it asks for";
+        return Err(Failure::environment(asks).hint(hint).into());
+    }
+    Ok(())
+}
+
+fn pid(child: u32) -> Pid {
+    Pid::from_raw(child.cast_signed()).expect("no process has the number 0")
+}
+
+/// Runs `command` to its end with its output captured; an interrupt ends it, and all that it has started.
 pub fn output(command: &mut Command) -> Result<Output> {
     check()?;
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .with_context(|| format!("cannot run {}", command.get_program().display()))?;
+    let (stdin, pipe) = (Stdio::null(), Stdio::piped);
+    let mut group = Group::start(command.stdin(stdin).stdout(pipe()).stderr(pipe()))?;
     let drain = |mut pipe: Box<dyn Read + Send>| {
         thread::spawn(move || {
             let mut bytes = Vec::new();
             pipe.read_to_end(&mut bytes).map(|_| bytes)
         })
     };
+    let child = &mut group.0;
     let stdout = drain(Box::new(child.stdout.take().expect("stdout is piped")));
     let stderr = drain(Box::new(child.stderr.take().expect("stderr is piped")));
     let status = loop {
-        if let Some(status) = child.try_wait()? {
+        // In this order: whatever holds a pipe is ended with the group, which has to be known for that.
+        if stdout.is_finished()
+            && stderr.is_finished()
+            && let Some(status) = child.try_wait()?
+        {
             break status;
         }
-        if let Err(interrupted) = check() {
-            child.kill()?;
-            child.wait()?;
-            return Err(interrupted);
-        }
+        check_on(child.id(), command)?;
         thread::sleep(Duration::from_millis(10));
     };
-    // A terminal's Ctrl-C ends the child as well; that is no failure of the child's.
     check()?;
-    let read = |pipe: thread::JoinHandle<std::io::Result<Vec<u8>>>| {
+    let read = |pipe: thread::JoinHandle<io::Result<Vec<u8>>>| {
         pipe.join().expect("the reader does not panic")
     };
     Ok(Output {
@@ -78,4 +146,35 @@ pub fn output(command: &mut Command) -> Result<Output> {
         stdout: read(stdout)?,
         stderr: read(stderr)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]);
+        shell
+    }
+
+    /// The pipe is closed once the last process that has it is gone.
+    #[test]
+    fn a_dropped_group_ends_whatever_it_ignores() {
+        for script in ["", "trap '' TERM;"] {
+            let mut command = shell(&format!("{script} sleep 100000 & echo; wait"));
+            let mut group = Group::start(command.stdout(Stdio::piped())).unwrap();
+            let mut stdout = group.0.stdout.take().unwrap();
+            stdout.read_exact(&mut [0]).unwrap();
+            drop(group);
+            assert_eq!(stdout.read_to_end(&mut Vec::new()).unwrap(), 0);
+        }
+    }
+
+    #[test]
+    fn a_child_that_asks_the_terminal_is_an_error() {
+        let error = output(&mut shell("kill -TTIN $$; echo goes on")).unwrap_err();
+        let expected = "sh asks for something on the terminal, which is not its own";
+        assert_eq!(error.to_string(), expected);
+    }
 }

@@ -168,4 +168,24 @@ mod tests {
         }
         assert!(read > ROOMS.len());
     }
+
+    /// Other children would outlive the tool.
+    #[test]
+    fn children_are_started_in_one_place() {
+        let mut files = Vec::new();
+        sources(
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
+            &mut files,
+        );
+        files.retain(|file| !file.ends_with("src/lib.rs"));
+        let starts = |file: &PathBuf| {
+            let text = fs::read_to_string(file).unwrap();
+            [".spawn()", ".output()", ".status()"].map(|start| text.matches(start).count())
+        };
+        let found = files.iter().filter(|file| starts(file) != [0; 3]);
+        let found: Vec<_> = found
+            .map(|file| (file.file_name().unwrap(), starts(file)))
+            .collect();
+        assert_eq!(found, [("interrupt.rs".as_ref(), [1, 0, 0])]);
+    }
 }

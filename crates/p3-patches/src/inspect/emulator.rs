@@ -4,11 +4,11 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use crate::emulation::{CORTEX_A76, EMULATOR, Emulated, HINT, runs, stdout};
+use crate::emulation::{CORTEX_A76, EMULATOR, HINT, runs, stdout};
 use crate::error::Failure;
-use crate::interrupt;
+use crate::interrupt::{self, Group};
 use crate::measure::protocol::{Reply, Request};
 use crate::measure::worker::reply;
 
@@ -53,16 +53,14 @@ impl Emulator {
 
     /// Has `worker` answer one request; also returns the address of each instruction that it executed, in order.
     pub fn trace(&self, worker: &Path, request: &Request) -> Result<(Reply, Vec<u64>)> {
-        let mut process = Emulated(
+        let mut process = Group::start(
             Command::new(EMULATOR)
                 .args(["-cpu", &self.cpu, self.single, "-d", "exec,nochain"])
                 .arg(worker)
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
-                .stderr(Stdio::piped())
-                .spawn()
-                .with_context(|| format!("cannot run {EMULATOR}"))?,
-        );
+                .stderr(Stdio::piped()),
+        )?;
         let child = &mut process.0;
         let mut stdin = child.stdin.take().expect("stdin is piped");
         let log = child.stderr.take().expect("stderr is piped");

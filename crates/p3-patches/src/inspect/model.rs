@@ -226,7 +226,7 @@ impl Models {
 
 /// The version that a program of LLVM's says it has.
 fn version(program: &str) -> Option<String> {
-    let output = Command::new(program).arg("--version").output().ok()?;
+    let output = interrupt::output(Command::new(program).arg("--version")).ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     let (_, version) = text.split_once("LLVM version ")?;
     Some(version.split_whitespace().next()?.to_owned())

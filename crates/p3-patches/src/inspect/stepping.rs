@@ -30,7 +30,7 @@ mod linux {
     use std::io::{BufRead as _, BufReader, Write as _};
     use std::ops::Range;
     use std::path::PathBuf;
-    use std::process::{Child, ChildStdout, Command, Stdio};
+    use std::process::{ChildStdout, Command, Stdio};
     use std::thread;
     use std::time::Duration;
 
@@ -46,7 +46,7 @@ mod linux {
 
     use super::{Path, Reply, Request, Result};
     use crate::error::Failure;
-    use crate::interrupt;
+    use crate::interrupt::{self, Group};
     use crate::measure::worker;
 
     pub fn trace(worker: &Path, request: &Request) -> Result<(Reply, Vec<u64>)> {
@@ -93,7 +93,7 @@ mod linux {
     /// A process that is waited for here and nowhere else. It dies with the value.
     struct Stepped {
         executable: PathBuf,
-        child: Child,
+        process: Group,
         pid: Pid,
         stdout: BufReader<ChildStdout>,
     }
@@ -106,26 +106,23 @@ mod linux {
             if let Some(before) = before {
                 let _ = personality::set(before | Persona::ADDR_NO_RANDOMIZE);
             }
-            let child = Command::new(executable)
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .spawn();
+            let mut worker = Command::new(executable);
+            let process = Group::start(worker.stdin(Stdio::piped()).stdout(Stdio::piped()));
             if let Some(before) = before {
                 let _ = personality::set(before);
             }
-            let mut child =
-                child.with_context(|| format!("cannot run {}", executable.display()))?;
-            let stdout = child.stdout.take().expect("stdout is piped");
+            let mut process = process?;
+            let stdout = process.0.stdout.take().expect("stdout is piped");
             Ok(Self {
                 executable: executable.canonicalize()?,
-                pid: Pid::from_raw(child.id() as i32),
-                child,
+                pid: Pid::from_raw(process.0.id() as i32),
+                process,
                 stdout: BufReader::new(stdout),
             })
         }
 
         fn send(&mut self, request: &Request) -> Result<()> {
-            let stdin = self.child.stdin.as_mut().expect("stdin is piped");
+            let stdin = self.process.0.stdin.as_mut().expect("stdin is piped");
             // A worker that does not read it has died, which its answer will say.
             let _ = writeln!(stdin, "{}", serde_json::to_string(request)?);
             Ok(())
@@ -149,7 +146,7 @@ mod linux {
             let stopped = waitpid(self.pid, None)?;
             self.send(request)?;
             // The end of the input ends the worker.
-            drop(self.child.stdin.take());
+            drop(self.process.0.stdin.take());
             let mut addresses = Vec::new();
             let mut status = stopped;
             loop {
@@ -207,14 +204,6 @@ mod linux {
                 range(&maps, &self.executable).context("a process without an executable")?;
             let offset = if moves { range.start } else { 0 };
             Ok((range, offset))
-        }
-    }
-
-    impl Drop for Stepped {
-        fn drop(&mut self) {
-            // Fails only for a process that has ended already.
-            let _ = self.child.kill();
-            let _ = self.child.wait();
         }
     }
 

@@ -19,7 +19,7 @@ use wait4::Wait4;
 
 use crate::cargo::{Toolchain, cargo, cargo_error, rustc};
 use crate::error::Failure;
-use crate::interrupt;
+use crate::interrupt::{self, Group};
 use crate::measure::pairs::Side;
 use crate::prover::graph;
 use crate::prover::tree::Tree;
@@ -299,7 +299,7 @@ impl Program {
         Ok((program, copy))
     }
 
-    /// Runs it to its end; an interrupt kills it.
+    /// Runs it to its end; an interrupt ends it, and all that it has started.
     pub fn run(&self) -> Result<Done> {
         interrupt::check()?;
         // Files: a pipe would have to be read, on a core that the program may want.
@@ -317,13 +317,11 @@ impl Program {
             .stderr(stderr.try_clone()?);
         let own_peak = own_peak_kib();
         let start = Instant::now();
-        let mut child = command
-            .spawn()
-            .with_context(|| format!("cannot run {}", self.executable.display()))?;
-        let id = child.id();
+        let mut process = Group::start(&mut command)?;
+        let id = process.0.id();
         let (sender, ended) = mpsc::channel();
         thread::spawn(move || {
-            let used = child.wait4();
+            let used = process.0.wait4();
             // Nobody listens after an interrupt.
             let _ = sender.send((used, start.elapsed()));
         });
@@ -332,15 +330,13 @@ impl Program {
                 Ok(ended) => break ended,
                 Err(RecvTimeoutError::Disconnected) => unreachable!("the thread sends first"),
                 Err(RecvTimeoutError::Timeout) => {
-                    if let Err(interrupted) = interrupt::check() {
-                        kill(id);
-                        let _ = ended.recv();
-                        return Err(interrupted);
+                    if let Err(error) = interrupt::check_on(id, &command) {
+                        interrupt::end(id);
+                        return Err(error);
                     }
                 }
             }
         };
-        // A terminal's Ctrl-C ends the program as well; that is no failure of the program's.
         interrupt::check()?;
         let used =
             used.with_context(|| format!("cannot wait for {}", self.executable.display()))?;
@@ -364,15 +360,6 @@ fn contents(mut file: fs::File) -> io::Result<Vec<u8>> {
     file.rewind()?;
     file.read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-/// Ends a process that has not been waited for.
-fn kill(id: u32) {
-    #[cfg(unix)]
-    if let Some(process) = rustix::process::Pid::from_raw(id.cast_signed()) {
-        // Fails only for a process that has ended already.
-        let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
-    }
 }
 
 /// The most memory that this process had resident.

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::cargo::Toolchain;
 use crate::error::Failure;
 use crate::files::replace;
+use crate::interrupt;
 use crate::isa::Isa;
 use crate::measure::pairs::Run;
 use crate::measure::row::Row;
@@ -79,9 +80,8 @@ fn rustflags(isas: &[Isa]) -> String {
 /// The CPU's name as the system gives it. On x86 also its family and model: many CPUs share a name in virtual machines.
 pub fn cpu() -> String {
     let named = if cfg!(target_os = "macos") {
-        let output = Command::new("sysctl")
-            .args(["-n", "machdep.cpu.brand_string"])
-            .output();
+        let mut sysctl = Command::new("sysctl");
+        let output = interrupt::output(sysctl.args(["-n", "machdep.cpu.brand_string"]));
         output
             .ok()
             .and_then(|output| String::from_utf8(output.stdout).ok())

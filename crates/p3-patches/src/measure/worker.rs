@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::error::Failure;
-use crate::interrupt;
+use crate::interrupt::{self, Group};
 use crate::measure::pairs::Side;
 use crate::measure::protocol::{Reply, Request};
 
 /// A worker process. It dies with the value.
 pub(super) struct Worker {
     side: Side,
-    child: Child,
+    process: Group,
     /// Lines of its standard output, which a thread reads: a pipe cannot be read with a timeout. One is kept at most, so
     /// that nobody fills this process's memory.
     lines: Receiver<std::io::Result<Vec<u8>>>,
@@ -26,12 +26,9 @@ pub(super) struct Worker {
 
 impl Worker {
     pub(super) fn start(executable: &Path, side: Side, timeout: Duration) -> Result<Self> {
-        let mut child = Command::new(executable)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("cannot run {}", executable.display()))?;
-        let stdout = child.stdout.take().expect("stdout is piped");
+        let mut worker = Command::new(executable);
+        let mut process = Group::start(worker.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
+        let stdout = process.0.stdout.take().expect("stdout is piped");
         let (sender, lines) = mpsc::sync_channel(1);
         thread::spawn(move || {
             /// The longest reply lists the rows.
@@ -48,7 +45,7 @@ impl Worker {
         });
         Ok(Self {
             side,
-            child,
+            process,
             lines,
             timeout,
         })
@@ -60,7 +57,7 @@ impl Worker {
         if let Ok(Ok(line)) = self.lines.try_recv() {
             return Err(self.failure(&format!("printed what nobody asked for: {}", shown(&line))));
         }
-        let stdin = self.child.stdin.as_mut().expect("stdin is piped");
+        let stdin = self.process.0.stdin.as_mut().expect("stdin is piped");
         if writeln!(stdin, "{line}").is_err() {
             return Err(self.died());
         }
@@ -81,7 +78,6 @@ impl Worker {
             match self.lines.recv_timeout(WAIT) {
                 Ok(line) => return line.map_err(|error| self.failure(&error.to_string())),
                 Err(RecvTimeoutError::Disconnected) => {
-                    // A terminal's Ctrl-C ends the workers too.
                     interrupt::check()?;
                     return Err(self.died());
                 }
@@ -112,7 +108,7 @@ impl Worker {
         const WAIT: Duration = Duration::from_millis(10);
         let start = Instant::now();
         loop {
-            match self.child.try_wait() {
+            match self.process.0.try_wait() {
                 Ok(Some(status)) => return self.failure(&format!("ended early: {status}")),
                 Ok(None) if start.elapsed() > self.timeout => {
                     return self.failure("closed its input or its output, and goes on");
@@ -148,14 +144,6 @@ fn shown(line: &[u8]) -> String {
         }
     }
     shown
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        // Fails only for a process that has ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 /// A worker's answer, or an error where it gave none.

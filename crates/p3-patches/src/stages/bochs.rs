@@ -16,9 +16,9 @@ use anyhow::{Context, Result};
 use cargo_metadata::Message;
 
 use crate::cargo::with_rustflags;
-use crate::emulation::{Emulated, runs_with};
+use crate::emulation::runs_with;
 use crate::error::Failure;
-use crate::interrupt;
+use crate::interrupt::{self, Group};
 
 const EMULATOR: &str = "bochs-bin";
 /// The plug-in that draws the screen. Nobody looks at it, but Debian's Bochs has no display that does nothing.
@@ -162,17 +162,15 @@ pub fn run(
     fs::write(path("debugger"), "continue\n")?;
 
     let output = File::create(path("output"))?;
-    let mut bochs = Emulated(
+    let mut bochs = Group::start(
         Command::new(EMULATOR)
             .args(["-q", "-f", "bochsrc", "-rc", "debugger"])
             .current_dir(folder.path())
             .env("TERM", "dumb")
             .stdin(Stdio::null())
             .stderr(output.try_clone()?)
-            .stdout(output)
-            .spawn()
-            .with_context(|| format!("cannot run {EMULATOR}"))?,
-    );
+            .stdout(output),
+    )?;
     let started = Instant::now();
     let ended = loop {
         if bochs.0.try_wait()?.is_some() {

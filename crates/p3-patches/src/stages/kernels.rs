@@ -15,6 +15,7 @@ use super::{
     runs_in_bochs, succeed,
 };
 use crate::cargo::with_rustflags;
+use crate::interrupt;
 use crate::isa::Isa;
 use crate::project::Project;
 use crate::series::Series;
@@ -305,7 +306,7 @@ impl Work for Miri {
     }
 
     fn missing(&self, project: &Project) -> Option<String> {
-        let output = Self::cargo(project).arg("--version").output();
+        let output = interrupt::output(Self::cargo(project).arg("--version"));
         let there = output.is_ok_and(|output| output.status.success());
         (!there).then(|| format!("no Miri on this machine, as {MIRI} names it"))
     }

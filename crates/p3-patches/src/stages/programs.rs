@@ -190,7 +190,7 @@ impl Work for Sandbox {
 
     fn missing(&self, _: &Project) -> Option<String> {
         let unshare = ["--user", "--map-root-user", "--mount", "--net", "true"];
-        let output = Command::new("unshare").args(unshare).output();
+        let output = interrupt::output(Command::new("unshare").args(unshare));
         let made = output.is_ok_and(|output| output.status.success());
         (!made).then(|| "no user namespaces on this machine".to_owned())
     }

@@ -180,7 +180,7 @@ impl Check {
         };
         match self {
             Self::Format(_) => {
-                let output = nightly_rustfmt().arg("--version").output();
+                let output = interrupt::output(nightly_rustfmt().arg("--version"));
                 let there = output.is_ok_and(|output| output.status.success());
                 (!there).then(|| {
                     "no nightly rustfmt; `rustup toolchain install nightly --profile minimal --component rustfmt` \

@@ -148,15 +148,21 @@ exit "$(cat "$memo.code")"
         let mut child = (command.stdout(Stdio::null()).stderr(Stdio::null()))
             .spawn()
             .unwrap();
-        let group = child.id().to_string();
         thread::sleep(moment);
         let ended = child.try_wait().unwrap().is_some();
         self.hits += usize::from(!ended);
+        let send = |signal, to: &[String]| {
+            let mut kill = Command::new("kill");
+            kill.args([signal, "--"]).args(to);
+            kill.stderr(Stdio::null()).status().unwrap()
+        };
+        // A stopped tool starts nothing more.
+        send("-STOP", &[child.id().to_string()]);
+        let groups = groups_of(child.id());
         match kill {
             Kill::Group => {
-                let mut kill = Command::new("kill");
-                kill.args(["-KILL", "--", &format!("-{group}")]);
-                let killed = kill.stderr(Stdio::null()).status().unwrap();
+                let groups = groups.iter().map(|group| format!("-{group}"));
+                let killed = send("-KILL", &groups.collect::<Vec<_>>());
                 assert!(killed.success() || ended);
             }
             Kill::Alone | Kill::AndGoOn => child.kill().unwrap(),
@@ -164,7 +170,7 @@ exit "$(cat "$memo.code")"
         child.wait().unwrap();
         if !matches!(kill, Kill::AndGoOn) {
             let start = Instant::now();
-            while runs(&group) {
+            while groups.iter().any(|group| runs(group)) {
                 let alive = start.elapsed() < Duration::from_secs(10);
                 assert!(alive, "a process is left behind");
                 thread::sleep(Duration::from_millis(1));
@@ -184,9 +190,22 @@ exit "$(cat "$memo.code")"
     }
 }
 
+/// The group that a process leads, and those of its children.
+fn groups_of(process: u32) -> Vec<String> {
+    let mut ps = Command::new("ps");
+    let output = ps.args(["-A", "-o", "ppid=,pgid="]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let processes = String::from_utf8(output.stdout).unwrap();
+    let process = process.to_string();
+    let children = processes.lines().map(str::split_whitespace);
+    let children = children.filter_map(|mut child| (child.next()? == process).then_some(child));
+    let groups = children.filter_map(|mut child| child.next().map(str::to_owned));
+    [process.clone()].into_iter().chain(groups).collect()
+}
+
 /// Whether a group of processes has one that runs. A zombie has come to its end, and there are inits that look for them once a
 /// second.
-fn runs(group: &str) -> bool {
+pub fn runs(group: &str) -> bool {
     let mut ps = Command::new("ps");
     let output = ps.args(["-A", "-o", "pgid=,stat="]).output().unwrap();
     assert!(output.status.success(), "{output:?}");

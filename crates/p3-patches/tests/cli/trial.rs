@@ -13,6 +13,7 @@ use insta::assert_snapshot;
 use tempfile::TempDir;
 
 use crate::fixture::{Fixture, MANIFEST, write};
+use crate::killed::runs;
 
 /// A prover that cargo "builds" without compiling it.
 struct Prover {
@@ -46,7 +47,7 @@ impl Prover {
             done
             cd 'HERE'
             echo "$side: $@" >> built
-            if [ -e $side.holds ]; then touch held; exec sleep 60; fi
+            if [ -e $side.holds ]; then exec ./waits held; fi
             if [ -e $side.broken ]; then echo 'error: cannot compile this' >&2; exit 101; fi
             case "$1" in build) test=false ;; *) test=true ;; esac
             artifact() {
@@ -62,6 +63,10 @@ impl Prover {
         let here = here.to_str().unwrap().trim_end_matches('/');
         let text = text.replace("CARGO", env!("CARGO")).replace("HERE", here);
         prover.executable("cargo", &text);
+        // A process that starts another one, which waits.
+        let waits =
+            format!("cd {here}; echo $$ >> groups; sh -c 'touch $0; sleep 100000; :' $1; :");
+        prover.executable("waits", &waits);
         write(&prover.path("names"), "prove");
         prover
     }
@@ -104,12 +109,12 @@ impl Prover {
         stderr.to_owned()
     }
 
-    /// Interrupts a run once a file is there, and returns what the lock file was then.
+    /// Interrupts a run once a file is there, and returns what the lock file was then. All that it has started is gone.
     #[track_caller]
-    fn interrupted_at(&self, file: &str) -> String {
+    fn interrupted_at(&self, options: &[&str], signal: &str, file: &str) -> String {
         let lock = self.fixture.lock();
         let child = self
-            .command(&[], &["run"])
+            .command(options, &["run"])
             .env("CARGO_TARGET_DIR", self.target.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -117,7 +122,7 @@ impl Prover {
             .unwrap();
         wait_for(&self.path(file));
         let meanwhile = self.fixture.lock();
-        let kill = ["-INT", &child.id().to_string()];
+        let kill = [signal, &child.id().to_string()];
         assert!(Command::new("kill").args(kill).status().unwrap().success());
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -126,6 +131,9 @@ impl Prover {
         assert_eq!(self.fixture.manifest(), MANIFEST);
         assert_eq!(self.fixture.lock(), lock);
         assert_eq!(self.fixture.leftovers(), Vec::<PathBuf>::new());
+        let groups = fs::read_to_string(self.path("groups")).unwrap();
+        let left: Vec<_> = groups.lines().filter(|group| runs(group)).collect();
+        assert_eq!(left, Vec::<&str>::new());
         meanwhile
     }
 }
@@ -403,25 +411,22 @@ fn each_round_runs_copies() {
 }
 
 #[test]
-fn ctrl_c_leaves_the_prover_as_it_was() {
-    let prover = Prover::new(SLEEP, &format!("{SLEEP}; touch running; exec sleep 60"));
+fn an_interrupt_leaves_the_prover_as_it_was_and_no_process() {
+    let prover = Prover::new(SLEEP, &format!("{SLEEP}; exec ./waits running"));
     let lock = prover.fixture.lock();
     write(&prover.path("baseline.holds"), "");
-    assert_eq!(prover.interrupted_at("held"), lock);
+    assert_eq!(prover.interrupted_at(&[], "-INT", "held"), lock);
     for file in ["baseline.holds", "held"] {
         fs::remove_file(prover.path(file)).unwrap();
     }
     write(&prover.path("candidate.holds"), "");
     assert_ne!(
-        prover.interrupted_at("held"),
+        prover.interrupted_at(&[], "-HUP", "held"),
         lock,
         "held before the trees were locked"
     );
     fs::remove_file(prover.path("candidate.holds")).unwrap();
-    let started = Instant::now();
-    assert_eq!(prover.interrupted_at("running"), lock);
-    assert!(
-        started.elapsed() < Duration::from_secs(30),
-        "waited for the program"
-    );
+    assert_eq!(prover.interrupted_at(&[], "-TERM", "running"), lock);
+    let set_up = ["--setup", "./waits setting-up"];
+    assert_eq!(prover.interrupted_at(&set_up, "-INT", "setting-up"), lock);
 }
