@@ -2,16 +2,60 @@
 
 use std::collections::BTreeSet;
 use std::env;
+use std::path::{self, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
+use crate::error::Failure;
 use crate::interrupt;
 
 /// A `cargo` command; under `cargo run` it is the same cargo.
 pub fn cargo() -> Command {
-    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    Command::new(from_here("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Cargo's own folder, found as cargo finds it.
+pub fn home() -> Result<PathBuf> {
+    from_here("CARGO_HOME")
+        .or_else(|| Some(env::home_dir()?.join(".cargo")))
+        .context(Failure::environment(
+            "neither CARGO_HOME nor a home folder is set",
+        ))
+}
+
+/// The variables that cargo and rustup take for folders.
+const FOLDERS: [&str; 4] = [
+    "CARGO_BUILD_TARGET_DIR",
+    "CARGO_HOME",
+    "CARGO_TARGET_DIR",
+    "RUSTUP_HOME",
+];
+
+/// The variables that cargo takes for programs, and the one that names cargo.
+const PROGRAMS: [&str; 4] = ["CARGO", "RUSTC", "RUSTC_WORKSPACE_WRAPPER", "RUSTC_WRAPPER"];
+
+/// Makes the relative paths among the variables of `command` start in this folder, whatever folder it runs in.
+pub fn settle_paths(command: &mut Command) {
+    let set = |command: &Command, name| command.get_envs().any(|(key, _)| key == name);
+    for name in FOLDERS.into_iter().chain(PROGRAMS) {
+        if !set(command, name)
+            && let Some(path) = from_here(name)
+        {
+            command.env(name, path);
+        }
+    }
+}
+
+/// The path in a variable, as an absolute one; an empty variable is as good as none. A program without a folder is looked up.
+fn from_here(name: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(env::var_os(name).filter(|path| !path.is_empty())?);
+    let is_looked_up = PROGRAMS.contains(&name) && path.components().count() == 1;
+    if is_looked_up {
+        return Some(path);
+    }
+    Some(path::absolute(&path).unwrap_or(path))
 }
 
 /// A hint for a package that cargo lacks because it was not vendored.
@@ -67,7 +111,7 @@ pub struct Toolchain {
 
 /// A `rustc` command; the one that cargo would take.
 pub fn rustc() -> Command {
-    Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+    Command::new(from_here("RUSTC").unwrap_or_else(|| "rustc".into()))
 }
 
 impl Toolchain {

@@ -18,6 +18,7 @@ use rustix::process::{
     waitid, waitpid,
 };
 
+use crate::cargo::settle_paths;
 use crate::error::Failure;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -55,6 +56,7 @@ pub struct Group(pub Child);
 impl Group {
     /// Starts `command`.
     pub fn start(command: &mut Command) -> Result<Self> {
+        settle_paths(command);
         let child = command.process_group(0).spawn();
         let unstartable = || format!("cannot run {}", command.get_program().display());
         Ok(Self(child.with_context(unstartable)?))

@@ -163,11 +163,16 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     }
     let series = Series::load(patches)?;
     let Some(stanza) = &manifest.stanza else {
-        if let Ok(graph) = manifest.resolve_locked()? {
-            match choice::chosen(patches, &series, &manifest.path, || &graph, None, &[]) {
-                Ok((_, choice)) => status.available = choice.names,
-                Err(error) => eprintln!("note: {error}"),
+        match manifest.resolve_locked()? {
+            Ok(graph) => {
+                match choice::chosen(patches, &series, &manifest.path, || &graph, None, &[]) {
+                    Ok((_, choice)) => status.available = choice.names,
+                    Err(error) => eprintln!("note: {error}"),
+                }
             }
+            Err(error) => eprintln!(
+                "note: cannot tell what `apply` would choose: {error}; after `cargo fetch` in that folder, `status` can"
+            ),
         }
         if args.json {
             return print_json(&status);

@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use cargo_metadata::{Metadata, MetadataCommand};
+use cargo_metadata::Metadata;
 use toml_edit::{DocumentMut, Item, Table};
 
 use crate::cargo::{self, cargo, cargo_error};
@@ -30,7 +30,7 @@ use crate::prover::stanza::{
 };
 use crate::prover::tree::Tree;
 use crate::registry::locked::{self, Locked};
-use crate::registry::source;
+use crate::registry::{lock, source};
 
 const LOCK: &str = "Cargo.lock";
 
@@ -405,7 +405,7 @@ impl Manifest {
             "where a glob in `members` takes the folder of trees for a member, `exclude = [\".p3-patches\"]` helps"
         } else {
             cargo::vendoring(error).unwrap_or(
-                "`cargo metadata` in that folder shows the whole message; what is not in cargo's cache takes the registry once",
+                "`cargo fetch` in that folder brings what cargo's cache lacks from the registry, or shows the whole message",
             )
         };
         let path = self.path.display();
@@ -433,25 +433,9 @@ impl Manifest {
     }
 
     fn metadata(&self, options: &[&str]) -> Result<Result<Metadata, String>> {
-        let mut command = MetadataCommand::new();
-        command
-            .manifest_path(&self.path)
-            .current_dir(self.root())
-            .features(cargo_metadata::CargoOpt::AllFeatures);
-        command.other_options(
-            options
-                .iter()
-                .map(|option| (*option).to_owned())
-                .collect::<Vec<_>>(),
-        );
-        let output = interrupt::output(&mut command.cargo_command())?;
-        if !output.status.success() {
-            return Ok(Err(cargo_error(&String::from_utf8_lossy(&output.stderr))));
-        }
-        let text = String::from_utf8(output.stdout).context("cargo metadata printed no UTF-8")?;
-        Ok(Ok(
-            MetadataCommand::parse(text).context("cannot parse what cargo metadata printed")?
-        ))
+        let path = self.path.to_str().context("a path that is not UTF-8")?;
+        let whole = ["--manifest-path", path, "--all-features"];
+        lock::metadata(self.root(), &[&whole, options].concat())
     }
 }
 

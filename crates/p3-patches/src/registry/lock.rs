@@ -13,7 +13,7 @@ use cargo_metadata::semver::Version;
 use cargo_metadata::{Metadata, MetadataCommand};
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
 
-use crate::cargo::cargo_error;
+use crate::cargo::{Toolchain, cargo_error};
 use crate::error::Failure;
 use crate::files::changed::write_changed;
 use crate::interrupt;
@@ -189,7 +189,19 @@ impl Seed {
 }
 
 /// The output of `cargo metadata` for the workspace in `dir`; an error is cargo's, in one line.
+///
+/// Offline, it is that of this machine's platform where cargo's cache has no more: what only other platforms need was never
+/// fetched where nothing was built for them.
 pub fn metadata(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
+    let whole = ask(dir, options)?;
+    if whole.is_ok() || !options.contains(&"--offline") {
+        return Ok(whole);
+    }
+    let host = Toolchain::query()?.host;
+    ask(dir, &[options, &["--filter-platform", &host]].concat())
+}
+
+fn ask(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
     let options = options.iter().copied().map(str::to_owned);
     let mut command = MetadataCommand::new();
     command

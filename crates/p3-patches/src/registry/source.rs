@@ -4,7 +4,6 @@
 //! no tarballs to fetch; then the sources are those of the vendored folder, file by file as its list of checksums has them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +14,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use crate::cargo::{cargo, cargo_error, vendoring};
+use crate::cargo::{cargo, cargo_error, home, vendoring};
 use crate::error::Failure;
 use crate::interrupt;
 use crate::project::Patches;
@@ -156,11 +155,7 @@ pub fn sha256_of_file(path: &Path) -> Result<String> {
 
 /// The folders in which cargo keeps tarballs, one per registry.
 fn caches() -> Result<Vec<PathBuf>> {
-    let home = env::var_os("CARGO_HOME")
-        .map(PathBuf::from)
-        .or_else(|| Some(env::home_dir()?.join(".cargo")))
-        .ok_or_else(|| Failure::environment("neither CARGO_HOME nor a home folder is set"))?;
-    let Ok(entries) = fs::read_dir(home.join("registry/cache")) else {
+    let Ok(entries) = fs::read_dir(home()?.join("registry/cache")) else {
         return Ok(Vec::new());
     };
     let mut dirs = entries

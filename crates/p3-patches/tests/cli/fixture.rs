@@ -1,6 +1,7 @@
 //! A project with two patches and a prover that depends on Plonky3.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -202,6 +203,28 @@ impl Fixture {
     /// The part of a run that a user sees: exit code, stdout, stderr, without what differs from run to run.
     pub fn run(&self, args: &[&str]) -> String {
         self.transcript(&self.command(args).output().unwrap())
+    }
+
+    /// A home for cargo with links to what is cached, but for packages whose files begin with `prefix`.
+    pub fn home_without(&self, prefix: &str) -> PathBuf {
+        let home = self.path().join("cargo-home");
+        let (from, to) = (cargo_home().join("registry"), home.join("registry"));
+        fs::create_dir_all(&to).unwrap();
+        for entry in ["index", "src"] {
+            symlink(from.join(entry), to.join(entry)).unwrap();
+        }
+        for registry in fs::read_dir(from.join("cache")).unwrap() {
+            let registry = registry.unwrap();
+            let linked = to.join("cache").join(registry.file_name());
+            fs::create_dir_all(&linked).unwrap();
+            for package in fs::read_dir(registry.path()).unwrap() {
+                let package = package.unwrap();
+                if !package.file_name().to_string_lossy().starts_with(prefix) {
+                    symlink(package.path(), linked.join(package.file_name())).unwrap();
+                }
+            }
+        }
+        home
     }
 
     /// As [`Fixture::run`], for a run that has to succeed.

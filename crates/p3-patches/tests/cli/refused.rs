@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::Command;
 
 use insta::assert_snapshot;
@@ -184,19 +185,7 @@ fn a_tarball_with_a_wrong_checksum() {
 #[test]
 fn another_registrys_tarball_is_not_taken() {
     let fixture = Fixture::new();
-    let home = fixture.path().join("cargo-home");
-    fs::create_dir_all(&home).unwrap();
-    let cached = cargo_home().join("registry");
-    for entry in ["index", "src"] {
-        fs::create_dir_all(home.join("registry")).unwrap();
-        std::os::unix::fs::symlink(cached.join(entry), home.join("registry").join(entry)).unwrap();
-    }
-    for folder in fs::read_dir(cached.join("cache")).unwrap() {
-        let folder = folder.unwrap();
-        let link = home.join("registry/cache").join(folder.file_name());
-        fs::create_dir_all(link.parent().unwrap()).unwrap();
-        std::os::unix::fs::symlink(folder.path(), link).unwrap();
-    }
+    let home = fixture.home_without("nothing");
     // The first in order, and the last.
     for registry in ["another", "zzz"] {
         write(
@@ -253,6 +242,65 @@ fn sources_neither_cached_nor_reachable() {
     let applied = fixture.manifest();
     assert_snapshot!(format!("{unapplied}{}", run(&["apply", "stacked"])));
     assert_eq!(fixture.manifest(), applied);
+}
+
+/// A build fetches what its own platform needs.
+#[test]
+fn a_dependency_of_another_platform_that_was_never_fetched() {
+    let fixture = Fixture::new();
+    let windows = "\n[target.'cfg(windows)'.dependencies]\nwindows-sys = \"0.61\"\n";
+    fixture.set_manifest(&format!("{MANIFEST}{windows}"));
+    fixture.relock();
+    let home = fixture.home_without("windows-sys-");
+    let run = |args: &[&str]| {
+        let output = fixture.command(args).env("CARGO_HOME", &home).output();
+        fixture.transcript(&output.unwrap())
+    };
+    let status = run(&["status"]);
+    assert!(
+        status.contains("`apply` would apply demo, stacked\n"),
+        "{status}"
+    );
+    for args in [&["apply", "demo"][..], &["status"], &["remove"]] {
+        let transcript = run(args);
+        assert!(transcript.starts_with("exit 0\n"), "{transcript}");
+    }
+}
+
+/// What this platform needs was never fetched.
+#[test]
+fn a_dependency_that_was_never_fetched() {
+    let fixture = Fixture::new();
+    let home = fixture.home_without("p3-dft-");
+    let runs = ["status", "apply"].map(|command| {
+        let mut command = fixture.command(&[command]);
+        fixture.transcript(&command.env("CARGO_HOME", &home).output().unwrap())
+    });
+    assert_snapshot!(runs.concat());
+    assert_eq!(fixture.manifest(), MANIFEST);
+}
+
+/// Cargo takes it to start where it is called, which is in other folders than the user.
+#[test]
+fn a_cargo_home_by_a_relative_path_or_an_empty_one() {
+    let fixture = Fixture::new();
+    let user = fixture.path().join("user");
+    fs::create_dir(&user).unwrap();
+    std::os::unix::fs::symlink(cargo_home(), user.join(".cargo")).unwrap();
+    let rustup = std::env::var_os("RUSTUP_HOME").map(PathBuf::from);
+    let rustup = rustup.unwrap_or_else(|| std::env::home_dir().unwrap().join(".rustup"));
+    for home in ["user/.cargo", ""] {
+        for command in ["apply", "status", "remove"] {
+            let mut command = fixture.command(&[command, "--manifest-path", "prover/Cargo.toml"]);
+            command
+                .current_dir(fixture.path())
+                .env("RUSTUP_HOME", &rustup);
+            command.env("CARGO_HOME", home).env("HOME", &user);
+            let transcript = fixture.transcript(&command.output().unwrap());
+            assert!(transcript.starts_with("exit 0\n"), "{transcript}");
+        }
+    }
+    assert!(!fixture.prover().join("user").exists());
 }
 
 #[test]
