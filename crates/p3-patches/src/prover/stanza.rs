@@ -151,9 +151,10 @@ pub(super) fn split(text: &str) -> Result<Parts, String> {
     let mut begin = None;
     let mut end = None;
     for line in text.split_inclusive('\n') {
-        if line.starts_with(BEGIN) {
+        // Formatters indent comments.
+        if line.trim_start().starts_with(BEGIN) {
             begin = Some(at);
-        } else if line.trim_end() == END && end.replace(at + line.len()).is_some() {
+        } else if line.trim() == END && end.replace(at + line.len()).is_some() {
             return Err("two ends of a p3-patches block".to_owned());
         }
         at += line.len();
@@ -197,7 +198,11 @@ pub(super) fn split(text: &str) -> Result<Parts, String> {
 fn read(block: &str) -> Result<Stanza, String> {
     let changed = "the first line of the p3-patches block has been changed";
     let (base, names) = (block.lines().next())
-        .and_then(|line| line.strip_prefix(BEGIN)?.strip_prefix("Plonky3 "))
+        .and_then(|line| {
+            line.trim_start()
+                .strip_prefix(BEGIN)?
+                .strip_prefix("Plonky3 ")
+        })
         .and_then(|rest| rest.split_once(" with "))
         .ok_or(changed)?;
     // The last one: a patch may have that name, and no source has a space.
