@@ -45,7 +45,8 @@ macro_rules! release {
         mod $module {
             use super::*;
             use $baby::*;
-            use $field::{PrimeCharacteristicRing, PrimeField64};
+            use $field::extension::BinomialExtensionField as Extension;
+            use $field::{BasedVectorSpace, PrimeCharacteristicRing, PrimeField64};
             use $gold::*;
             use $koala::*;
             use $poseidon2::ExternalLayerConstants;
@@ -82,6 +83,7 @@ macro_rules! release {
                 }
                 formats!("Goldilocks 300", Goldilocks::from_u64(300));
                 formats!("Goldilocks 5 unreduced", UNREDUCED);
+                formats!("Goldilocks x", Extension::<_, 2>::from_basis_coefficients_fn(Goldilocks::from_usize));
                 formats!("BabyBear 1", BabyBear::ONE);
                 formats!("KoalaBear 1", KoalaBear::ONE);
                 let (g, k) = (vec![Goldilocks::ZERO; 22], vec![KoalaBear::ZERO; 20]);
@@ -173,6 +175,11 @@ exit
 # Goldilocks Poseidon2 8: 147757088869797140 (0.5.4 0.6.3 0.7.0 0.8.0 0.9.0-rc.2)
 # Goldilocks Poseidon2 8 of zeros: 12455615819190497033 (0.5.4 0.6.3 0.7.0 0.8.0 0.9.0-rc.2)
 # Goldilocks Poseidon2 8 of zeros: 17498997865124259335 (0.4.3)
+# Goldilocks x, JSON: {"value":[0,1],"_phantom":null} (0.6.3 0.7.0 0.8.0 0.9.0-rc.2)
+# Goldilocks x, JSON: {"value":[{"value":0},{"value":1}],"_phantom":null} (0.4.3 0.5.4)
+# Goldilocks x, bincode: [00, 00, 00, 00, 00, 00, 00, 00, 01, 00, 00, 00, 00, 00, 00, 00] (0.4.3 0.5.4 0.6.3 0.7.0 0.8.0 0.9.0-rc.2)
+# Goldilocks x, postcard: [00, 00, 00, 00, 00, 00, 00, 00, 01, 00, 00, 00, 00, 00, 00, 00] (0.7.0 0.8.0 0.9.0-rc.2)
+# Goldilocks x, postcard: [00, 01] (0.4.3 0.5.4 0.6.3)
 # KoalaBear 1, JSON: 33554430 (0.4.3 0.5.4 0.6.3 0.7.0 0.8.0 0.9.0-rc.2)
 # KoalaBear 1, bincode: [fe, ff, ff, 01] (0.4.3 0.5.4 0.6.3 0.7.0 0.8.0 0.9.0-rc.2)
 # KoalaBear 1, postcard: [fe, ff, ff, 01] (0.7.0 0.8.0 0.9.0-rc.2)
