@@ -190,6 +190,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let metadata = manifest.resolve_locked()?;
     let root = manifest.dir()?;
     let mut objection = None;
+    let mut is_other_release = false;
     for (package, place) in &stanza.overrides {
         let path = manifest.root().join(place);
         let tree = Tree {
@@ -208,7 +209,11 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         };
         let used = metadata.as_ref().is_ok_and(|metadata| {
             let one = graph::assert_one_copy(metadata, package, &stanza.base);
-            let used = graph::usage(metadata, &tree) == Use::Used && one.is_ok();
+            let usage = graph::usage(metadata, &tree);
+            if let Use::Bypassed(found) = &usage {
+                is_other_release |= found.iter().any(|(version, _)| *version != stanza.base);
+            }
+            let used = usage == Use::Used && one.is_ok();
             objection = objection.take().or(one.err());
             used
         });
@@ -323,9 +328,19 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let failure = Failure::check(format!("{what}: {message}"));
         return Err(failure.hint(hint.unwrap_or_default()).into());
     }
+    let are_intact = status.trees.iter().all(|tree| tree.state == "intact");
+    let hint = match &metadata {
+        Err(error) if are_intact && error.contains("--locked") => {
+            "`cargo fetch` in that folder brings the lock file up to date with the manifest"
+        }
+        Ok(_) if is_other_release => {
+            "`cargo p3 remove` takes the patches out, then `apply` goes by what the workspace has"
+        }
+        _ => "`cargo p3 apply` without names applies them again",
+    };
     let cause = metadata.err().map(|error| format!(": {error}"));
     Err(Failure::check(what + &cause.unwrap_or_default())
-        .hint("`cargo p3 apply` without names applies them again")
+        .hint(hint)
         .into())
 }
 

@@ -175,3 +175,46 @@ fn newer_releases_are_named() {
         "{status}"
     );
 }
+
+/// The manifest has a dependency that the lock file does not have yet.
+#[test]
+fn a_lock_file_behind_the_manifest_is_named() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "demo"]);
+    let dependency = "any 0.8 will do\n";
+    let manifest = fixture.manifest();
+    fixture.set_manifest(&manifest.replace(dependency, &format!("{dependency}either = \"1\"\n")));
+    let status = fixture.run(&["status"]);
+    assert!(status.starts_with("exit 1\n"), "{status}");
+    assert!(
+        status.contains("\nhint: `cargo fetch` in that folder brings"),
+        "{status}"
+    );
+
+    // The hint.
+    fixture.cargo(&["fetch", "--offline"]);
+    fixture.succeed(&["status"]);
+}
+
+/// The manifest asks for another release by now.
+#[test]
+fn a_prover_that_moved_to_another_release_is_told_how_to_go_on() {
+    let fixture = Fixture::new().with_older_base();
+    fixture.succeed(&["apply", "demo"]);
+    let manifest = fixture.manifest();
+    let newer = "p3-util = \"0.8\"\np3-goldilocks = \"0.8\"";
+    fixture.set_manifest(&manifest.replace("p3-util = \"0.4\"", newer));
+    fixture.cargo(&["fetch"]);
+    let status = fixture.run(&["status"]);
+    assert!(status.starts_with("exit 1\n"), "{status}");
+    assert!(
+        status.contains("\nhint: `cargo p3 remove` takes the patches out, then `apply`"),
+        "{status}"
+    );
+
+    // The hint.
+    fixture.succeed(&["remove"]);
+    fixture.succeed(&["apply"]);
+    assert!(fixture.manifest().contains("Plonky3 0.8.0 with demo"));
+    fixture.succeed(&["status"]);
+}
