@@ -65,6 +65,21 @@ pub fn vendoring(error: &str) -> Option<&'static str> {
     )
 }
 
+/// A hint for a manifest whose package has no sources, such as images have that are built from manifests first.
+pub fn without_sources(error: &str) -> Option<&'static str> {
+    let is_missing =
+        error.contains("no targets specified in the manifest") || error.contains("can't find ");
+    is_missing.then_some(
+        "the sources are not there: cargo reads a manifest only beside the files that it names, such as src/lib.rs or src/main.rs; empty ones are enough",
+    )
+}
+
+/// The option that cargo proposes for a target whose features are off.
+pub fn features_to_enable(stderr: &str) -> Option<&str> {
+    let proposed = "Consider enabling them by passing, e.g., ";
+    stderr.lines().find_map(|line| line.strip_prefix(proposed))
+}
+
 /// Of a source in place of another one, cargo says so.
 const REPLACED: &str = " (which is replacing ";
 
@@ -76,12 +91,15 @@ pub fn cargo_error(stderr: &str) -> String {
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .collect::<Vec<_>>();
-    let error = lines.iter().find_map(|line| line.strip_prefix("error: "));
+    let at = lines.iter().position(|line| line.starts_with("error: "));
+    let error = at.map(|at| lines[at].trim_start_matches("error: "));
+    let place = at.and_then(|at| lines.get(at + 1)?.strip_prefix("--> "));
     let cause = lines
         .iter()
         .rposition(|line| *line == "Caused by:")
         .and_then(|at| lines.get(at + 1));
     match (error, cause) {
+        (Some(error), _) if let Some(place) = place => format!("{place}: {error}"),
         (Some(error), Some(cause)) => format!("{error}: {cause}"),
         (Some(error), None) if error.ends_with(':') => {
             let list = lines.iter().skip_while(|line| !line.ends_with(error));
@@ -197,6 +215,8 @@ mod tests {
         let stderr = "    Updating index\nerror: failed to parse `x`\n\nCaused by:\n  no\n\nCaused by:\n  because\n";
         assert_eq!(cargo_error(stderr), "failed to parse `x`: because");
         assert_eq!(cargo_error("error: no\n"), "no");
+        let toml = "error: duplicate key\n --> a/Cargo.toml:4:1\n  |\n4 | name=\"b\"\n  | ^^^^\nerror: failed to load it\n";
+        assert_eq!(cargo_error(toml), "a/Cargo.toml:4:1: duplicate key");
         let replaced = "error: no\nlocation searched: b (which is replacing a)\nrequired by c\n";
         let expected = "no, location searched: b (which is replacing a)";
         assert_eq!(cargo_error(replaced), expected);

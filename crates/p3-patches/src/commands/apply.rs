@@ -178,15 +178,28 @@ fn apply(
         (Some(_), Some(git)) => Some(manifest.graph_from(git, folder, patches)?),
         (Some(_), None) => None,
     };
-    let graph = || unpatched.as_ref().expect("nothing is recorded");
 
     let asked = match recorded {
         Some(stanza) if args.names.is_empty() => &stanza.names,
         _ => &args.names,
     };
     let known = (args.base.as_deref()).or(recorded.map(|stanza| stanza.base.as_str()));
-    let (base, Choice { names, left_out }) =
-        choice::chosen(patches, series, &manifest.path, graph, known, asked)?;
+    let (base, Choice { names, left_out }) = match &unpatched {
+        Some(graph) => choice::applicable(
+            patches,
+            series,
+            manifest,
+            graph,
+            known,
+            asked,
+            source.is_some(),
+        )?,
+        None => {
+            let (base, names) = series.resolve(patches, known, asked)?;
+            let left_out = Vec::new();
+            (base, Choice { names, left_out })
+        }
+    };
 
     let checkout = match (source, &unpatched) {
         (Some(url), Some(graph)) => {
@@ -306,8 +319,7 @@ fn places(trees: &[Tree]) -> BTreeMap<String, String> {
     trees.iter().map(place).collect()
 }
 
-/// Refuses a workspace that has `package` of another release than `base`, and says whether that one contains the patches,
-/// else which ones there are patches for.
+/// Refuses a workspace that has `package` of another release than `base`, and says whether that one contains the patches.
 fn check_version(
     manifest: &Manifest,
     package: &str,
@@ -321,18 +333,12 @@ fn check_version(
         return Ok(());
     }
     series.refuse_merged(patches, &Version::parse(version)?, asked)?;
-    let bases = series
-        .bases
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>();
     Err(Failure::input(format!(
         "{}: uses {package} {version}, and these patches are for Plonky3 {base}",
         manifest.path.display(),
     ))
-    .hint(format!(
-        "bases that exist: {}; choose one with --base",
-        bases.join(", ")
-    ))
+    .hint(
+        "`cargo p3 remove` takes out what is applied, then `apply` goes by what the workspace has",
+    )
     .into())
 }

@@ -9,6 +9,7 @@ use comfy_table::{Table, presets};
 use serde::Serialize;
 
 use super::Downstream;
+use crate::cli::as_called;
 use crate::error::Failure;
 use crate::files::dir::{Dir, cannot_write};
 use crate::project::Patches;
@@ -163,15 +164,20 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     }
     let series = Series::load(patches)?;
     let Some(stanza) = &manifest.stanza else {
-        match manifest.resolve_locked()? {
-            Ok(graph) => {
-                match choice::chosen(patches, &series, &manifest.path, || &graph, None, &[]) {
-                    Ok((_, choice)) => status.available = choice.names,
-                    Err(error) => eprintln!("note: {error}"),
+        let graph = manifest.resolve_locked()?;
+        let chosen = graph
+            .map(|graph| choice::applicable(patches, &series, &manifest, &graph, None, &[], false));
+        match chosen {
+            Ok(Ok((_, choice))) => status.available = choice.names,
+            Ok(Err(error)) => {
+                eprintln!("note: `apply` would not work here: {error}");
+                let failure = Failure::behind(&error);
+                if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {
+                    eprintln!("hint: {}", as_called(hint));
                 }
             }
             Err(error) => eprintln!(
-                "note: cannot tell what `apply` would choose: {error}; after `cargo fetch` in that folder, `status` can"
+                "note: cannot tell what `apply` would do: {error}; after `cargo fetch` in that folder, `status` can"
             ),
         }
         if args.json {

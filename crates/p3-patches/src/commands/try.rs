@@ -45,6 +45,9 @@ pub struct Args {
     /// Patches to measure together; none means those that `apply` would choose.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
+    /// The Plonky3 release to patch [default: the one that the workspace is locked to].
+    #[arg(long, value_name = "VERSION")]
+    base: Option<String>,
     #[command(flatten)]
     downstream: Downstream,
     /// Pairs of runs, at least 2.
@@ -199,8 +202,15 @@ fn choose(
     let _lock = manifest.restore_lock(folder)?;
     let graph = manifest.resolve()?;
     let names = &args.names;
-    let (base, Choice { names, .. }) =
-        choice::chosen(patches, series, &manifest.path, || &graph, None, names)?;
+    let (base, Choice { names, .. }) = choice::applicable(
+        patches,
+        series,
+        manifest,
+        &graph,
+        args.base.as_deref(),
+        names,
+        false,
+    )?;
     ab::refuse_inert(patches, &base, &args.names)?;
     let mut plan = tree::plan(patches, &base, &names, false)?;
     plan.assert_available(|package| graph::has(&graph, package))?;
@@ -213,7 +223,6 @@ fn choose(
         let absent = absent.iter().map(String::as_str);
         return Err(choice::nothing_to_patch(&manifest.path, absent).into());
     }
-    manifest.assert_unpatched(&trees)?;
     let graph = manifest.resolve_with(&graph::overrides(&trees))?;
     graph::assert_overrides_used(&graph, &trees)?;
     Ok((base, names, trees))

@@ -17,7 +17,7 @@ use cargo_metadata::{Artifact, Message, Metadata, TargetKind};
 use tempfile::TempPath;
 use wait4::Wait4;
 
-use crate::cargo::{Toolchain, cargo, cargo_error, rustc};
+use crate::cargo::{self, Toolchain, cargo, cargo_error, rustc};
 use crate::error::Failure;
 use crate::interrupt::{self, Group};
 use crate::measure::pairs::Side;
@@ -104,6 +104,10 @@ impl Builder<'_> {
             eprint!("{stderr}");
             let side = side.name();
             let error = cargo_error(&stderr);
+            if let Some(features) = cargo::features_to_enable(&stderr) {
+                let hint = format!("give cargo {features} too");
+                return Err(Failure::input(error).hint(hint).into());
+            }
             let hint = match trees {
                 [] => "the program has to build without the patches",
                 _ => {
@@ -162,8 +166,18 @@ impl Builder<'_> {
         let artifact = match programs[..] {
             [artifact] => artifact,
             [] => {
+                let members = metadata.workspace_packages().into_iter();
+                let mut targets = members.flat_map(|member| &member.targets);
+                let hint = match targets.find(|target| !target.required_features.is_empty()) {
+                    Some(off) => format!(
+                        "cargo builds `{}` with `--features {}` only",
+                        off.name,
+                        off.required_features.join(",")
+                    ),
+                    None => "`--bin`, `--example`, `--bench` or `--test` names one".to_owned(),
+                };
                 return Err(Failure::input("the command line builds no program to run")
-                    .hint("`--bin`, `--example`, `--bench` or `--test` names one")
+                    .hint(hint)
                     .into());
             }
             [..] => {

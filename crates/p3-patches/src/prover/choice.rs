@@ -1,17 +1,21 @@
 //! Reads the Plonky3 release from a prover's graph, and chooses the patches for it.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Result;
 use cargo_metadata::semver::{Version, VersionReq};
-use cargo_metadata::{Metadata, Package, PackageId};
+use cargo_metadata::{Dependency, Metadata, Node, Package, PackageId};
 
 use crate::error::Failure;
 use crate::project::Patches;
+use crate::prover::git_source::canonical;
+use crate::prover::graph::{self, is_crates_io};
+use crate::prover::manifest::{self, Manifest};
 use crate::registry::source;
 use crate::series::Series;
-use crate::series::patch::Patch;
+use crate::series::patch::{self, Patch};
 
 /// The patches for a prover that names none.
 pub struct Choice {
@@ -22,7 +26,8 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// All that have been ported to `base`, touch a package of the graph and change builds for this architecture.
+    /// Chooses all that have been ported to `base`, touch a package of the graph in that release and none that it has in
+    /// another one only, and change builds for this architecture.
     fn new(
         patches: &Patches,
         series: &Series,
@@ -32,11 +37,8 @@ impl Choice {
     ) -> Result<Self> {
         let base = series.base(Some(base))?;
         let version = Version::parse(&base)?;
-        let in_graph = |name: &String| {
-            let mut packages = graph.packages.iter();
-            packages.any(|package| package.name == *name && package.version == version)
-        };
         let (mut names, mut left_out) = (Vec::new(), Vec::new());
+        let mut elsewhere = None;
         for name in series.names() {
             let reason = if let Some(merged) = series.merged(patches, &version, name)? {
                 Some(format!("merged in Plonky3 {merged}"))
@@ -44,10 +46,14 @@ impl Choice {
                 Some(format!("no text for Plonky3 {base}"))
             } else {
                 let header = Patch::header(patches, &base, name)?;
-                let touches = header.packages.iter().any(in_graph);
-                let untouched =
-                    || format!("nothing here depends on {}", header.packages.join(", "));
-                (!touches).then(untouched).or_else(|| header.inert())
+                if header.packages.iter().any(|name| graph::has(graph, name)) {
+                    let other = in_another_release(patches, series, graph, &version, name)?;
+                    elsewhere = elsewhere.or_else(|| other.clone());
+                    other.or_else(|| header.inert())
+                } else {
+                    let packages = header.packages.join(", ");
+                    Some(format!("nothing here depends on {packages}"))
+                }
             };
             match reason {
                 None => names.push(name.to_owned()),
@@ -55,11 +61,14 @@ impl Choice {
             }
         }
         if names.is_empty() {
-            return Err(Failure::input(format!(
+            let what = format!(
                 "{}: no patch for Plonky3 {base} does anything here",
                 manifest.display()
-            ))
-            .hint("`cargo p3 list` shows the packages, the releases and the architectures that each is for")
+            );
+            return Err(match elsewhere {
+                Some(why) => Failure::input(format!("{what}: {why}")).hint(OWN_RELEASE),
+                None => Failure::input(what).hint("`cargo p3 list` shows the packages, the releases and the architectures that each is for"),
+            }
             .into());
         }
         let (_, names) = series.resolve(patches, Some(&base), &names)?;
@@ -68,32 +77,115 @@ impl Choice {
     }
 }
 
+/// A hint for a release that the graph does not have.
+const OWN_RELEASE: &str = "without `--base`, the release that the workspace is locked to is taken";
+
+/// The reason why the patch `name`, or one that it needs, does not fit the graph: it is for a package that the graph has in
+/// another release than `base` only.
+fn in_another_release(
+    patches: &Patches,
+    series: &Series,
+    graph: &Metadata,
+    base: &Version,
+    name: &str,
+) -> Result<Option<String>> {
+    let release = base.to_string();
+    let (_, mut names) = series.resolve(patches, Some(&release), &[name.to_owned()])?;
+    // A need that has not been ported is reported where the patches are loaded.
+    names.retain(|name| Patch::exists(patches, &release, name));
+    for package in patch::packages(patches, &release, &names)? {
+        let copies = graph.packages.iter().filter(|copy| copy.name == package);
+        let copies = copies.collect::<Vec<_>>();
+        if let [copy, ..] = copies[..]
+            && copies.iter().all(|copy| copy.version != *base)
+        {
+            let version = &copy.version;
+            let users = brought_by(graph, &[copy]).join(" and ");
+            return Ok(Some(format!(
+                "{package} is here only in {version}{}, for {users}",
+                fork(version)
+            )));
+        }
+    }
+    Ok(None)
+}
+
 /// The release and the patches for the prover with this `manifest`: `base`, or the release that the `graph` has, and those
 /// `asked` for, or all that do something there.
-pub fn chosen<'g>(
+pub fn chosen(
     patches: &Patches,
     series: &Series,
     manifest: &Path,
-    graph: impl Fn() -> &'g Metadata,
+    graph: &Metadata,
     base: Option<&str>,
     asked: &[String],
 ) -> Result<(String, Choice)> {
     let base = match base {
         Some(base) => base.to_owned(),
         None => {
-            let release = release(patches, series, manifest, graph())?;
+            let release = release(patches, series, manifest, graph)?;
             series.refuse_merged(patches, &release, asked)?;
-            refuse_unported(series, manifest, graph(), &release)?;
+            refuse_unported(patches, series, manifest, graph, &release)?;
             release.to_string()
         }
     };
     if asked.is_empty() {
-        let choice = Choice::new(patches, series, manifest, graph(), &base)?;
+        let choice = Choice::new(patches, series, manifest, graph, &base)?;
         return Ok((base, choice));
     }
     let (base, names) = series.resolve(patches, Some(&base), asked)?;
+    let version = Version::parse(&base)?;
+    for name in asked {
+        let Some(why) = in_another_release(patches, series, graph, &version, name)? else {
+            continue;
+        };
+        let touched = series.packages(patches);
+        for package in &graph.packages {
+            if touched.contains(&*package.name) && package.version != version {
+                series.refuse_merged(patches, &package.version, asked)?;
+            }
+        }
+        let hint = match Choice::new(patches, series, manifest, graph, &base) {
+            Ok(choice) => format!(
+                "with `--base {base}` and no names, the patches that fit are taken: {}",
+                choice.names.join(", ")
+            ),
+            Err(_) => OWN_RELEASE.to_owned(),
+        };
+        let path = manifest.display();
+        return Err(Failure::input(format!(
+            "{path}: {name} does not fit here for Plonky3 {base}: {why}"
+        ))
+        .hint(hint)
+        .into());
+    }
     let left_out = Vec::new();
     Ok((base, Choice { names, left_out }))
+}
+
+/// Chooses as [`chosen`] does, and refuses a workspace in which cargo would not use the overrides. Those of packages from git
+/// are for the comparison with the release to judge.
+pub fn applicable(
+    patches: &Patches,
+    series: &Series,
+    manifest: &Manifest,
+    graph: &Metadata,
+    base: Option<&str>,
+    asked: &[String],
+    from_git: bool,
+) -> Result<(String, Choice)> {
+    let (base, choice) = chosen(patches, series, &manifest.path, graph, base, asked)?;
+    let mut touched = patch::packages(patches, &base, &choice.names)?;
+    touched.retain(|package| graph::has(graph, package));
+    if !from_git {
+        manifest.assert_unpatched(touched.iter().map(String::as_str))?;
+        for package in &touched {
+            graph::assert_one_copy(graph, package, &base)?;
+            graph::assert_replaceable(&manifest.path, graph, package, &base)?;
+        }
+    }
+    manifest.assert_overridable()?;
+    Ok((base, choice))
 }
 
 /// The Plonky3 release of the workspace with this `manifest`: that of the packages that patches touch.
@@ -110,34 +202,61 @@ fn release(
             releases.entry(&package.version).or_default().push(package);
         }
     }
-    let ends = releases.first_key_value().zip(releases.last_key_value());
+    let asked = |releases: &BTreeMap<&Version, Vec<&Package>>| {
+        let asked = releases.iter().map(|(release, packages)| {
+            let users = brought_by(graph, packages).join(" and ");
+            format!("{release}{}, for {users}", fork(release))
+        });
+        asked.collect::<Vec<_>>().join("; ")
+    };
+    let path = manifest.display();
+    let (own, forks) =
+        (releases.into_iter()).partition::<BTreeMap<_, _>, _>(|(release, _)| is_release(release));
+    let ends = own.first_key_value().zip(own.last_key_value());
     let Some(((oldest, packages), (newest, _))) = ends else {
-        return Err(nothing_to_patch(manifest, touched.iter().map(String::as_str)).into());
+        if forks.is_empty() {
+            return Err(nothing_to_patch(manifest, touched.iter().map(String::as_str)).into());
+        }
+        return Err(
+            Failure::input(format!("{path}: uses Plonky3 {}", asked(&forks)))
+                .hint("the patches are for the releases that Plonky3 publishes; none is known to fit a fork")
+                .into(),
+        );
     };
     if oldest == newest {
         return Ok((*newest).clone());
     }
+    // The release that most of the packages are of comes first.
+    let mut bases = own.iter().collect::<Vec<_>>();
+    bases.sort_by_key(|(_, packages)| Reverse(packages.len()));
+    let mut bases = bases.into_iter().map(|(base, _)| base.to_string());
+    let fits = |base: &String| Choice::new(patches, series, manifest, graph, base).is_ok();
     let hint = if compatible(oldest, newest) {
-        update(graph, reachable(series, newest).unwrap_or(newest))
+        update(graph, &touched, reachable(series, newest).unwrap_or(newest))
+    } else if let Some(base) = bases.find(fits) {
+        format!(
+            "`--base {base}` takes the patches that fit that release, and leaves the others as they are"
+        )
     } else {
         format!(
-            "`cargo tree --invert {}@{oldest}` shows who brings it in; the prover has to take Plonky3 in one release",
-            packages[0].name
+            "{}; the prover has to take Plonky3 in one release",
+            shows_users(&format!("{}@{oldest}", packages[0].name))
         )
     };
-    let asked = (releases.iter()).map(|(release, packages)| {
-        format!(
-            "{release}, for {}",
-            brought_by(graph, packages).join(" and ")
-        )
-    });
     Err(Failure::input(format!(
-        "{}: has more than one Plonky3 release: {}",
-        manifest.display(),
-        asked.collect::<Vec<_>>().join("; ")
+        "{path}: has more than one Plonky3 release: {}",
+        asked(&own)
     ))
     .hint(hint)
     .into())
+}
+
+/// The phrase for the command that shows which packages bring the one with this `id` into a graph.
+pub fn shows_users(id: &str) -> String {
+    // Graphs are resolved with all features and for all targets.
+    format!(
+        "`cargo tree --workspace --all-features --target all --invert '{id}'` shows what brings it in"
+    )
 }
 
 /// The refusal of a workspace that has none of `packages`.
@@ -152,6 +271,7 @@ pub fn nothing_to_patch<'p>(manifest: &Path, packages: impl Iterator<Item = &'p 
 
 /// Refuses a workspace on a `release` that there are no patches for, and says which releases are near and how to reach one.
 fn refuse_unported(
+    patches: &Patches,
     series: &Series,
     manifest: &Path,
     graph: &Metadata,
@@ -164,11 +284,18 @@ fn refuse_unported(
     let newer = series.bases.iter().find(|base| *base > release);
     let near = older.into_iter().chain(newer).map(Version::to_string);
     let near = near.collect::<Vec<_>>().join(" and ");
+    let touched = series.packages(patches);
     let hint = match reachable(series, release) {
-        Some(base) => update(graph, base),
-        None => format!(
-            "`cargo update` reaches none of these, which are not compatible with {release}: change the versions in the manifest"
-        ),
+        Some(base) => update(graph, &touched, base),
+        None => {
+            let is_of =
+                |package: &&Package| is_plonky3(package, &touched) && package.version == *release;
+            let packages = graph.packages.iter().filter(is_of).collect::<Vec<_>>();
+            format!(
+                "no `cargo update` reaches these; change what asks for {release}: {}",
+                phrase(graph, &requirements(graph, &packages))
+            )
+        }
     };
     Err(Failure::input(format!(
         "{}: uses Plonky3 {release}, which there are no patches for; the nearest that have some: {near}",
@@ -183,51 +310,140 @@ fn reachable<'s>(series: &'s Series, release: &Version) -> Option<&'s Version> {
     (series.bases.iter()).rfind(|base| compatible(base, release))
 }
 
-/// The command that moves Plonky3 to `release`, where cargo takes that for compatible.
-fn update(graph: &Metadata, release: &Version) -> String {
-    let other = |package: &&Package| {
-        is_plonky3(package) && package.version != *release && compatible(&package.version, release)
+/// The step that moves Plonky3 to `release`, which cargo takes for compatible with what the graph has.
+fn update(graph: &Metadata, touched: &BTreeSet<String>, release: &Version) -> String {
+    let moves = |package: &&Package| {
+        is_plonky3(package, touched)
+            && package.version != *release
+            && compatible(&package.version, release)
     };
-    let others = graph.packages.iter().filter(other);
-    let (registry, elsewhere) = others.partition::<Vec<_>, _>(|package| {
-        (package.source.as_ref()).is_some_and(|source| source.is_crates_io())
-    });
-    if let [package, ..] = elsewhere[..] {
-        return format!("pin {release} where {} comes from", package.name);
+    let moved = graph.packages.iter().filter(moves).collect::<Vec<_>>();
+    let is_elsewhere = |package: &&&Package| !is_crates_io(package);
+    let elsewhere: Vec<_> = moved.iter().filter(is_elsewhere).copied().collect();
+    if !elsewhere.is_empty() {
+        let asked = phrase(graph, &requirements(graph, &elsewhere));
+        return format!("take Plonky3 {release} in place of {asked}");
     }
-    let names = registry.into_iter().map(|package| package.name.as_str());
-    let names = names
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .collect::<Vec<_>>();
-    format!(
-        "`cargo update --precise {release} {}` moves to it",
-        names.join(" ")
-    )
+    let pins = requirements(graph, &moved).into_iter();
+    let pins = pins.filter(|pin| !pin.dependency.req.matches(release));
+    let (own, others) = pins.partition::<Vec<_>, _>(|pin| pin.by.source.is_none());
+    if !others.is_empty() {
+        return format!(
+            "Plonky3 {release} is ruled out by {}; another release of that package may ask for it",
+            phrase(graph, &others)
+        );
+    }
+    let mut todo = moved;
+    let mut names = Vec::new();
+    // A package can only go back once no newer one needs it.
+    while !todo.is_empty() {
+        let needed = |package: &Package| {
+            let mut nodes = todo.iter().map(|above| node(graph, above));
+            nodes.any(|node| node.is_some_and(|node| node.dependencies.contains(&package.id)))
+        };
+        let first = todo.iter().position(|package| !needed(package));
+        let Package { name, version, .. } = todo.remove(first.unwrap_or(0));
+        let copies = graph.packages.iter().filter(|copy| copy.name == *name);
+        names.push(match copies.count() {
+            1 => name.to_string(),
+            _ => format!("{name}@{}.{}", version.major, version.minor),
+        });
+    }
+    let moves = match &names[..] {
+        [name] => format!("`cargo update --precise {release} {name}` moves to it"),
+        _ => format!(
+            "`for name in {}; do cargo update --precise {release} $name; done` moves to it",
+            names.join(" ")
+        ),
+    };
+    match &own[..] {
+        [] => moves,
+        own => format!(
+            "write `{release}` in place of {}; then {moves}",
+            phrase(graph, own)
+        ),
+    }
+}
+
+/// The requirement of one package for another one.
+struct Requirement<'g> {
+    by: &'g Package,
+    dependency: &'g Dependency,
+}
+
+/// The requirements that others than `packages` have for these.
+fn requirements<'g>(graph: &'g Metadata, packages: &[&Package]) -> Vec<Requirement<'g>> {
+    let mut found = Vec::new();
+    for by in &graph.packages {
+        if packages.iter().any(|package| package.id == by.id) {
+            continue;
+        }
+        let Some(node) = node(graph, by) else {
+            continue;
+        };
+        let in_use = packages
+            .iter()
+            .filter(|package| node.dependencies.contains(&package.id));
+        for package in in_use {
+            let dependency = by.dependencies.iter().find(|dependency| {
+                dependency.name == *package.name && dependency.req.matches(&package.version)
+            });
+            found.extend(dependency.map(|dependency| Requirement { by, dependency }));
+        }
+    }
+    found
+}
+
+/// Names requirements, those of packages on this machine by the line that they stand in.
+fn phrase(graph: &Metadata, requirements: &[Requirement<'_>]) -> String {
+    let root = graph.workspace_root.join("Cargo.toml");
+    let phrase = |Requirement { by, dependency }: &Requirement<'_>| {
+        let Dependency { name, req, .. } = dependency;
+        let place = match by.source {
+            None => manifest::line_of([&by.manifest_path, &root], name),
+            Some(_) => format!("{} {}", by.name, by.version),
+        };
+        match *req == VersionReq::STAR {
+            true => format!("{name} in {place}"),
+            false => format!("`{req}` for {name} in {place}"),
+        }
+    };
+    let phrases = requirements.iter().map(phrase).collect::<BTreeSet<_>>();
+    phrases.into_iter().collect::<Vec<_>>().join(" and ")
 }
 
 /// The packages that bring those of one release into a graph, as `cargo tree --invert` shows them: the nearest ones above
-/// that are not of that release.
+/// that are not of that release, each with the package of that release through which it does so.
 pub fn brought_by(graph: &Metadata, packages: &[&Package]) -> Vec<String> {
     let nodes = graph.resolve.iter().flat_map(|resolve| &resolve.nodes);
     let nodes = nodes.collect::<Vec<_>>();
-    let mut reached: BTreeSet<&PackageId> = packages.iter().map(|package| &package.id).collect();
+    let named: BTreeSet<&PackageId> = packages.iter().map(|package| &package.id).collect();
+    let mut reached = named.clone();
     let mut todo: Vec<_> = reached.iter().copied().collect();
-    let mut found = BTreeSet::new();
+    let mut found = BTreeMap::<_, BTreeSet<_>>::new();
     while let Some(package) = todo.pop() {
         for node in nodes
             .iter()
             .filter(|node| node.dependencies.contains(package))
         {
             let above = &graph[&node.id];
-            if !is_plonky3(above) || above.version != packages[0].version {
-                found.insert(format!("{} {}", above.name, above.version));
+            if !is_upstream(above) || above.version != packages[0].version {
+                let through = (!named.contains(package)).then(|| graph[package].name.as_str());
+                let above = format!("{} {}", above.name, above.version);
+                found.entry(above).or_default().insert(through);
             } else if reached.insert(&node.id) {
                 todo.push(&node.id);
             }
         }
     }
-    found.into_iter().collect()
+    let phrase = |(above, through): (String, BTreeSet<Option<&str>>)| {
+        let through = through.into_iter().collect::<Option<Vec<_>>>();
+        match through {
+            Some(through) => format!("{above} through {}", through.join(", ")),
+            None => above,
+        }
+    };
+    found.into_iter().map(phrase).collect()
 }
 
 /// The releases in cargo's copy of the index that a build without patches could take in place of `base`, each with the packages
@@ -248,12 +464,61 @@ pub fn newer<'p>(
     Ok(found)
 }
 
-fn is_plonky3(package: &Package) -> bool {
+fn node<'g>(graph: &'g Metadata, package: &Package) -> Option<&'g Node> {
+    let mut nodes = graph.resolve.iter().flat_map(|resolve| &resolve.nodes);
+    nodes.find(|node| node.id == package.id)
+}
+
+/// Whether a package is Plonky3's: a prover may give its own ones names of that form.
+fn is_plonky3(package: &Package, touched: &BTreeSet<String>) -> bool {
+    touched.contains(&*package.name) || is_upstream(package)
+}
+
+/// Whether a package says that it is Plonky3's.
+fn is_upstream(package: &Package) -> bool {
+    let repository = package.repository.as_deref();
     package.name.starts_with("p3-")
+        && repository.is_some_and(|url| canonical(url) == canonical(UPSTREAM))
+}
+
+const UPSTREAM: &str = "https://github.com/Plonky3/Plonky3";
+
+/// Whether a version is of the form of Plonky3's own releases and previews. Forks that are published under the names of its
+/// packages, such as `0.4.3-succinct`, are not.
+fn is_release(version: &Version) -> bool {
+    let preview = || version.pre.strip_prefix("rc.")?.parse::<u64>().ok();
+    version.build.is_empty() && (version.pre.is_empty() || preview().is_some())
+}
+
+/// The phrase that follows a version which is no release.
+fn fork(version: &Version) -> &'static str {
+    match is_release(version) {
+        true => "",
+        false => ", another code base under the same names",
+    }
 }
 
 /// Whether a requirement of the older one's accepts the newer one.
 fn compatible(a: &Version, b: &Version) -> bool {
     let caret = VersionReq::parse(&format!("^{}", a.min(b)));
     caret.is_ok_and(|caret| caret.matches(a.max(b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fork_is_no_release() {
+        for (version, is) in [
+            ("0.8.0", true),
+            ("0.9.0-rc.2", true),
+            ("0.4.3-succinct", false),
+            ("0.9.0-rc.x", false),
+            ("0.9.0-rc", false),
+            ("0.8.0+fork", false),
+        ] {
+            assert_eq!(is_release(&version.parse().unwrap()), is, "{version}");
+        }
+    }
 }

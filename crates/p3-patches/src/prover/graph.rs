@@ -1,6 +1,7 @@
 //! Reads a prover's graph: whether each tree is what cargo builds, and which other copies of a package there are.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use anyhow::Result;
 use cargo_metadata::{Metadata, Package};
@@ -52,10 +53,16 @@ pub fn has(metadata: &Metadata, name: &str) -> bool {
 /// Where the graph takes a package from.
 fn origin(package: &Package) -> String {
     match &package.source {
-        Some(source) if source.is_crates_io() => "crates.io".to_owned(),
+        Some(_) if is_crates_io(package) => "crates.io".to_owned(),
         Some(source) => source.repr.clone(),
         None => package.manifest_path.to_string(),
     }
+}
+
+/// Whether the graph takes a package from crates.io.
+pub(super) fn is_crates_io(package: &Package) -> bool {
+    let source = package.source.as_ref();
+    source.is_some_and(|source| source.is_crates_io())
 }
 
 /// The packages of that name and version in a graph.
@@ -82,8 +89,42 @@ pub fn assert_one_copy(metadata: &Metadata, name: &str, version: &str) -> Result
     let sourced = copies.iter().find(|copy| copy.source.is_some());
     let id = &sourced.unwrap_or(&copies[0]).id;
     Err(Failure::input(what).hint(format!(
-        "`cargo tree --invert '{id}'` shows who brings it in; the prover has to take Plonky3 from one place"
+        "{}; the prover has to take Plonky3 from one place",
+        choice::shows_users(&id.repr)
     )))
+}
+
+/// Proves that an override would take the place of a package, if the graph has it in that version: that it comes from the
+/// registry.
+pub(super) fn assert_replaceable(
+    manifest: &Path,
+    metadata: &Metadata,
+    name: &str,
+    version: &str,
+) -> Result<(), Failure> {
+    let mut copies = copies(metadata, name, version).into_iter();
+    let Some(copy) = copies.find(|copy| !is_crates_io(copy)) else {
+        return Ok(());
+    };
+    let from = origin(copy);
+    let path = manifest.display();
+    let what = format!("{path}: takes {name} {version} from {from}, not from crates.io");
+    let git = GitSource::parse(&from);
+    Err(Failure::input(what).hint(bypassed(name, version, git.as_ref())))
+}
+
+/// The next step where a package comes from elsewhere than the registry.
+fn bypassed(name: &str, version: &str, git: Option<&GitSource>) -> String {
+    match git {
+        None => format!(
+            "an override replaces crates.io's {name} {version} only; a path, another registry, or a `[patch]` of the manifest or of cargo's configuration, comes before it"
+        ),
+        Some(git) => format!(
+            "`cargo p3 apply --source {} --rev {}` replaces what comes from there",
+            git.url(),
+            git.reference().map_or(git.commit(), |(_, rev)| rev)
+        ),
+    }
 }
 
 /// The packages that are patched in another release than `base`, which the graph has too. These stay as they are.
@@ -127,16 +168,7 @@ pub fn assert_overrides_used(metadata: &Metadata, trees: &[Tree]) -> Result<()> 
                 let git = found
                     .iter()
                     .find_map(|(_, source)| GitSource::parse(source));
-                let hint = match git {
-                    None => format!(
-                        "an override replaces the registry's {package} {version} only; a path, or a `[patch]` of the manifest or of cargo's configuration, comes before it"
-                    ),
-                    Some(git) => format!(
-                        "`cargo p3 apply .. --source {} --rev {}` replaces what comes from there",
-                        git.url(),
-                        git.reference().map_or(git.commit(), |(_, rev)| rev)
-                    ),
-                };
+                let hint = bypassed(package, version, git.as_ref());
                 let found = found
                     .into_iter()
                     .map(|(version, source)| format!("{version} from {source}"));

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_metadata::Metadata;
-use toml_edit::{DocumentMut, Item, Table};
+use toml_edit::{Document, DocumentMut, Item, Table};
 
 use crate::cargo::{self, cargo, cargo_error};
 use crate::error::Failure;
@@ -67,7 +67,8 @@ impl Manifest {
             } else if error.contains("believes it's in a workspace") {
                 "add the package to the `members` or to the `exclude` of that workspace, or give it an empty `[workspace]`"
             } else {
-                "--manifest-path takes the Cargo.toml of a package or a workspace"
+                cargo::without_sources(&error)
+                    .unwrap_or("--manifest-path takes the Cargo.toml of a package or a workspace")
             };
             return Err(Failure::input(format!("{}: {error}", member.display()))
                 .hint(hint)
@@ -181,10 +182,35 @@ impl Manifest {
         Ok(found)
     }
 
-    /// Refuses a manifest with overrides of its own for the packages of `trees`: those of a command line would take their
-    /// place.
-    pub fn assert_unpatched(&self, trees: &[Tree]) -> Result<()> {
-        let packages = trees.iter().map(|tree| (&*tree.package, Table::new()));
+    /// Refuses a manifest that cargo takes no `[patch.crates-io]` in: beside `[replace]` it allows none, and of two tables for
+    /// one registry it reads one.
+    pub fn assert_overridable(&self) -> Result<()> {
+        const INDEX: &str = "https://github.com/rust-lang/crates.io-index";
+        let document = parse(&self.path, &self.original)?;
+        if let Some(replaced) = document.get("replace").and_then(Item::as_table_like) {
+            let replaced = replaced.iter().map(|(package, _)| package);
+            let replaced = replaced.collect::<Vec<_>>().join(", ");
+            let what = format!(
+                "replaces {replaced} in `[replace]`, and cargo allows no `[patch]` beside that"
+            );
+            return Err(refuse(&self.path, &what)
+                .hint("write those entries in `[patch.crates-io]`, by the package's name alone")
+                .into());
+        }
+        let patch = document.get("patch").and_then(Item::as_table_like);
+        let mut keys = patch.into_iter().flat_map(|patch| patch.iter());
+        if let Some((key, _)) = keys.find(|(key, _)| canonical(key) == canonical(INDEX)) {
+            let what = format!("`[patch.\"{key}\"]` hides a `[patch.crates-io]` from cargo");
+            return Err(refuse(&self.path, &what)
+                .hint("rename that table to `[patch.crates-io]`, which cargo takes for the same")
+                .into());
+        }
+        Ok(())
+    }
+
+    /// Refuses a manifest with overrides of its own for `packages`: those of a command line would take their place.
+    pub fn assert_unpatched<'p>(&self, packages: impl Iterator<Item = &'p str>) -> Result<()> {
+        let packages = packages.map(|package| (package, Table::new()));
         match parse(&self.path, &self.original)?.get("patch") {
             Some(patch) => self.assert_free(patch, REGISTRY, &packages.collect()),
             None => Ok(()),
@@ -401,19 +427,30 @@ impl Manifest {
             }
         }
         let error = &errors[usize::from(attempts[0] == ["--offline"])];
-        let hint = if error.contains(&*self.trees().to_string_lossy()) {
-            "where a glob in `members` takes the folder of trees for a member, `exclude = [\".p3-patches\"]` helps"
-        } else {
-            cargo::vendoring(error).unwrap_or(
-                "`cargo fetch` in that folder brings what cargo's cache lacks from the registry, or shows the whole message",
-            )
-        };
+        self.assert_readable()?;
+        let hint = cargo::vendoring(error).unwrap_or(
+            "`cargo fetch` in that folder brings what cargo's cache lacks from the registry, or shows the whole message",
+        );
         let path = self.path.display();
         Err(
             Failure::environment(format!("{path}: cargo cannot resolve the graph: {error}"))
                 .hint(hint)
                 .into(),
         )
+    }
+
+    /// Proves that cargo can read the workspace's manifests, which takes neither a lock file nor a registry.
+    fn assert_readable(&self) -> Result<Metadata> {
+        self.metadata(&["--no-deps"])?.map_err(|error| {
+            let hint = if error.contains(&*self.trees().to_string_lossy()) {
+                "where a glob in `members` takes the folder of trees for a member, `exclude = [\".p3-patches\"]` helps"
+            } else {
+                cargo::without_sources(&error).unwrap_or(
+                    "`cargo metadata --no-deps` in that folder shows the whole message",
+                )
+            };
+            refuse(&self.path, &error).hint(hint).into()
+        })
     }
 
     /// Resolves the graph without touching the lock file; an error is cargo's, in one line.
@@ -423,13 +460,8 @@ impl Manifest {
 
     /// The folder in which cargo builds.
     pub fn target_folder(&self) -> Result<PathBuf> {
-        match self.metadata(&["--no-deps"])? {
-            Ok(metadata) => Ok(metadata.target_directory.into_std_path_buf()),
-            Err(error) => {
-                let path = self.path.display();
-                Err(Failure::input(format!("{path}: {error}")).into())
-            }
-        }
+        let metadata = self.assert_readable()?;
+        Ok(metadata.target_directory.into_std_path_buf())
     }
 
     fn metadata(&self, options: &[&str]) -> Result<Result<Metadata, String>> {
@@ -501,9 +533,7 @@ fn read_toml(path: &Path) -> Result<String> {
 
 fn parse(path: &Path, text: &str) -> Result<DocumentMut> {
     text.parse().map_err(|error: toml_edit::TomlError| {
-        let line = error
-            .span()
-            .map_or(1, |span| text[..span.start].lines().count().max(1));
+        let line = error.span().map_or(1, |span| line_at(text, span.start));
         Failure::input(format!(
             "{}:{line}: {}",
             path.display(),
@@ -511,6 +541,42 @@ fn parse(path: &Path, text: &str) -> Result<DocumentMut> {
         ))
         .hint("the manifest is not valid TOML")
         .into()
+    })
+}
+
+/// The number of the line that a byte stands in.
+fn line_at(text: &str, byte: usize) -> usize {
+    text[..byte].matches('\n').count() + 1
+}
+
+/// The place in the first of these manifests that has a requirement for a package: the path, and the line where it is found.
+pub(super) fn line_of<P: AsRef<Path>>(manifests: [P; 2], package: &str) -> String {
+    let shown = |path: &P| path.as_ref().display().to_string();
+    let found = manifests.iter().find_map(|path| {
+        let text = fs::read_to_string(path).ok()?;
+        let document = Document::parse(&*text).ok()?;
+        let byte = requirement(document.as_item(), package)?;
+        Some(format!("{}:{}", shown(path), line_at(&text, byte)))
+    });
+    found.unwrap_or_else(|| shown(&manifests[0]))
+}
+
+/// The byte at which an item, or a table below it, asks for a package itself, not by way of the workspace.
+fn requirement(item: &Item, package: &str) -> Option<usize> {
+    let (tables, value) = (item.as_table_like()?, |item: &Item, key| {
+        item.as_table_like()?.get(key).cloned()
+    });
+    tables.iter().find_map(|(key, below)| {
+        if !key.ends_with("dependencies") {
+            return requirement(below, package);
+        }
+        let mut entries = below.as_table_like()?.iter();
+        let (_, entry) = entries.find(|(name, entry)| {
+            let named = value(entry, "package");
+            named.as_ref().and_then(Item::as_str).unwrap_or(name) == package
+                && value(entry, "workspace").is_none()
+        })?;
+        Some(entry.span()?.start)
     })
 }
 

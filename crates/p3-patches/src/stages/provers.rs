@@ -187,14 +187,8 @@ impl PublishedProver {
         let patches = &project.patches;
         let series = Series::load(patches)?;
         let manifest = published.join("Cargo.toml");
-        let (base, choice) = choice::chosen(
-            patches,
-            &series,
-            &manifest,
-            || graph,
-            Some(self.release),
-            &[],
-        )?;
+        let (base, choice) =
+            choice::chosen(patches, &series, &manifest, graph, Some(self.release), &[])?;
         let mut trees = tree::materialize(patches, &base, &choice.names, folder)?;
         trees.retain(|tree| graph::usage(graph, tree) != Use::Absent);
         Ok(trees)

@@ -8,7 +8,7 @@ use crate::fixture::{DEMO, Fixture, MANIFEST, adds, write};
 
 /// Runs `apply`, which has to fail with a line and a hint, and to leave the prover as it was.
 #[track_caller]
-fn refused(fixture: &Fixture) -> String {
+pub fn refused(fixture: &Fixture) -> String {
     let lock = || fs::read(fixture.prover().join("Cargo.lock")).ok();
     let before = (fixture.manifest(), lock());
     let transcript = fixture.run(&["apply"]);
@@ -19,11 +19,21 @@ fn refused(fixture: &Fixture) -> String {
     assert_eq!(lines.len(), 2, "{transcript}");
     assert!((fixture.manifest(), lock()) == before, "{transcript}");
     assert!(!fixture.prover().join(".p3-patches").is_dir());
+    // Without a lock file, `status` has no graph to look at.
+    if lock().is_some() {
+        let status = fixture.run(&["status"]);
+        let error = lines[0].strip_prefix("error: ").unwrap();
+        assert!(
+            status.contains(error) && status.contains(lines[1]),
+            "{status}"
+        );
+        assert!(!status.contains("`apply` would apply"), "{status}");
+    }
     transcript
 }
 
 /// A package `name` beside the prover with these dependencies.
-fn beside(fixture: &Fixture, name: &str, version: &str, dependencies: &str) {
+pub fn beside(fixture: &Fixture, name: &str, version: &str, dependencies: &str) {
     let manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"{version}\"\n\n[dependencies]\n{dependencies}"
     );
@@ -33,7 +43,7 @@ fn beside(fixture: &Fixture, name: &str, version: &str, dependencies: &str) {
 }
 
 /// A patch that only has a header.
-fn header(packages: &str, bases: &str) -> String {
+pub fn header(packages: &str, bases: &str) -> String {
     let (header, _) = DEMO.split_once("diff --git").unwrap();
     let header = (header.replace("p3-goldilocks, p3-symmetric", packages))
         .replace("Bases: 0.8.0", &format!("Bases: {bases}"))
@@ -156,9 +166,7 @@ fn a_release_without_patches_that_an_update_leaves() {
     let transcript = refused(&fixture);
     assert_snapshot!(transcript);
     assert_eq!(fixture.run(&["apply", "demo"]), transcript);
-    let (_, hint) = transcript.split_once("hint: `cargo ").unwrap();
-    let (command, _) = hint.split_once('`').unwrap();
-    fixture.cargo(&command.split(' ').collect::<Vec<_>>());
+    fixture.follow_hint(&transcript);
     fixture.succeed(&["apply"]);
 }
 

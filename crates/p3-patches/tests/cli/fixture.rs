@@ -236,6 +236,31 @@ impl Fixture {
         self.transcript(run.get_output())
     }
 
+    /// Runs the last command that a transcript's hint names, which has to succeed, and returns what it prints.
+    #[track_caller]
+    pub fn follow_hint(&self, transcript: &str) -> String {
+        let (_, hint) = transcript.split_once("\nhint: ").expect(transcript);
+        let quoted = hint.split('`').skip(1).step_by(2);
+        let is_command = |text: &&str| text.starts_with("cargo ") || text.starts_with("for ");
+        let command = quoted.filter(is_command).last().expect(transcript);
+        let dir = fs::canonicalize(self.path()).unwrap();
+        let command = command.replace("[DIR]", dir.to_str().unwrap());
+        if let Some(args) = command.strip_prefix("cargo p3 ") {
+            return self.succeed(&args.split(' ').collect::<Vec<_>>());
+        }
+        let shell = format!(
+            "set -e; cargo() {{ '{}' \"$@\"; }}; {command}",
+            env!("CARGO")
+        );
+        let run = assert_cmd::Command::new("sh")
+            .args(["-c", &shell])
+            .current_dir(self.prover())
+            .env("CARGO_BUILD_BUILD_DIR", BUILD_DIR)
+            .assert()
+            .success();
+        self.transcript(run.get_output())
+    }
+
     pub fn transcript(&self, output: &Output) -> String {
         let text = format!(
             "exit {}\n--- stdout\n{}--- stderr\n{}",

@@ -220,11 +220,18 @@ fn apply_status_remove() {
     let (manifest, lock) = (user.fixture.manifest(), user.fixture.lock());
 
     // Without the option the overrides are the registry's, which nothing here uses.
-    assert_snapshot!("without_the_option", user.run(&["apply", "demo"]));
+    let without = user.fixture.run(&["apply", "demo"]);
+    assert_snapshot!("without_the_option", user.redacted(&without));
     assert_eq!(
         (user.fixture.manifest(), user.fixture.lock()),
         (manifest.clone(), lock.clone())
     );
+    assert!(
+        user.fixture
+            .follow_hint(&without)
+            .contains("applied demo, stacked to ")
+    );
+    user.fixture.succeed(&["remove"]);
 
     assert_snapshot!("apply", user.apply(&["demo", "--rev", &user.release]));
     assert_snapshot!("applied_manifest", user.redacted(&user.fixture.manifest()));
@@ -494,10 +501,8 @@ fn one_release_twice_is_refused_with_who_brings_the_second() {
         assert!(run.starts_with("exit 3\n") && run.contains(twice), "{run}");
         let second = second.replace(user.fixture.path().to_str().unwrap(), "[DIR]");
         assert!(run.contains(&second), "{run}");
-        assert!(
-            run.contains("\nhint: `cargo tree --invert 'git+file://"),
-            "{run}"
-        );
+        let users = user.fixture.follow_hint(&run);
+        assert!(users.contains("── prover v0.1.0 ("), "{users}");
         assert_eq!((user.fixture.manifest(), user.fixture.lock()), before);
     }
 

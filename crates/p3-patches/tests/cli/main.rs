@@ -12,6 +12,7 @@ mod drift;
 mod edited;
 mod fixture;
 mod from_git;
+mod hints;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod history;
 mod interrupted;

@@ -1,0 +1,192 @@
+//! Provers that `apply` refuses: each hint is followed, and leads where it says.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use insta::assert_snapshot;
+
+use crate::chosen::{beside, header, refused};
+use crate::fixture::{Fixture, MANIFEST, write};
+
+/// A prover with `dependencies`, fetched.
+fn with_dependencies(fixture: &Fixture, dependencies: &str) {
+    let (package, _) = MANIFEST.split_once("p3-goldilocks").unwrap();
+    fixture.set_manifest(&format!("{package}{dependencies}"));
+    write(&fixture.prover().join("src/lib.rs"), "");
+    fixture.relock();
+}
+
+/// Packages of a fork have the names of Plonky3's, and versions that cargo takes for compatible.
+#[test]
+fn a_fork_is_no_release() {
+    let fixture = Fixture::new().with_older_base();
+    let fork = "fork = { package = \"p3-util\", version = \"=0.4.3-succinct\" }\n";
+    with_dependencies(&fixture, fork);
+    assert_snapshot!("a_fork", refused(&fixture));
+    let named = fixture.run(&["apply", "demo", "--base", "0.4.0"]);
+    assert_snapshot!("a_fork_for_a_release", named);
+    // Beside a release, it stays as it is.
+    with_dependencies(&fixture, &format!("{fork}p3-goldilocks = \"0.8\"\n"));
+    let applied = fixture.succeed(&["apply"]);
+    assert!(applied.contains("applied demo, stacked to "), "{applied}");
+    fixture.cargo(&["tree", "--locked", "--offline"]);
+}
+
+/// One package of another release, of which the patches for the base know nothing.
+#[test]
+fn a_package_of_another_release() {
+    let fixture = Fixture::new();
+    beside(&fixture, "p3-air", "0.9.0-rc.2", "");
+    let asked = "p3-air = { path = \"../p3-air\", version = \"=0.9.0-rc.2\" }\n";
+    beside(&fixture, "old", "0.1.0", asked);
+    let across = header("p3-goldilocks, p3-air", "0.8.0");
+    write(&fixture.patch("across"), &across);
+    let above = header("p3-goldilocks", "0.8.0").replace("Risk:", "Needs: across\nRisk:");
+    write(&fixture.patch("above"), &above);
+    let series = fixture.project().join("patches/series");
+    let text = fs::read_to_string(&series).unwrap();
+    write(&series, &format!("{text}across\nabove needs: across\n"));
+    fixture.set_manifest(&format!("{MANIFEST}old = {{ path = \"../old\" }}\n"));
+    fixture.relock();
+
+    assert_snapshot!("two_releases", refused(&fixture));
+    let named = fixture.run(&["apply", "above", "--base", "0.8.0"]);
+    assert_snapshot!("a_patch_for_both", named);
+    assert_snapshot!("left_out", fixture.succeed(&["apply", "--base", "0.8.0"]));
+    fixture.succeed(&["status"]);
+    fixture.succeed(&["remove"]);
+
+    // `try` gets as far as cargo's first build, which this one refuses.
+    let cargo = fixture.path().join("cargo");
+    let script = format!(
+        "#!/bin/sh\nif [ \"$1\" = build ]; then echo 'error: no' >&2; exit 1; fi\nexec '{}' \"$@\"\n",
+        env!("CARGO")
+    );
+    write(&cargo, &script);
+    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    for (options, error) in [
+        (&[][..], "error: [DIR]/prover/Cargo.toml: has more than one"),
+        (
+            &["--base", "0.8.0"],
+            "error: the baseline does not build: no\n",
+        ),
+    ] {
+        let args = [&["try"], options, &["--", "run"]].concat();
+        let mut command = fixture.command(&args);
+        let run = fixture.transcript(&command.env("CARGO", &cargo).output().unwrap());
+        assert!(run.contains(error), "{run}");
+    }
+}
+
+/// Several packages go back together, the prover's own of such a name stays, and a pin is named with its line.
+#[test]
+fn a_pin_is_named_and_packages_go_back_together() {
+    let fixture = Fixture::new().with_older_base();
+    let acme = "[package]\nname = \"p3-acme\"\nversion = \"0.4.1\"\n\n[dependencies]\np3-util.workspace = true\n";
+    write(&fixture.prover().join("acme/Cargo.toml"), acme);
+    write(&fixture.prover().join("acme/src/lib.rs"), "");
+    with_dependencies(
+        &fixture,
+        "p3-acme = { path = \"acme\" }\np3-field = \"0.4\"\n\n[workspace]\nmembers = [\"acme\"]\n\n[workspace.dependencies]\np3-util = \"=0.4.3\"\n",
+    );
+    let transcript = refused(&fixture);
+    assert_snapshot!(transcript);
+    let manifest = fixture.manifest();
+    fixture.set_manifest(&manifest.replace("\"=0.4.3\"", "\"0.4.0\""));
+    fixture.follow_hint(&transcript);
+    fixture.cargo(&["fetch"]);
+    assert!(!fixture.lock().contains("version = \"0.4.3\""));
+    let applied = fixture.succeed(&["apply"]);
+    assert!(applied.contains("applied demo to "), "{applied}");
+}
+
+/// Cargo takes one of two tables for a registry, and none beside `[replace]`.
+#[test]
+fn tables_that_hide_the_overrides() {
+    let fixture = Fixture::new();
+    beside(&fixture, "left", "1.0.0", "");
+    let path = "{ path = \"../left\" }\n";
+    let mut transcripts = String::new();
+    for table in [
+        format!("[replace]\n\"left:1.0.0\" = {path}"),
+        format!("[patch.\"https://github.com/rust-lang/crates.io-index\"]\nleft = {path}"),
+    ] {
+        fixture.set_manifest(&format!("{MANIFEST}\n{table}"));
+        fixture.relock();
+        let transcript = refused(&fixture);
+        assert_eq!(fixture.run(&["try", "--", "run"]), transcript);
+        transcripts += &transcript;
+    }
+    assert_snapshot!(transcripts);
+    // Where both hints lead.
+    fixture.set_manifest(&format!("{MANIFEST}\n[patch.crates-io]\nleft = {path}"));
+    fixture.relock();
+    fixture.succeed(&["apply"]);
+}
+
+/// Another registry's package is none of those that the patches are for.
+#[test]
+fn a_package_of_another_registry() {
+    let fixture = Fixture::new();
+    let vendored = fixture.prover().join("vendor/p3-goldilocks");
+    let package = "[package]\nname = \"p3-goldilocks\"\nversion = \"0.8.0\"\n";
+    write(&vendored.join("Cargo.toml"), package);
+    write(&vendored.join("src/lib.rs"), "");
+    write(&vendored.join(".cargo-checksum.json"), "{\"files\":{}}");
+    let config = "[registries.company]\nindex = \"sparse+https://company.invalid/\"\n\n[source.company]\nregistry = \"sparse+https://company.invalid/\"\nreplace-with = \"vendored\"\n\n[source.vendored]\ndirectory = \"vendor\"\n";
+    write(&fixture.prover().join(".cargo/config.toml"), config);
+    let dependency = "p3-goldilocks = { version = \"0.8\", registry = \"company\" }\n";
+    with_dependencies(&fixture, dependency);
+    assert_snapshot!(refused(&fixture));
+}
+
+/// Manifests are there, but not the files that they name; then one of them is no TOML.
+#[test]
+fn manifests_of_members() {
+    let fixture = Fixture::new();
+    let root = "[workspace]\nmembers = [\"member\"]\nresolver = \"3\"\n";
+    let member = fixture.prover().join("member");
+    fs::remove_dir_all(fixture.prover().join("src")).unwrap();
+    write(&member.join("Cargo.toml"), MANIFEST);
+    fixture.set_manifest(root);
+    let mut transcripts = fixture.run(&["apply"]);
+    write(&member.join("src/lib.rs"), "");
+    fixture.succeed(&["apply"]);
+    fixture.succeed(&["remove"]);
+
+    write(
+        &member.join("Cargo.toml"),
+        &format!("{MANIFEST}[lib]\nname = \"a\"\nname = \"b\"\n"),
+    );
+    transcripts += &fixture.run(&["apply"]);
+    transcripts += &fixture.run(&["try", "--", "run"]);
+    assert_snapshot!(transcripts);
+    let mut whole = Command::new(env!("CARGO"));
+    let whole = whole.args(["metadata", "--no-deps"]);
+    let whole = whole.current_dir(fixture.prover()).output().unwrap();
+    let whole = String::from_utf8(whole.stderr).unwrap();
+    assert!(whole.contains("11 | name = \"b\"\n"), "{whole}");
+}
+
+/// A program that cargo builds with a feature only.
+#[test]
+fn a_program_behind_a_feature() {
+    let fixture = Fixture::new();
+    let (package, _) = MANIFEST.split_once("[dependencies]").unwrap();
+    // The graph has the dependency, but nothing here is compiled with it.
+    let program = "[features]\nbig = []\n\n[[bin]]\nname = \"prove\"\nrequired-features = [\"big\"]\n\n[target.'cfg(any())'.dependencies]\np3-goldilocks = \"0.8\"\n";
+    fixture.set_manifest(&format!("{package}{program}"));
+    fs::remove_file(fixture.prover().join("src/lib.rs")).unwrap();
+    write(&fixture.prover().join("src/bin/prove.rs"), "fn main() {}\n");
+    fixture.relock();
+    let run = |options: &[&str]| fixture.run(&[&["try", "--", "run"], options].concat());
+    let transcripts = run(&["--bin", "prove"]) + &run(&[]);
+    // Cargo also says what it waits for.
+    let is_refusal = |line: &&str| line.starts_with("error: ") || line.starts_with("hint: ");
+    let refusals = transcripts.lines().filter(is_refusal).collect::<Vec<_>>();
+    assert_snapshot!(refusals.join("\n"));
+    let built = run(&["--bin", "prove", "--features=big"]);
+    let compiled = "error: the program is built without any patched package";
+    assert!(built.contains(compiled), "{built}");
+}
