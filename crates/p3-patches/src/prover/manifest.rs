@@ -175,8 +175,13 @@ impl Manifest {
             let (Some(packages), Some(_), true) = (packages, table(item), is_incremental) else {
                 continue;
             };
-            let is_free = |tree: &&Tree| !packages.contains_key(&tree.package);
-            let free = trees.iter().filter(is_free);
+            // A specification may have a source before the name, and a version behind it.
+            let name = |spec: &str| {
+                let name = spec.rsplit('#').next()?.split(['@', ':']).next()?;
+                Some(name.to_owned())
+            };
+            let named: BTreeSet<_> = packages.iter().filter_map(|(spec, _)| name(spec)).collect();
+            let free = trees.iter().filter(|tree| !named.contains(&tree.package));
             found.extend(free.map(|tree| (profile.to_owned(), tree.package.clone())));
         }
         Ok(found)

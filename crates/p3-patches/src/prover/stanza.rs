@@ -28,6 +28,9 @@ pub(super) const REGISTRY: &str = "crates-io";
 
 pub(super) const BEGIN: &str = "# >>> p3-patches: ";
 
+/// The start of the names of Plonky3's packages; an entry of another package in the block is the user's.
+const PLONKY3: &str = "p3-";
+
 const END: &str = "# <<< p3-patches";
 
 /// Stands between the patches and the git source in the first line.
@@ -218,10 +221,16 @@ fn read(block: &str) -> Result<Stanza, String> {
         .map_err(|_| "the p3-patches block does not parse")?;
     let below = |registry: &str| document.get("patch")?.get(registry)?.as_table_like();
     let registry = source.as_ref().map_or(REGISTRY, GitSource::url);
-    let overrides: BTreeMap<_, _> = (below(registry).into_iter())
-        .flat_map(|table| table.iter())
-        .filter_map(|(package, item)| Some((package.to_owned(), place_of_tree(item)?.to_owned())))
-        .collect();
+    let mut overrides = BTreeMap::new();
+    for (package, item) in below(registry).into_iter().flat_map(|table| table.iter()) {
+        if let Some(place) = place_of_tree(item) {
+            overrides.insert(package.to_owned(), place.to_owned());
+        } else if package.starts_with(PLONKY3) {
+            return Err(format!(
+                "the p3-patches block names a tree of {package} that is not below {TREES}"
+            ));
+        }
+    }
     if overrides.is_empty() {
         return Err("the p3-patches block patches nothing".to_owned());
     }

@@ -118,7 +118,7 @@ fn trees_are_not_compiled_incrementally() {
     let fixture = Fixture::new();
     let original = fixture.manifest();
     let profiles = "[profile.release]\nincremental = true\n\n[profile.slow]\ninherits = \"dev\"\nincremental = false\n\n\
-                    [profile.release.package.p3-symmetric]\nopt-level = 3\n";
+                    [profile.release.package.\"p3-symmetric@0.8.0\"]\nopt-level = 3\n";
     fixture.set_manifest(&format!("{original}\n{profiles}"));
     fixture.succeed(&["apply", "demo"]);
     let applied = fixture.manifest();
