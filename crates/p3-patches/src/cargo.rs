@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::path::{self, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::error::Failure;
 use crate::interrupt;
@@ -56,6 +57,33 @@ fn from_here(name: &str) -> Option<PathBuf> {
         return Some(path);
     }
     Some(path::absolute(&path).unwrap_or(path))
+}
+
+/// Reads what cargo's configuration says of `key` in a folder, or `Null`: its files, the values `configs` of `--config` and, where
+/// the key is not of a table, the environment.
+pub fn configuration(folder: &Path, key: &str, configs: &[String]) -> Result<Value> {
+    let mut get = cargo();
+    get.args(["config", "get", "-Z", "unstable-options"])
+        .args(["--format", "json-value", key])
+        .args(configs.iter().flat_map(|value| ["--config", value]))
+        .current_dir(folder)
+        // The subcommand is not stable yet.
+        .env("RUSTC_BOOTSTRAP", "1");
+    let output = interrupt::output(&mut get)?;
+    if output.status.success() {
+        return serde_json::from_slice(&output.stdout).context("cargo config printed no JSON");
+    }
+    let error = cargo_error(&String::from_utf8_lossy(&output.stderr));
+    if error == format!("config value `{key}` is not set") {
+        return Ok(Value::Null);
+    }
+    let what = format!(
+        "{}: cargo cannot read its configuration: {error}",
+        folder.display()
+    );
+    Err(Failure::input(what)
+        .hint("`cargo metadata` in that folder shows the whole message")
+        .into())
 }
 
 /// A hint for a package that cargo lacks because it was not vendored.
@@ -193,6 +221,30 @@ pub fn with_rustflags<'a>(command: &'a mut Command, flags: &str) -> &'a mut Comm
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn configuration_is_merged_as_cargo_does() {
+        let dir = tempfile::tempdir().unwrap();
+        let get = |key, configs: &[&str]| {
+            let configs: Vec<_> = configs.iter().copied().map(str::to_owned).collect();
+            configuration(dir.path(), key, &configs)
+        };
+        assert_eq!(get("patch.p3", &[]).unwrap(), Value::Null);
+        let file = dir.path().join(".cargo/config.toml");
+        std::fs::create_dir(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, "patch.p3.a.path = \"x\"\n").unwrap();
+        let merged = get("patch.p3", &["patch.p3.b.path = \"y\""]).unwrap();
+        assert_eq!(
+            merged,
+            serde_json::json!({"a": {"path": "x"}, "b": {"path": "y"}})
+        );
+        std::fs::write(&file, "patch = [").unwrap();
+        let error = get("patch.p3", &[]).unwrap_err().to_string();
+        assert!(
+            error.contains("cargo cannot read its configuration: "),
+            "{error}"
+        );
+    }
 
     #[test]
     fn the_compiler_says_what_this_cpu_is() {

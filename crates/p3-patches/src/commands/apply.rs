@@ -7,7 +7,7 @@ use cargo_metadata::Metadata;
 use cargo_metadata::semver::Version;
 use indicatif::ProgressBar;
 
-use super::Downstream;
+use super::{Downstream, Source};
 use crate::error::Failure;
 use crate::project::Patches;
 use crate::prover::choice::{self, Choice};
@@ -15,7 +15,7 @@ use crate::prover::git_source::Checkout;
 use crate::prover::graph::{self, Use};
 use crate::prover::locked_dir::LockedDir;
 use crate::prover::manifest::Manifest;
-use crate::prover::stanza::{Git, Stanza, TREES};
+use crate::prover::stanza::{Stanza, TREES};
 use crate::prover::tree::{self, Tree};
 use crate::publish::effects::Effects;
 use crate::series::{Series, patch};
@@ -45,12 +45,8 @@ pub struct Args {
     /// The Plonky3 release to patch [default: as recorded, else the one that the workspace is locked to].
     #[arg(long, value_name = "VERSION")]
     base: Option<String>,
-    /// The git repository that the workspace has Plonky3 from [default: as recorded, else the registry].
-    #[arg(long, value_name = "URL")]
-    source: Option<String>,
-    /// Fail unless this is the revision, tag or branch that the workspace pins, or the commit that it is locked to.
-    #[arg(long, value_name = "REV", requires = "source")]
-    rev: Option<String>,
+    #[command(flatten)]
+    source: Source,
     #[command(flatten)]
     downstream: Downstream,
 }
@@ -162,16 +158,7 @@ fn apply(
     let restore = manifest.restore(folder)?;
     let recorded = manifest.stanza.as_ref();
     let recorded_source = recorded.and_then(|stanza| stanza.git.as_ref());
-    let source = (args.source.as_deref()).or(recorded_source.map(|git| git.source.url()));
-    if let (Some(stanza), Some(url)) = (recorded, &args.source)
-        && !recorded_source.is_some_and(|git| git.source.is_at(url))
-    {
-        let path = manifest.path.display();
-        let names = stanza.names.join(", ");
-        let what = format!("{path}: {names} are applied to Plonky3 from elsewhere than {url}");
-        let hint = "`cargo p3 remove` takes them out, then `apply` goes by what the workspace has";
-        return Err(Failure::input(what).hint(hint).into());
-    }
+    let source = args.source.url(manifest)?;
     // Recorded patches are replaced in one step: they stay in place until then.
     let unpatched = match (recorded, recorded_source) {
         (None, _) => Some(manifest.resolve()?),
@@ -204,7 +191,7 @@ fn apply(
     let checkout = match (source, &unpatched) {
         (Some(url), Some(graph)) => {
             progress.set_message(format!("comparing {url} with Plonky3 {base}"));
-            let checkout = Checkout::find(&manifest.path, graph, url, args.rev.as_deref())?;
+            let checkout = Checkout::find(&manifest.path, graph, url, args.source.rev.as_deref())?;
             for (name, package) in &checkout.packages {
                 let version = package.version.to_string();
                 check_version(manifest, name, &version, &base, patches, series, asked)?;
@@ -222,10 +209,11 @@ fn apply(
     let mut trees = plan.write_in_use(folder)?;
     progress.set_message("resolving the graph");
     let write = |trees: &[Tree]| {
-        let git = checkout.as_ref().map(|checkout| Git {
-            source: checkout.source.clone(),
-            needed: checkout.needed_by(trees),
-        });
+        let git = checkout
+            .as_ref()
+            .map(|checkout| checkout.replaced_by(trees));
+        let packages = trees.iter().map(|tree| &*tree.package);
+        manifest.assert_unpatched(packages, git.as_ref(), manifest.root(), &[])?;
         let stanza = Stanza {
             base: base.clone(),
             names: names.clone(),
@@ -278,18 +266,9 @@ fn apply(
             }
         }
     }
-    graph::assert_overrides_used(&metadata, &trees)?;
-    if let Some(checkout) = &checkout {
-        (checkout.source).assert_pinned(&manifest.path, &metadata)?;
-    }
-    let patched = || trees.iter().map(|tree| &tree.package);
-    let from_git = checkout
-        .iter()
-        .flat_map(|checkout| checkout.packages.keys());
-    for name in patched().map(String::as_str).chain(from_git.copied()) {
-        graph::assert_one_copy(&metadata, name, &base)?;
-    }
-    let other_releases = graph::other_releases(&metadata, patched(), &base);
+    graph::assert_in_place(&manifest.path, &metadata, &trees, checkout.as_ref())?;
+    let patched = trees.iter().map(|tree| &tree.package);
+    let other_releases = graph::other_releases(&metadata, patched, &base);
     restore.keep();
     Ok(Applied {
         inert: patch::inert(patches, &base, &names)?,

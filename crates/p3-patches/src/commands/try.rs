@@ -10,8 +10,7 @@ use anyhow::{Context, Result};
 use comfy_table::CellAlignment;
 use indicatif::ProgressBar;
 
-use super::{Downstream, ab};
-use crate::error::Failure;
+use super::{Downstream, Source, ab};
 use crate::isa::Isa;
 use crate::measure::build::assert_different;
 use crate::measure::pairs::{Run, Side};
@@ -23,6 +22,7 @@ use crate::measure::stats::Verdict;
 use crate::measure::trial::{Output, RUN, SPAN, Samples, Trial};
 use crate::project::Patches;
 use crate::prover::choice::{self, Choice};
+use crate::prover::git_source::Checkout;
 use crate::prover::graph::{self, Use};
 use crate::prover::locked_dir::LockedDir;
 use crate::prover::manifest::Manifest;
@@ -36,18 +36,22 @@ use crate::terminal::{measuring, spinner};
 /// Builds it twice, in folders of its own below the workspace's target folder, and runs both in pairs as `ab` does. The
 /// manifest and the lock file stay as they are. Cargo is called in the manifest's folder, so that the program is built with
 /// the flags and the profile that it always has; it runs in the current folder, benches and tests in their package's.
+///
+/// Where patches are applied to the workspace, they are measured, or the NAMEs in their place, against the packages as published.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cargo p3 try --manifest-path ../prover/Cargo.toml -- run --release -- prove 1000000
   cargo p3 try batched-permute --phases --same a.proof -- run --release --bin prove -- --out a.proof
   cargo p3 try --setup 'rm -rf cache' --reps 20 -- bench --bench prove")]
 pub struct Args {
-    /// Patches to measure together; none means those that `apply` would choose.
+    /// Patches to measure together; none means those that are applied, else those that `apply` would choose.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// The Plonky3 release to patch [default: the one that the workspace is locked to].
+    /// The Plonky3 release to patch [default: as recorded, else the one that the workspace is locked to].
     #[arg(long, value_name = "VERSION")]
     base: Option<String>,
+    #[command(flatten)]
+    source: Source,
     #[command(flatten)]
     downstream: Downstream,
     /// Pairs of runs, at least 2.
@@ -80,20 +84,11 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         report::check_folder(path)?;
     }
     let manifest = Manifest::load(&args.downstream.manifest_path)?;
-    if manifest.stanza.is_some() {
-        let path = manifest.path.display();
-        return Err(
-            Failure::input(format!("{path}: patches are applied here already"))
-                .hint("`cargo p3 remove` takes them out; this applies them to one of two builds")
-                .into(),
-        );
-    }
     let series = Series::load(patches)?;
     series.select(&args.names)?;
     let target = manifest.target_folder()?.join("p3-try");
     let folder = LockedDir::lock(&target)?;
     let progress = spinner("resolving the graph");
-    let (base, names, trees) = choose(args, patches, &series, &manifest, &folder)?;
     let member = &args.downstream.manifest_path;
     let member =
         fs::canonicalize(member).with_context(|| format!("cannot resolve {}", member.display()))?;
@@ -102,14 +97,20 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         command: &command,
         target: &target,
     };
-    let kept: Vec<_> = trees.iter().map(|tree| tree.path.clone()).collect();
-    let [baseline, candidate] = build(&builder, &manifest, &folder, &trees, &progress)?;
+    if let Some(setting) = builder.incremental()? {
+        eprintln!(
+            "note: {setting} has cargo compile what is patched incrementally, and what is published not; both builds are without it"
+        );
+    }
+    let chosen = choose(args, patches, &series, &manifest, &folder, &builder)?;
+    let [baseline, candidate] = build(&builder, &manifest, &folder, &chosen, &progress)?;
     assert_different(
         &baseline.name,
         [&baseline.executable, &candidate.executable],
         "the program has none of the code that these patches change",
     )?;
     let features = builder.features(&baseline)?;
+    let rustflags = builder.rustflags()?;
     progress.finish_and_clear();
 
     let trial = Trial {
@@ -124,24 +125,28 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         cpu: report::cpu(),
         cores: thread::available_parallelism().map_or(1, usize::from),
         rustc: builder.toolchain()?.version,
-        rustflags: std::env::var("RUSTFLAGS").unwrap_or_default(),
+        rustflags: rustflags.flags.join(" "),
     };
     let mut stdout = std::io::stdout().lock();
     writeln!(
         stdout,
-        "{}, {} cores, {}\nbase {base}, patches {}, built for {}\n{}: {} pairs of 4 runs, in the order ABBA",
+        "{}, {} cores, {}\nbase {}, patches {}, built for {}\n{}: {} pairs of 4 runs, in the order ABBA",
         machine.cpu,
         machine.cores,
         machine.rustc,
-        names.join(" "),
+        chosen.base,
+        chosen.names.join(" "),
         trial.isa,
         trial.baseline.name,
         args.reps
     )?;
     if trial.isa == Isa::Generic {
-        eprintln!(
-            "note: built for the least CPU; RUSTFLAGS=\"-C target-cpu=native\" lets packed kernels work"
-        );
+        let command = rustflags.for_this_cpu();
+        let kept = match &*machine.rustflags {
+            "" => String::new(),
+            flags => format!(", beside the flags {flags}"),
+        };
+        eprintln!("note: built for the least CPU; after `{command}` packed kernels work{kept}");
     }
     let pairs = args.reps as usize;
     let bar = measuring(Trial::len(pairs), "runs").with_message(trial.baseline.name.clone());
@@ -162,9 +167,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let report = Report {
         schema: Report::SCHEMA,
         command: ab::command(),
-        base,
+        base: chosen.base,
         baseline_patches: Vec::new(),
-        patches: names,
+        patches: chosen.names,
         reverted: false,
         machine,
         rows: rows.into_iter().chain(phases).collect(),
@@ -186,32 +191,79 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let section = Report { rows, ..report }.into_section(&runs, &BTreeMap::new());
         page::write(patches.root(), path, &title, &[section])?;
     }
+    let kept = chosen.trees.iter().chain(&chosen.published);
+    let kept: Vec<_> = kept.map(|tree| tree.path.clone()).collect();
     folder.keep_only(&kept)
 }
 
-/// The release and the patches, and the trees that the prover's graph has a use for. Cargo may write to the lock file what it
+/// The patches to measure, and the packages that stand in for the workspace's on each side.
+struct Chosen {
+    base: String,
+    names: Vec<String>,
+    trees: Vec<Tree>,
+    /// Where patches are applied to the workspace: their packages as published.
+    published: Vec<Tree>,
+    /// Values of cargo's `--config`.
+    baseline: Vec<String>,
+    candidate: Vec<String>,
+}
+
+/// Chooses the patches, and writes the trees that the prover's graph has a use for. Cargo may write to the lock file what it
 /// finds, which is put back.
+///
+/// The manifest stays as it is even where patches are applied: an override on the command line comes before the manifest's, so
+/// that packages as published take the place of patched ones.
 fn choose(
     args: &Args,
     patches: &Patches,
     series: &Series,
     manifest: &Manifest,
     folder: &LockedDir,
-) -> Result<(String, Vec<String>, Vec<Tree>)> {
+    builder: &Builder<'_>,
+) -> Result<Chosen> {
     let patches = &patches.at_work_in(manifest.root());
     let _lock = manifest.restore_lock(folder)?;
-    let graph = manifest.resolve()?;
+    let url = args.source.url(manifest)?;
+    let configs = &builder.configs();
+    let resolve = |overrides: &[String]| manifest.resolve_with(&[configs, overrides].concat());
+    let (graph, published) = match &manifest.stanza {
+        None => (resolve(&[])?, Vec::new()),
+        Some(stanza) => {
+            let packages = stanza.overrides.keys();
+            let published = tree::published(patches, &stanza.base, packages)?.write(folder)?;
+            let graph = match &stanza.git {
+                None => resolve(&graph::overrides(&published, None))?,
+                Some(git) => manifest.graph_from(git, folder, patches)?,
+            };
+            (graph, published)
+        }
+    };
+    let base = args.base.as_deref();
     let names = &args.names;
-    let (base, Choice { names, .. }) = choice::applicable(
-        patches,
-        series,
-        manifest,
-        &graph,
-        args.base.as_deref(),
-        names,
-        false,
-    )?;
-    ab::refuse_inert(patches, &base, &args.names)?;
+    let (base, Choice { names, .. }) = match &manifest.stanza {
+        None => {
+            let from_git = url.is_some();
+            choice::applicable(patches, series, manifest, &graph, base, names, from_git)?
+        }
+        Some(stanza) => {
+            let base = base.or(Some(&stanza.base));
+            let asked = if names.is_empty() {
+                &stanza.names
+            } else {
+                names
+            };
+            choice::chosen(patches, series, &manifest.path, &graph, base, asked)?
+        }
+    };
+    if !args.names.is_empty() || manifest.stanza.is_some() {
+        ab::refuse_inert(patches, &base, &names)?;
+    }
+    let rev = args.source.rev.as_deref();
+    let find = |url| Checkout::find(&manifest.path, &graph, url, rev);
+    let checkout = url.map(find).transpose()?;
+    if let Some(checkout) = &checkout {
+        checkout.assert_release(patches, &base)?;
+    }
     let mut plan = tree::plan(patches, &base, &names, false)?;
     plan.assert_available(|package| graph::has(&graph, package))?;
     plan.print_notes();
@@ -223,9 +275,28 @@ fn choose(
         let absent = absent.iter().map(String::as_str);
         return Err(choice::nothing_to_patch(&manifest.path, absent).into());
     }
-    let graph = manifest.resolve_with(&graph::overrides(&trees))?;
-    graph::assert_overrides_used(&graph, &trees)?;
-    Ok((base, names, trees))
+    let overrides = |trees: &[Tree]| {
+        let git = checkout
+            .as_ref()
+            .map(|checkout| checkout.replaced_by(trees));
+        let packages = trees.iter().map(|tree| &*tree.package);
+        manifest.assert_unpatched(packages, git.as_ref(), builder.folder, configs)?;
+        anyhow::Ok(graph::overrides(trees, git.as_ref()))
+    };
+    let is_patched = |package: &str| trees.iter().any(|tree| tree.package == package);
+    let unpatched = published.iter().filter(|tree| !is_patched(&tree.package));
+    let replaced: Vec<_> = trees.iter().chain(unpatched).cloned().collect();
+    let (baseline, candidate) = (overrides(&published)?, overrides(&replaced)?);
+    let graph = resolve(&candidate)?;
+    graph::assert_in_place(&manifest.path, &graph, &replaced, checkout.as_ref())?;
+    Ok(Chosen {
+        base,
+        names,
+        trees,
+        published,
+        baseline,
+        candidate,
+    })
 }
 
 /// Builds the program on Plonky3 as published and on the trees.
@@ -233,17 +304,20 @@ fn build(
     builder: &Builder<'_>,
     manifest: &Manifest,
     folder: &LockedDir,
-    trees: &[Tree],
+    chosen: &Chosen,
     progress: &ProgressBar,
 ) -> Result<[Program; 2]> {
-    let side = |side: Side, trees: &[Tree]| {
+    let side = |side: Side, patched: &[Tree], overrides: &[String]| {
         progress.set_message(format!("building the {}", side.name()));
         let _lock = manifest.restore_lock(folder)?;
         // Where the user says `--locked`, the lock file has to have the trees.
-        let graph = manifest.resolve_with(&graph::overrides(trees))?;
-        builder.build(side, trees, &graph)
+        let graph = manifest.resolve_with(&[&builder.configs(), overrides].concat())?;
+        builder.build(side, patched, overrides, &graph)
     };
-    Ok([side(Side::Baseline, &[])?, side(Side::Candidate, trees)?])
+    Ok([
+        side(Side::Baseline, &[], &chosen.baseline)?,
+        side(Side::Candidate, &chosen.trees, &chosen.candidate)?,
+    ])
 }
 
 /// The rows of the table that compare whole runs.

@@ -271,7 +271,7 @@ impl<'a> Builder<'a> {
     /// Builds one worker with the `trees` in place of the registry's packages, and proves that it has them.
     fn worker(&self, target: &Target, side: Side, folder: &str, trees: &[Tree]) -> Result<PathBuf> {
         let package = self.package();
-        let overrides = graph::overrides(trees);
+        let overrides = graph::overrides(trees, None);
         let configs: Vec<&str> = overrides
             .iter()
             .flat_map(|value| ["--config", value])

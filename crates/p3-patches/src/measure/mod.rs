@@ -14,6 +14,7 @@ pub mod protocol;
 pub mod record;
 pub mod report;
 pub mod row;
+pub mod rustflags;
 pub mod spans;
 pub mod stats;
 pub mod trial;

@@ -17,11 +17,11 @@ use cargo_metadata::{Artifact, Message, Metadata, TargetKind};
 use tempfile::TempPath;
 use wait4::Wait4;
 
-use crate::cargo::{self, Toolchain, cargo, cargo_error, rustc};
+use crate::cargo::{self, Toolchain, cargo, cargo_error, configuration, rustc};
 use crate::error::Failure;
 use crate::interrupt::{self, Group};
 use crate::measure::pairs::Side;
-use crate::prover::graph;
+use crate::measure::rustflags::Rustflags;
 use crate::prover::tree::Tree;
 
 /// The arguments with which `cargo` runs a program.
@@ -62,6 +62,35 @@ impl CommandLine {
             args: part(),
         })
     }
+
+    /// The options among `names` that are given, in the form in which they are, with their values.
+    fn given(&self, names: &[&str]) -> Vec<&str> {
+        let mut given = Vec::new();
+        let mut words = self.options.iter().map(String::as_str);
+        while let Some(word) = words.next() {
+            if names.contains(&word) {
+                given.push(word);
+                given.extend(words.next());
+            } else if word
+                .split_once('=')
+                .is_some_and(|(name, _)| names.contains(&name))
+            {
+                given.push(word);
+            }
+        }
+        given
+    }
+
+    /// The values that are given for an option.
+    fn values<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s str> {
+        let words = self.given(&[name]).into_iter();
+        words.filter(move |word| *word != name).map(move |word| {
+            let value = word.strip_prefix(name);
+            value
+                .and_then(|value| value.strip_prefix('='))
+                .unwrap_or(word)
+        })
+    }
 }
 
 /// Where and from what both executables are built.
@@ -74,8 +103,38 @@ pub struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Builds one side with the `trees` in place of the registry's packages, which the graph `metadata` has.
-    pub fn build(&self, side: Side, trees: &[Tree], metadata: &Metadata) -> Result<Program> {
+    /// The values of the command's own `--config`. Files are named from this folder.
+    pub fn configs(&self) -> Vec<String> {
+        let absolute = |value: &str| {
+            let file = self.folder.join(value);
+            let is_file = !value.is_empty() && file.exists();
+            is_file.then(|| file.to_string_lossy().into_owned())
+        };
+        let values = self.command.values("--config");
+        values
+            .map(|value| absolute(value).unwrap_or_else(|| value.to_owned()))
+            .collect()
+    }
+
+    /// The setting that makes cargo compile every package that has a path incrementally, whatever the profile says.
+    pub fn incremental(&self) -> Result<Option<&'static str>> {
+        const VARIABLE: &str = "CARGO_INCREMENTAL";
+        const KEY: &str = "build.incremental";
+        if let Some(value) = env::var_os(VARIABLE) {
+            return Ok((value == "1").then_some(VARIABLE));
+        }
+        let set = configuration(self.folder, KEY, &self.configs())?;
+        Ok((set == true).then_some(KEY))
+    }
+
+    /// Builds one side with `overrides`, among them those of the `patched` packages, which the graph `metadata` has.
+    pub fn build(
+        &self,
+        side: Side,
+        patched: &[Tree],
+        overrides: &[String],
+        metadata: &Metadata,
+    ) -> Result<Program> {
         // Names of equal length: the paths that end up in the executables move nothing in them.
         let folder = match side {
             Side::Candidate => "cand",
@@ -86,18 +145,28 @@ impl Builder<'_> {
             Subcommand::Bench => &["bench", "--no-run"],
             Subcommand::Test => &["test", "--no-run"],
         };
-        let overrides = graph::overrides(trees);
+        // Cargo compiles what has a path incrementally, where a profile says so, and what comes from a registry never.
+        let alike = ["dev", "release"]
+            .map(|profile| format!("profile.{profile}.package.\"*\".incremental=false"));
         let mut build = self.cargo();
         build
             .args(subcommand)
             .args(["--manifest-path", "Cargo.toml"])
             .args(&self.command.options)
             .args(["--message-format", "json-render-diagnostics"])
-            .args(overrides.iter().flat_map(|value| ["--config", value]))
+            .args(
+                overrides
+                    .iter()
+                    .chain(&alike)
+                    .flat_map(|value| ["--config", value]),
+            )
             .arg("--target-dir")
             .arg(self.target.join(folder))
             // Packages that no patch reaches are compiled once.
             .env("CARGO_BUILD_BUILD_DIR", self.target.join("build"));
+        if self.incremental()?.is_some() {
+            build.env("CARGO_INCREMENTAL", "0");
+        }
         let built = interrupt::output(&mut build)?;
         if !built.status.success() {
             let stderr = String::from_utf8_lossy(&built.stderr);
@@ -108,11 +177,11 @@ impl Builder<'_> {
                 let hint = format!("give cargo {features} too");
                 return Err(Failure::input(error).hint(hint).into());
             }
-            let hint = match trees {
-                [] => "the program has to build without the patches",
-                _ => {
-                    "without the patches it builds; name fewer to find the one that it does not build with"
-                }
+            let hint = match patched {
+                [] => (self.rustflags()?.missed()).unwrap_or_else(|| {
+                    "the program has to build without the patches".to_owned()
+                }),
+                _ => "without the patches it builds; name fewer to find the one that it does not build with".to_owned(),
             };
             return Err(
                 Failure::check(format!("the {side} does not build: {error}"))
@@ -130,8 +199,8 @@ impl Builder<'_> {
             artifact.manifest_path.as_std_path() == tree.path.join("Cargo.toml")
         };
         let linked = |tree: &Tree| artifacts.iter().any(|artifact| is_of(tree, artifact));
-        if !trees.is_empty() && !trees.iter().any(linked) {
-            let packages = trees.iter().map(|tree| tree.package.as_str());
+        if !patched.is_empty() && !patched.iter().any(linked) {
+            let packages = patched.iter().map(|tree| tree.package.as_str());
             let packages = packages.collect::<Vec<_>>().join(", ");
             return Err(Failure::input(format!(
                 "the program is built without any patched package ({packages})"
@@ -230,6 +299,10 @@ impl Builder<'_> {
             .args(["-Z", "unstable-options", "rustc", "--print", "cfg"])
             .args(["--manifest-path", "Cargo.toml"])
             .args(["--package", &program.package])
+            .args(
+                self.command
+                    .given(&["--config", "--profile", "--target", "-Z"]),
+            )
             // Printing is not stable yet.
             .env("RUSTC_BOOTSTRAP", "1");
         let printed = interrupt::output(&mut rustc)?.stdout;
@@ -242,6 +315,27 @@ impl Builder<'_> {
             )
         };
         Ok(printed.lines().filter_map(quoted).collect())
+    }
+
+    /// The compiler's flags that cargo takes here.
+    pub fn rustflags(&self) -> Result<Rustflags> {
+        let configs = self.configs();
+        let configured = || configuration(self.folder, "build.target", &configs);
+        let target = match self.command.values("--target").last() {
+            Some(target) => target.to_owned(),
+            None => match configured()?.as_str() {
+                Some(target) => target.to_owned(),
+                None => self.toolchain()?.host,
+            },
+        };
+        let mut rustc = in_folder(self.folder, rustc(), "rustc");
+        let cfgs = interrupt::output(rustc.args(["--print", "cfg", "--target", &target]))?.stdout;
+        Rustflags::read(
+            self.folder,
+            &configs,
+            &target,
+            &String::from_utf8_lossy(&cfgs),
+        )
     }
 
     fn cargo(&self) -> Command {

@@ -178,7 +178,8 @@ pub fn applicable(
     let mut touched = patch::packages(patches, &base, &choice.names)?;
     touched.retain(|package| graph::has(graph, package));
     if !from_git {
-        manifest.assert_unpatched(touched.iter().map(String::as_str))?;
+        let packages = touched.iter().map(String::as_str);
+        manifest.assert_unpatched(packages, None, manifest.root(), &[])?;
         for package in &touched {
             graph::assert_one_copy(graph, package, &base)?;
             graph::assert_replaceable(&manifest.path, graph, package, &base)?;

@@ -15,6 +15,7 @@ use crate::error::Failure;
 use crate::interrupt;
 use crate::project::Patches;
 use crate::prover::locked_dir::LockedDir;
+use crate::prover::stanza::Git;
 use crate::prover::tree::Tree;
 use crate::registry::{lock, package, source};
 
@@ -96,13 +97,19 @@ impl fmt::Display for GitSource {
     }
 }
 
-/// Cargo's rule for when two addresses are of one repository.
+/// Cargo's rule for when two addresses are of one repository, which may be a registry's index.
 pub fn canonical(url: &str) -> String {
-    let url = url.trim_end_matches('/');
+    let url = url.strip_suffix('/').unwrap_or(url);
     let url = url.strip_suffix(".git").unwrap_or(url);
-    match url.contains("://github.com/") {
-        true => url.to_lowercase(),
-        false => url.to_owned(),
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.to_lowercase();
+    // Whatever the protocol, and in whatever case.
+    match host.strip_suffix(":443").unwrap_or(&host) {
+        "github.com" => format!("https://github.com{}", path.to_lowercase()),
+        host => format!("{}://{host}{path}", scheme.to_lowercase()),
     }
 }
 
@@ -227,8 +234,16 @@ impl<'m> Checkout<'m> {
         Ok(())
     }
 
+    /// The part of a stanza by which `trees` replace these packages.
+    pub fn replaced_by(&self, trees: &[Tree]) -> Git {
+        Git {
+            source: self.source.clone(),
+            needed: self.needed_by(trees),
+        }
+    }
+
     /// The packages that `trees` depend on. Their manifests, as published, ask the registry for them.
-    pub fn needed_by(&self, trees: &[Tree]) -> BTreeSet<String> {
+    fn needed_by(&self, trees: &[Tree]) -> BTreeSet<String> {
         let by_id = |id: &PackageId| {
             (self.packages.values())
                 .find(|package| package.id == *id)
@@ -330,6 +345,39 @@ mod tests {
         for text in ["registry+https://x#y", "git+https://x", "git+https://x #y"] {
             assert_eq!(GitSource::parse(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_repository_has_several_addresses() {
+        let index = canonical("https://github.com/rust-lang/crates.io-index");
+        for same in [
+            "https://github.com/rust-lang/crates.io-index/",
+            "https://github.com/rust-lang/crates.io-index.git",
+            "https://github.com/rust-lang/crates.io-index.git/",
+            "https://github.com/Rust-Lang/Crates.io-Index",
+            "HTTPS://GitHub.com:443/rust-lang/crates.io-index",
+            "http://github.com/rust-lang/crates.io-index",
+            "git+https://github.com/rust-lang/crates.io-index",
+            "registry+https://github.com/rust-lang/crates.io-index",
+        ] {
+            assert_eq!(canonical(same), index, "{same}");
+        }
+        for other in [
+            "https://github.com/rust-lang/crates.io-index//",
+            "sparse+https://index.crates.io/",
+            "https://index.crates.io/",
+        ] {
+            assert_ne!(canonical(other), index, "{other}");
+        }
+        assert_eq!(
+            canonical("https://Git.example/A.git"),
+            "https://git.example/A"
+        );
+        assert_ne!(
+            canonical("https://git.example/a"),
+            canonical("https://git.example/A")
+        );
+        assert_eq!(canonical("file:///A/b.git"), "file:///A/b");
     }
 
     #[test]

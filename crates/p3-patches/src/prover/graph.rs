@@ -5,10 +5,12 @@ use std::path::Path;
 
 use anyhow::Result;
 use cargo_metadata::{Metadata, Package};
+use toml_edit::Key;
 
 use crate::error::Failure;
 use crate::prover::choice;
-use crate::prover::git_source::GitSource;
+use crate::prover::git_source::{Checkout, GitSource};
+use crate::prover::stanza::{self, Git};
 use crate::prover::tree::Tree;
 
 /// How a graph treats an override.
@@ -120,7 +122,7 @@ fn bypassed(name: &str, version: &str, git: Option<&GitSource>) -> String {
             "an override replaces crates.io's {name} {version} only; a path, another registry, or a `[patch]` of the manifest or of cargo's configuration, comes before it"
         ),
         Some(git) => format!(
-            "`cargo p3 apply --source {} --rev {}` replaces what comes from there",
+            "`--source {} --rev {}` names where the package comes from",
             git.url(),
             git.reference().map_or(git.commit(), |(_, rev)| rev)
         ),
@@ -185,20 +187,46 @@ pub fn assert_overrides_used(metadata: &Metadata, trees: &[Tree]) -> Result<()> 
     Ok(())
 }
 
-/// The overrides as values of cargo's `--config`, for a build that leaves the manifest alone.
-pub fn overrides(trees: &[Tree]) -> Vec<String> {
-    let path =
-        |tree: &Tree| toml_edit::Value::from(tree.path.to_string_lossy().as_ref()).to_string();
-    trees
+/// Proves that a graph builds every tree, and each package once: the patched ones, and those that come from the same repository.
+pub fn assert_in_place(
+    manifest: &Path,
+    metadata: &Metadata,
+    trees: &[Tree],
+    checkout: Option<&Checkout<'_>>,
+) -> Result<()> {
+    assert_overrides_used(metadata, trees)?;
+    if let Some(checkout) = checkout {
+        checkout.source.assert_pinned(manifest, metadata)?;
+    }
+    for tree in trees {
+        assert_one_copy(metadata, &tree.package, &tree.version)?;
+    }
+    for package in checkout
         .iter()
-        .map(|tree| {
-            format!(
-                "patch.crates-io.{}.path={}",
-                tree.package,
-                path(tree).trim()
-            )
-        })
-        .collect()
+        .flat_map(|checkout| checkout.packages.values())
+    {
+        assert_one_copy(metadata, &package.name, &package.version.to_string())?;
+    }
+    Ok(())
+}
+
+/// The overrides as values of cargo's `--config`, for a build that leaves the manifest alone. They come before the manifest's.
+pub fn overrides(trees: &[Tree], git: Option<&Git>) -> Vec<String> {
+    let place = |tree: &Tree| {
+        let path = tree.path.to_string_lossy().into_owned();
+        (tree.package.clone(), path)
+    };
+    let places = trees.iter().map(place).collect();
+    let mut values = Vec::new();
+    for (registry, packages) in stanza::tables(&places, git) {
+        for (package, table) in packages {
+            for (key, value) in table.iter() {
+                let path = ["patch", registry, package, key].map(|key| Key::new(key).to_string());
+                values.push(format!("{}={}", path.join("."), value.to_string().trim()));
+            }
+        }
+    }
+    values
 }
 
 #[cfg(test)]
@@ -212,8 +240,28 @@ mod tests {
         #[test]
         fn overrides_are_toml(path in "[a-z \"'\\\\é]{1,12}") {
             let tree = Tree { package: "p3-field".to_owned(), version: "0.8.0".to_owned(), path: (&path).into() };
-            let document: DocumentMut = overrides(&[tree])[0].parse().unwrap();
+            let document: DocumentMut = overrides(&[tree], None)[0].parse().unwrap();
             prop_assert_eq!(document["patch"]["crates-io"]["p3-field"]["path"].as_str(), Some(&*path));
         }
+    }
+
+    #[test]
+    fn overrides_of_a_repository() {
+        let git = Git {
+            source: GitSource::parse("git+https://a/A?tag=v1#0a").unwrap(),
+            needed: BTreeSet::from(["p3-field", "p3-util"].map(str::to_owned)),
+        };
+        let tree = Tree {
+            package: "p3-field".to_owned(),
+            version: "0.8.0".to_owned(),
+            path: "/t".into(),
+        };
+        let expected = [
+            "patch.crates-io.p3-field.path=\"/t\"",
+            "patch.crates-io.p3-util.git=\"https://a/A\"",
+            "patch.crates-io.p3-util.tag=\"v1\"",
+            "patch.\"https://a/A\".p3-field.path=\"/t\"",
+        ];
+        assert_eq!(overrides(&[tree], Some(&git)), expected);
     }
 }

@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_metadata::Metadata;
-use toml_edit::{Document, DocumentMut, Item, Table};
+use toml_edit::{Document, DocumentMut, Item, Key, Table};
 
-use crate::cargo::{self, cargo, cargo_error};
+use crate::cargo::{self, cargo, cargo_error, configuration};
 use crate::error::Failure;
 use crate::files::dir::{Dir, Place};
 use crate::interrupt;
@@ -26,7 +26,7 @@ use crate::prover::locked_dir::LockedDir;
 use crate::prover::relock::{lock_to_trees, relock};
 use crate::prover::restore::Restore;
 use crate::prover::stanza::{
-    BEGIN, Git, Parts, REGISTRY, Stanza, TREES, join, place_of_tree, split,
+    self, BEGIN, Git, Parts, REGISTRY, Stanza, TREES, join, place_of_tree, split,
 };
 use crate::prover::tree::Tree;
 use crate::registry::locked::{self, Locked};
@@ -145,12 +145,12 @@ impl Manifest {
         Restore::new(folder, [self.dir()?.place(LOCK)?])
     }
 
-    /// The manifest's text with `stanza` in it, if nothing else in the manifest patches the same packages.
+    /// The manifest's text with `stanza` in it.
     pub fn with(&self, stanza: &Stanza) -> Result<String> {
         let document = parse(&self.path, &self.original)?;
         if let Some(patch) = document.get("patch") {
-            for (registry, packages) in stanza.tables() {
-                self.assert_free(patch, registry, &packages)?;
+            for registry in stanza.tables().keys() {
+                self.assert_open(patch, registry)?;
             }
         }
         let text = join(&self.original, stanza);
@@ -187,86 +187,66 @@ impl Manifest {
         Ok(found)
     }
 
-    /// Refuses a manifest that cargo takes no `[patch.crates-io]` in: beside `[replace]` it allows none, and of two tables for
-    /// one registry it reads one.
+    /// Refuses a manifest with `[replace]`, beside which cargo allows no `[patch]`.
     pub fn assert_overridable(&self) -> Result<()> {
-        const INDEX: &str = "https://github.com/rust-lang/crates.io-index";
         let document = parse(&self.path, &self.original)?;
-        if let Some(replaced) = document.get("replace").and_then(Item::as_table_like) {
-            let replaced = replaced.iter().map(|(package, _)| package);
-            let replaced = replaced.collect::<Vec<_>>().join(", ");
-            let what = format!(
-                "replaces {replaced} in `[replace]`, and cargo allows no `[patch]` beside that"
-            );
-            return Err(refuse(&self.path, &what)
-                .hint("write those entries in `[patch.crates-io]`, by the package's name alone")
-                .into());
-        }
-        let patch = document.get("patch").and_then(Item::as_table_like);
-        let mut keys = patch.into_iter().flat_map(|patch| patch.iter());
-        if let Some((key, _)) = keys.find(|(key, _)| canonical(key) == canonical(INDEX)) {
-            let what = format!("`[patch.\"{key}\"]` hides a `[patch.crates-io]` from cargo");
-            return Err(refuse(&self.path, &what)
-                .hint("rename that table to `[patch.crates-io]`, which cargo takes for the same")
-                .into());
-        }
-        Ok(())
+        let Some(replaced) = document.get("replace").and_then(Item::as_table_like) else {
+            return Ok(());
+        };
+        let replaced = replaced.iter().map(|(package, _)| package);
+        let replaced = replaced.collect::<Vec<_>>().join(", ");
+        let what = format!(
+            "replaces {replaced} in `[replace]`, and cargo allows no `[patch]` beside that"
+        );
+        Err(refuse(&self.path, &what)
+            .hint("write those entries in `[patch.crates-io]`, by the package's name alone")
+            .into())
     }
 
-    /// Refuses a manifest with overrides of its own for `packages`: those of a command line would take their place.
-    pub fn assert_unpatched<'p>(&self, packages: impl Iterator<Item = &'p str>) -> Result<()> {
-        let packages = packages.map(|package| (package, Table::new()));
-        match parse(&self.path, &self.original)?.get("patch") {
-            Some(patch) => self.assert_free(patch, REGISTRY, &packages.collect()),
-            None => Ok(()),
+    /// Refuses a `[patch]` that no table can be added to below `registry`.
+    fn assert_open(&self, patch: &Item, registry: &str) -> Result<()> {
+        let mut items = [Some(patch), patch.get(registry)].into_iter().flatten();
+        if !items.any(Item::is_inline_table) {
+            return Ok(());
         }
+        let what = format!("`patch.{registry}` is an inline table, which cannot be added to");
+        let hint = format!("write it as a table: `[patch.{}]`", shown(registry));
+        Err(refuse(&self.path, &what).hint(hint).into())
     }
 
-    /// Refuses a `[patch]` that has one of `packages` below `registry`, or cannot be added to.
-    fn assert_free(
+    /// Refuses overrides of the user's own that those of `packages` would take the place of, or that cargo would drop beside them: in
+    /// the manifest, and in cargo's configuration in a folder, with the values `configs` of `--config`.
+    pub fn assert_unpatched<'p>(
         &self,
-        patch: &Item,
-        registry: &str,
-        packages: &BTreeMap<&str, Table>,
+        packages: impl Iterator<Item = &'p str>,
+        git: Option<&Git>,
+        folder: &Path,
+        configs: &[String],
     ) -> Result<()> {
-        let entry = patch.get(registry);
-        if [Some(patch), entry]
-            .into_iter()
-            .flatten()
-            .any(Item::is_inline_table)
-        {
-            return Err(refuse(
-                &self.path,
-                &format!("`patch.{registry}` is an inline table, which cannot be added to"),
-            )
-            .hint(format!(
-                "write it as a table: `[patch.{}]`",
-                shown(registry)
-            ))
-            .into());
-        }
-        // A repository has several spellings, which cargo takes for one.
-        let same = |key: &str| canonical(key) == canonical(registry);
-        let tables = patch
-            .as_table_like()
-            .into_iter()
-            .flat_map(|table| table.iter());
-        let entries = tables
-            .filter(|(key, _)| same(key))
-            .filter_map(|(_, item)| item.as_table_like());
-        for (key, item) in entries.flat_map(|table| table.iter()) {
-            // Two patches of one package under two keys are written with `package = ".."`.
-            let package = item.get("package").and_then(Item::as_str).unwrap_or(key);
-            if packages.contains_key(package) {
-                return Err(refuse(
-                    &self.path,
-                    &format!("already patches {package} to `{}`", item.to_string().trim()),
-                )
-                .hint(format!(
-                    "remove that entry of `[patch.{}]`, or add the change to {package} there",
-                    shown(registry)
-                ))
-                .into());
+        let places = packages.map(|package| (package.to_owned(), String::new()));
+        let places = places.collect();
+        let tables = stanza::tables(&places, git);
+        let own: toml::Table = toml::from_str(&self.original)?;
+        let configured = configuration(folder, "patch", configs)?;
+        let configured = serde_json::from_value::<Option<toml::Table>>(configured)?;
+        let patches = [
+            (
+                self.path.display().to_string(),
+                own.get("patch").and_then(toml::Value::as_table),
+            ),
+            (
+                format!("cargo's configuration in {}", folder.display()),
+                configured.as_ref(),
+            ),
+        ];
+        for (place, patch) in patches {
+            for (key, packages) in patch.into_iter().flatten() {
+                let source = patched_source(key, folder, configs)?;
+                for (registry, trees) in tables.iter().filter(|(_, trees)| !trees.is_empty()) {
+                    if patched_source(registry, folder, configs)? == source {
+                        assert_free(&place, key, packages, registry, trees)?;
+                    }
+                }
             }
         }
         Ok(())
@@ -474,6 +454,52 @@ impl Manifest {
         let whole = ["--manifest-path", path, "--all-features"];
         lock::metadata(self.root(), &[&whole, options].concat())
     }
+}
+
+/// The source that a key of `[patch]` names, in the same words for each spelling that cargo takes for one.
+fn patched_source(key: &str, folder: &Path, configs: &[String]) -> Result<String> {
+    // Cargo goes by the git index, even where it asks the sparse one.
+    const INDEX: &str = "https://github.com/rust-lang/crates.io-index";
+    if key == REGISTRY || key.contains("://") {
+        let url = if key == REGISTRY { INDEX } else { key };
+        return Ok(canonical(url));
+    }
+    let index = configuration(
+        folder,
+        &format!("registries.{}.index", Key::new(key)),
+        configs,
+    )?;
+    Ok(canonical(index.as_str().unwrap_or(key)))
+}
+
+/// Refuses a table `[patch.KEY]` that has one of the packages of `trees`, or that cargo does not take beside `[patch.REGISTRY]`.
+fn assert_free(
+    place: &str,
+    key: &str,
+    packages: &toml::Value,
+    registry: &str,
+    trees: &BTreeMap<&str, Table>,
+) -> Result<(), Failure> {
+    let table = format!("[patch.{}]", shown(key));
+    for (name, item) in packages.as_table().into_iter().flatten() {
+        // Two patches of one package under two keys are written with `package = ".."`.
+        let package = item.get("package").and_then(toml::Value::as_str);
+        let package = package.unwrap_or(name);
+        if trees.contains_key(package) {
+            let what = format!("{place}: already patches {package} to `{item}`");
+            return Err(Failure::input(what).hint(format!(
+                "remove that entry of `{table}`, or add the change to {package} there"
+            )));
+        }
+    }
+    if key == registry {
+        return Ok(());
+    }
+    let taken = format!("[patch.{}]", shown(registry));
+    let what = format!(
+        "{place}: `{table}` is of the same source as `{taken}`, and cargo takes one of such tables"
+    );
+    Err(Failure::input(what).hint(format!("write `{taken}` in place of `{table}`")))
 }
 
 /// Refuses overrides by trees outside of the stanza, such as a merge may leave: nothing would keep their folders.

@@ -61,25 +61,8 @@ pub struct Git {
 }
 
 impl Stanza {
-    /// The tables below `[patch]`: by registry or repository, where each package is taken from.
-    pub(super) fn tables(&self) -> BTreeMap<&str, BTreeMap<&str, Table>> {
-        let place = |path: &String| Table::from_iter([("path", path)]);
-        let trees = (self.overrides.iter()).map(|(package, path)| (package.as_str(), place(path)));
-        let Some(Git { source, needed }) = &self.git else {
-            return BTreeMap::from([(REGISTRY, trees.collect())]);
-        };
-        let pinned = [("git", source.url())]
-            .into_iter()
-            .chain(source.reference());
-        let needed = needed.iter().map(|package| {
-            let tree = self.overrides.get(package).map(place);
-            let table = tree.unwrap_or_else(|| Table::from_iter(pinned.clone()));
-            (package.as_str(), table)
-        });
-        BTreeMap::from([
-            (source.url(), trees.collect()),
-            (REGISTRY, needed.collect()),
-        ])
+    pub(super) fn tables(&self) -> Tables<'_> {
+        tables(&self.overrides, self.git.as_ref())
     }
 
     /// The tables that the block consists of, each with the keys that it may have.
@@ -97,6 +80,33 @@ impl Stanza {
         }
         found
     }
+}
+
+/// The tables below `[patch]`: by registry or repository, where each package is taken from.
+pub type Tables<'s> = BTreeMap<&'s str, BTreeMap<&'s str, Table>>;
+
+/// The tables that take each package of `overrides` from its path.
+pub(super) fn tables<'s>(
+    overrides: &'s BTreeMap<String, String>,
+    git: Option<&'s Git>,
+) -> Tables<'s> {
+    let place = |path: &String| Table::from_iter([("path", path)]);
+    let trees = (overrides.iter()).map(|(package, path)| (package.as_str(), place(path)));
+    let Some(Git { source, needed }) = git else {
+        return BTreeMap::from([(REGISTRY, trees.collect())]);
+    };
+    let pinned = [("git", source.url())]
+        .into_iter()
+        .chain(source.reference());
+    let needed = needed.iter().map(|package| {
+        let tree = overrides.get(package).map(place);
+        let table = tree.unwrap_or_else(|| Table::from_iter(pinned.clone()));
+        (package.as_str(), table)
+    });
+    BTreeMap::from([
+        (source.url(), trees.collect()),
+        (REGISTRY, needed.collect()),
+    ])
 }
 
 /// Appends the stanza, with the file's own line ends.

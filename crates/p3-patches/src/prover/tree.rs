@@ -296,6 +296,23 @@ pub fn plan(from: &Patches, base: &str, names: &[String], reverted: bool) -> Res
     })
 }
 
+/// The trees of packages as published: they take the place of patched ones.
+pub fn published<'n>(
+    from: &Patches,
+    base: &str,
+    packages: impl IntoIterator<Item = &'n String>,
+) -> Result<Plan> {
+    let plain = |name: &String| {
+        let package = source::package(from, name, base)?;
+        Ok(Planned::new(package, &[], false))
+    };
+    Ok(Plan {
+        trees: packages.into_iter().map(plain).collect::<Result<_>>()?,
+        notes: Vec::new(),
+        missing: Vec::new(),
+    })
+}
+
 /// Whether the surroundings are why a package's sources are not to be had: neither cargo's cache nor a registry has them.
 fn is_unavailable(error: &anyhow::Error) -> bool {
     Failure::behind(error).is_some_and(|failure| failure.kind == Kind::Environment)

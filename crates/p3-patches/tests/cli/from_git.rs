@@ -35,7 +35,7 @@ impl GitUser {
         user
     }
 
-    fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("file://{}", self.repository.display())
     }
 
@@ -226,11 +226,14 @@ fn apply_status_remove() {
         (user.fixture.manifest(), user.fixture.lock()),
         (manifest.clone(), lock.clone())
     );
-    assert!(
-        user.fixture
-            .follow_hint(&without)
-            .contains("applied demo, stacked to ")
-    );
+    // The hint.
+    let options = without.split('`').nth(1).unwrap();
+    let options = options.replace("[DIR]", user.fixture.path().to_str().unwrap());
+    let options: Vec<_> = options.split(' ').collect();
+    let applied = user
+        .fixture
+        .succeed(&[&["apply", "demo"], &options[..]].concat());
+    assert!(applied.contains("applied demo to "), "{applied}");
     user.fixture.succeed(&["remove"]);
 
     assert_snapshot!("apply", user.apply(&["demo", "--rev", &user.release]));

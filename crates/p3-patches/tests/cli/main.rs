@@ -33,6 +33,7 @@ mod supply;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod synced;
 mod trial;
+mod trial_flags;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod unsynced;
 mod upstream;

@@ -331,10 +331,6 @@ fn what_cannot_be_tried_is_refused_before_anything_is_built() {
     write(&prover.path("prover/own/src/lib.rs"), "");
     prover.fixture.set_manifest(&own);
     assert_snapshot!("patched_already", prover.run(&["demo"]));
-
-    prover.fixture.set_manifest(MANIFEST);
-    prover.fixture.succeed(&["apply", "demo"]);
-    assert_snapshot!("applied_already", prover.run(&["demo"]));
     assert!(!prover.path("built").exists());
 }
 
