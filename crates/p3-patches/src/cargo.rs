@@ -108,6 +108,11 @@ pub fn features_to_enable(stderr: &str) -> Option<&str> {
     stderr.lines().find_map(|line| line.strip_prefix(proposed))
 }
 
+/// Whether cargo lacks a package that it has not fetched, and may not fetch.
+pub fn is_unfetched(error: &str) -> bool {
+    error.contains("but --offline was specified")
+}
+
 /// Of a source in place of another one, cargo says so.
 const REPLACED: &str = " (which is replacing ";
 

@@ -9,6 +9,7 @@ use comfy_table::{Table, presets};
 use serde::Serialize;
 
 use super::Downstream;
+use crate::cargo::is_unfetched;
 use crate::cli::as_called;
 use crate::error::Failure;
 use crate::files::dir::{Dir, cannot_write};
@@ -338,6 +339,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let hint = match &metadata {
         Err(error) if are_intact && error.contains("--locked") => {
             "`cargo fetch` in that folder brings the lock file up to date with the manifest"
+        }
+        Err(error) if is_unfetched(error) => {
+            "`cargo fetch` in that folder brings what cargo's cache lacks; then `status` can look"
         }
         Ok(_) if is_other_release => {
             "`cargo p3 remove` takes the patches out, then `apply` goes by what the workspace has"

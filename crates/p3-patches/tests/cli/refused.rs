@@ -276,8 +276,12 @@ fn a_dependency_that_was_never_fetched() {
         let mut command = fixture.command(&[command]);
         fixture.transcript(&command.env("CARGO_HOME", &home).output().unwrap())
     });
-    assert_snapshot!(runs.concat());
     assert_eq!(fixture.manifest(), MANIFEST);
+    fixture.succeed(&["apply", "demo"]);
+    let mut status = fixture.command(&["status"]);
+    let status = fixture.transcript(&status.env("CARGO_HOME", &home).output().unwrap());
+    let (_, stderr) = status.split_once("--- stderr\n").unwrap();
+    assert_snapshot!(runs.concat() + stderr);
 }
 
 /// Cargo takes it to start where it is called, which is in other folders than the user.
