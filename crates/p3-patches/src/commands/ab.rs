@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use anyhow::Result;
 use cargo_metadata::semver::Version;
-use indicatif::ProgressBar;
 
 use super::compared::{Compared, Executables, each_once, runnable};
 use crate::cargo::Toolchain;
@@ -385,7 +384,7 @@ pub fn measure(workers: &[(Isa, Workers)], rows: &[RowInfo], plan: &Plan) -> Res
         let copies = workers.copies(plan.seeds)?;
         for row in rows {
             bar.set_message(format!("{isa} {}", row.name));
-            runs.extend(pairs::measure(&copies, row, *isa, plan, || bar.inc(1))?);
+            runs.extend(pairs::measure(&copies, row, *isa, plan, || bar.inc())?);
         }
     }
     bar.finish_and_clear();
@@ -394,10 +393,11 @@ pub fn measure(workers: &[(Isa, Workers)], rows: &[RowInfo], plan: &Plan) -> Res
 
 fn compare_outputs(workers: &Workers, isa: Isa, rows: &[RowInfo], timeout: Duration) -> Result<()> {
     const SEED: u64 = 1;
-    let bar = ProgressBar::new(rows.len() as u64);
+    let bar = measuring(rows.len() as u64, "rows");
     for row in rows {
+        bar.set_message(format!("comparing {isa} {}", row.name));
         workers.compare_outputs(row, SEED, timeout)?;
-        bar.inc(1);
+        bar.inc();
     }
     bar.finish_and_clear();
     println!("{isa}: equal outputs in {} rows", rows.len());

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use cargo_metadata::Metadata;
 use cargo_metadata::semver::Version;
-use indicatif::ProgressBar;
 
 use super::{Downstream, Source};
 use crate::error::Failure;
@@ -19,7 +18,7 @@ use crate::prover::stanza::{Stanza, TREES};
 use crate::prover::tree::{self, Tree};
 use crate::publish::effects::Effects;
 use crate::series::{Series, patch};
-use crate::terminal::spinner;
+use crate::terminal::{Progress, spinner};
 
 /// Point a prover's workspace at patched packages.
 ///
@@ -152,7 +151,7 @@ fn apply(
     series: &Series,
     manifest: &Manifest,
     folder: &LockedDir,
-    progress: &ProgressBar,
+    progress: &Progress,
 ) -> Result<Applied> {
     series.select(&args.names)?;
     let restore = manifest.restore(folder)?;

@@ -42,7 +42,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         return upstream_lints(args, project, &series);
     }
     let progress = spinner("checking");
-    let started = |check: &str| progress.set_message(check.to_owned());
+    let started = |check: &str| progress.set_message(check);
     let findings = checks::run(project, &series, &cli::manual(), started)?;
     progress.finish_and_clear();
 
@@ -101,7 +101,7 @@ fn upstream_lints(args: &Args, project: &Project, series: &Series) -> Result<()>
                 )
             }
         };
-        progress.suspend(|| println!("{lines}"));
+        progress.bar.suspend(|| println!("{lines}"));
     })?;
     progress.finish_and_clear();
     match failed {

@@ -82,7 +82,7 @@ impl<'a> Executables<'a> {
     pub fn build(builder: Builder<'a>, isas: &[Isa]) -> Result<Self> {
         let bar = spinner("");
         let build = |&isa: &Isa| {
-            bar.set_message(format!("building the workers for {isa}"));
+            bar.announce(format!("building the workers for {isa}"));
             Ok((isa, builder.build(isa)?))
         };
         let workers = isas.iter().map(build).collect::<Result<_>>()?;

@@ -241,7 +241,8 @@ fn workers<'a>(
         emulation::require()?;
         emulation::check_target_cpu(&args.target_cpu)?;
     }
-    let bar = spinner(format!("building the workers for {}", target.name));
+    let bar = spinner("");
+    bar.announce(format!("building the workers for {}", target.name));
     let (base, patches) = (&report.base, &report.patches);
     let builder = Builder::new(
         project,

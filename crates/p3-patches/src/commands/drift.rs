@@ -78,7 +78,9 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         let name = &patch.name;
         progress.set_message(name.clone());
         if let Some(release) = series.merged(&project.patches, &to, name)? {
-            progress.suspend(|| println!("ok    {name}: merged in {release}"));
+            progress
+                .bar
+                .suspend(|| println!("ok    {name}: merged in {release}"));
             continue;
         }
         let asked = std::slice::from_ref(name);
@@ -111,7 +113,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         for file in &moved {
             report += &file.describe();
         }
-        progress.suspend(|| print!("{report}"));
+        progress.bar.suspend(|| print!("{report}"));
         drifted.extend(failed.map(|_| name.clone()));
     }
     progress.finish_and_clear();

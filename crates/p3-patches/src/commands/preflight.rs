@@ -245,7 +245,8 @@ fn executables(args: &Args, builder: Option<&Builder<'_>>, target: Target) -> Re
     let Some(builder) = builder else {
         return Ok(args.compared.workers.clone().unwrap_or_default());
     };
-    let bar = spinner(format!("building the workers for {}", target.name));
+    let bar = spinner("");
+    bar.announce(format!("building the workers for {}", target.name));
     let built = if args.baseline {
         vec![builder.baseline(&target)?]
     } else {

@@ -62,7 +62,8 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     for (at, stage) in stages.iter().enumerate() {
         let started = Instant::now();
-        let progress = spinner(format!(
+        let progress = spinner("");
+        progress.announce(format!(
             "{} of {}: {}{}",
             at + 1,
             stages.len(),
@@ -70,7 +71,8 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             times.estimate(&stages[at..])
         ));
         let outcome = stage.run(project, &args.require)?;
-        progress.finish_and_clear();
+        // The line below has its time.
+        drop(progress);
         let seconds = started.elapsed().as_secs();
         let time = humantime::format_duration(Duration::from_secs(seconds));
         let name = &stage.name;

@@ -8,7 +8,6 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use comfy_table::CellAlignment;
-use indicatif::ProgressBar;
 
 use super::{Downstream, Source, ab};
 use crate::isa::Isa;
@@ -29,7 +28,7 @@ use crate::prover::manifest::Manifest;
 use crate::prover::tree::{self, Tree};
 use crate::publish::page;
 use crate::series::Series;
-use crate::terminal::{measuring, spinner};
+use crate::terminal::{Progress, measuring, spinner};
 
 /// Measure your own program with patches and without.
 ///
@@ -149,8 +148,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         eprintln!("note: built for the least CPU; after `{command}` packed kernels work{kept}");
     }
     let pairs = args.reps as usize;
-    let bar = measuring(Trial::len(pairs), "runs").with_message(trial.baseline.name.clone());
-    let samples = trial.measure(pairs, || bar.inc(1))?;
+    let bar = measuring(Trial::len(pairs), "runs");
+    bar.announce(format!("measuring {}", trial.baseline.name));
+    let samples = trial.measure(pairs, || bar.inc())?;
     bar.finish_and_clear();
 
     let rows = whole(&samples.runs)?;
@@ -305,10 +305,10 @@ fn build(
     manifest: &Manifest,
     folder: &LockedDir,
     chosen: &Chosen,
-    progress: &ProgressBar,
+    progress: &Progress,
 ) -> Result<[Program; 2]> {
     let side = |side: Side, patched: &[Tree], overrides: &[String]| {
-        progress.set_message(format!("building the {}", side.name()));
+        progress.announce(format!("building the {}", side.name()));
         let _lock = manifest.restore_lock(folder)?;
         // Where the user says `--locked`, the lock file has to have the trees.
         let graph = manifest.resolve_with(&[&builder.configs(), overrides].concat())?;

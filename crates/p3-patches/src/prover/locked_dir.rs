@@ -41,12 +41,17 @@ impl LockedDir {
     /// As [`Self::lock`], once the run that is at work there has ended.
     pub fn wait(path: &Path) -> Result<Self> {
         const WAIT: Duration = Duration::from_millis(100);
-        let waiting = format!("waiting for another run at work in {}", path.display());
-        let _bar = spinner(waiting);
+        let mut bar = None;
         loop {
             if let Some(folder) = Self::try_lock(path)? {
                 return Ok(folder);
             }
+            bar.get_or_insert_with(|| {
+                let bar = spinner("");
+                let path = path.display();
+                bar.announce(format!("waiting for another run at work in {path}"));
+                bar
+            });
             interrupt::check()?;
             thread::sleep(WAIT);
         }

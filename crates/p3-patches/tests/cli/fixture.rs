@@ -269,7 +269,7 @@ impl Fixture {
                 .code()
                 .map_or("by signal".to_owned(), |code| code.to_string()),
             String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
+            without_progress(&String::from_utf8_lossy(&output.stderr))
         );
         let dir = fs::canonicalize(self.path()).unwrap();
         let text = text
@@ -400,6 +400,14 @@ pub fn cargo_home() -> PathBuf {
         || std::env::home_dir().unwrap().join(".cargo"),
         PathBuf::from,
     )
+}
+
+/// Stderr without the lines on steps of long work: which steps are long is up to the machine.
+pub fn without_progress(stderr: &str) -> String {
+    let lines = stderr.split_inclusive('\n');
+    lines
+        .filter(|line| !line.starts_with("progress: "))
+        .collect()
 }
 
 /// Replaces the 12 hex digits that end a tree's name; they change with the tool's version.

@@ -360,6 +360,15 @@ fn programs_get_what_cargo_would_give_them() {
             "{}",
             prover.fixture.transcript(&output)
         );
+        // In a log, what takes minutes is told of when it begins.
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        for step in [
+            "building the baseline",
+            "building the candidate",
+            "measuring prove",
+        ] {
+            assert!(stderr.contains(&format!("progress: {step}\n")), "{stderr}");
+        }
         let told = fs::read_to_string(prover.path("told")).unwrap();
         let package = prover.path("prover");
         let expected = format!("{here}{folder} {} {args}\n", package.display());
