@@ -70,26 +70,38 @@ impl Isa {
         self == Self::Neon && !cfg!(target_arch = "aarch64")
     }
 
-    /// Refuses an instruction set for which no worker can be built here that runs on another machine.
-    pub fn check_portable(self) -> Result<(), Failure> {
-        let is_portable = |isa: Self| match isa {
-            Self::Generic => true,
+    /// Whether it is of this machine's architecture.
+    fn is_own(self) -> bool {
+        match self {
+            Self::Generic | Self::Native => true,
             Self::V3 | Self::V4 | Self::V4Ifma => cfg!(target_arch = "x86_64"),
             Self::Neon => cfg!(target_arch = "aarch64"),
-            Self::Native => false,
-        };
-        if is_portable(self) {
-            return Ok(());
         }
+    }
+
+    /// Refuses an instruction set of another architecture. For any other one, workers are built here, and looked at.
+    pub fn check_architecture(self) -> Result<(), Failure> {
+        self.refuse_unless(Self::is_own, "is another architecture's")
+    }
+
+    /// Refuses an instruction set for which no worker can be built here that runs on another machine.
+    pub fn check_portable(self) -> Result<(), Failure> {
         let why = match self {
             Self::Native => "means another CPU on another machine",
             _ => "is another architecture's",
         };
-        let portable = Self::value_variants().iter().copied();
-        let portable = portable.filter(|isa| is_portable(*isa));
-        let portable: Vec<String> = portable.map(|isa| isa.to_string()).collect();
+        self.refuse_unless(|isa| isa.is_own() && isa != Self::Native, why)
+    }
+
+    fn refuse_unless(self, is_right: impl Fn(Self) -> bool, why: &str) -> Result<(), Failure> {
+        if is_right(self) {
+            return Ok(());
+        }
+        let right = Self::value_variants().iter().copied();
+        let right = right.filter(|isa| is_right(*isa));
+        let right: Vec<String> = right.map(|isa| isa.to_string()).collect();
         Err(Failure::input(format!("{self}: {why}"))
-            .hint(format!("--isa can be {}", portable.join(", "))))
+            .hint(format!("--isa can be {}", right.join(", "))))
     }
 
     /// Refuses an instruction set that this CPU cannot run.
@@ -175,6 +187,28 @@ mod tests {
             "{refused}"
         );
         assert!(refused.hint.unwrap().contains("native"));
+    }
+
+    #[test]
+    fn what_is_only_built_need_not_run() {
+        let (own, foreign) = if cfg!(target_arch = "x86_64") {
+            (Isa::V4Ifma, Isa::Neon)
+        } else {
+            (Isa::Neon, Isa::V4Ifma)
+        };
+        own.check_architecture().unwrap();
+        own.check_portable().unwrap();
+        Isa::Native.check_architecture().unwrap();
+        for isa in [foreign, Isa::Native] {
+            let refused = isa.check_portable().unwrap_err();
+            let hint = refused.hint.unwrap();
+            assert!(hint.contains(&own.to_string()), "{hint}");
+            assert!(
+                !hint.contains(&foreign.to_string()) && !hint.contains("native"),
+                "{hint}"
+            );
+        }
+        assert!(foreign.check_architecture().is_err());
     }
 
     #[test]

@@ -242,6 +242,34 @@ fn the_baseline_alone_is_shown_in_full_and_without_models() {
     insta::assert_snapshot!(transcript(&mut command));
 }
 
+/// Only what is executed needs the CPU.
+#[test]
+fn an_instruction_set_that_this_cpu_lacks_is_looked_at() {
+    let fixture = Fixture::new(&[]);
+    let (baseline, candidate) = (fixture.baseline(), fixture.candidate());
+    let executables = [&*baseline, &*candidate];
+    let options = ["--isa", "x86-64-v4"];
+    let constant_time = fixture
+        .run("constant-time", &options, &executables)
+        .assert();
+    constant_time
+        .success()
+        .stdout(contains("x86-64-v4: 0 of 2 permutations of vectors"));
+    let preflight = fixture.preflight(&options, &executables).assert();
+    let preflight = preflight
+        .success()
+        .stdout(contains("\nx86-64-v4, rustflags"));
+    let lacks = contains("note: x86-64-v4: this CPU lacks ")
+        .count(usize::from(!std::is_x86_feature_detected!("avx512f")));
+    preflight.stderr(lacks);
+    for command in ["constant-time", "preflight"] {
+        let refused = fixture
+            .run(command, &["--isa", "neon"], &executables)
+            .assert();
+        refused.failure();
+    }
+}
+
 #[test]
 fn kernels_are_chosen_by_a_part_of_their_path() {
     let fixture = Fixture::new(&[]);

@@ -4,9 +4,10 @@ use std::io::Write as _;
 
 use anyhow::Result;
 
-use super::compared::{Compared, Executables, runnable};
+use super::compared::{Compared, Executables, each_once};
 use crate::error::Failure;
 use crate::inspect::code::{self, Architecture, Function, constant_time};
+use crate::isa::Isa;
 use crate::measure::build::Purpose;
 use crate::project::Project;
 use crate::series::patch;
@@ -16,7 +17,8 @@ use crate::terminal::spinner;
 ///
 /// Disassembles the worker with the patches and follows what vectors load through each function that permutes states, over
 /// all its paths. Exits with 1 if one of them branches on it, or addresses memory by it. Functions that multiply elements in
-/// integer registers are counted apart: upstream's product of single elements branches on a borrow.
+/// integer registers are counted apart: upstream's product of single elements branches on a borrow. Nothing is executed, so that
+/// any instruction set of x86-64 can be named.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cargo p3 constant-time
@@ -30,7 +32,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
-    let isas = runnable(args.compared.isas())?;
+    let isas = each_once(args.compared.isas(), Isa::check_architecture)?;
     let (base, patches) = args.compared.chosen(project)?;
     let packages = patch::packages(&project.patches, &base, &patches)?;
     let purpose = Purpose::of_a_look(args.quick);

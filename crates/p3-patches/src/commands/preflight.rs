@@ -30,7 +30,7 @@ use crate::terminal::spinner;
 /// rest of a function stand apart. `bound` is what llvm-mca says one pass takes where no instruction waits for
 /// another's result, `model` what it says one pass takes.
 ///
-/// Where this CPU runs the workers, whole permutations are listed instruction by instruction and timed, and `gap` is
+/// Where this CPU runs the workers, which `--isa` need not keep to, whole permutations are listed instruction by instruction and timed, and `gap` is
 /// the measured time over the bound of LLVM's model of this CPU: below about 1.2 there is nothing left to tune by hand in
 /// that shape. A bound is as good as the model.
 #[derive(clap::Args)]
@@ -141,6 +141,11 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             eprintln!("note: {isa}: {note}");
         }
         let runs = builder.is_some() && cfg!(target_arch = "x86_64") && isa != Isa::Neon;
+        let lacks = isa.check().err().filter(|_| !isa.is_foreign());
+        if let Some(lacks) = &lacks {
+            eprintln!("note: {lacks}; nothing is timed");
+        }
+        let runs = runs && lacks.is_none();
         let units = if runs && has_units {
             timed(&executables)?
         } else {
@@ -235,8 +240,7 @@ fn target(isa: Isa) -> Result<Target> {
         emulation::require()?;
         return Ok(Target::emulated(CORTEX_A76));
     }
-    // Build scripts are compiled for it too, and run.
-    isa.check()?;
+    isa.check_architecture()?;
     Ok(isa.into())
 }
 

@@ -194,7 +194,9 @@ impl Work for ConstantTime {
     }
 
     fn missing(&self, _: &Project) -> Option<String> {
-        self.isa.check().err().map(|refused| refused.message)
+        // Nothing is executed.
+        let refused = self.isa.check_architecture().err();
+        refused.map(|refused| refused.message)
     }
 
     fn run(&self, project: &Project) -> Result<()> {
