@@ -25,7 +25,7 @@ use crate::terminal::{Progress, spinner};
 /// Writes the patched packages to `.p3-patches` beside the workspace's root manifest, adds a block of overrides to
 /// that manifest, and proves that the resolved graph uses every one. The release is that of the workspace's lock file,
 /// and the patches are all that touch a package of its graph and do something on this architecture. What was left out
-/// is printed with the reason, and each patch with the best row of its newest record on this CPU's instruction set: the
+/// is printed with the reason, and what each patch gains: the best row of its newest record on this CPU's instruction set, the
 /// time with it to the time without.
 ///
 /// NAMEs choose other patches, and replace what was applied before; what they need is applied too. Where the manifest
@@ -46,6 +46,9 @@ pub struct Args {
     base: Option<String>,
     #[command(flatten)]
     source: Source,
+    /// Print each patch's record in full, where the packages are, and the offsets at which hunks apply.
+    #[arg(long)]
+    verbose: bool,
     #[command(flatten)]
     downstream: Downstream,
 }
@@ -106,11 +109,12 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     progress.finish_and_clear();
 
     manifest.print_moved();
-    for (name, reason) in inert {
-        eprintln!("note: {name}: {reason}");
+    for (names, reason) in alike(inert) {
+        eprintln!("note: {names}: {reason}");
     }
-    for package in absent {
-        eprintln!("note: {package} is patched too, but nothing here depends on it");
+    if !absent.is_empty() {
+        let absent = absent.join(", ");
+        eprintln!("note: nothing here depends on {absent}, which the patches change too");
     }
     for other in other_releases {
         eprintln!("note: {other}");
@@ -124,23 +128,39 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         "  patches {}",
         patch::sha256_of_all(patches, &base, &names)?
     );
-    for name in &names {
-        println!("  {name}: {}", effects.phrase(name, &base));
+    if args.verbose {
+        for name in &names {
+            println!("  {name}: {}", effects.phrase(name, &base));
+        }
+        for Tree {
+            package,
+            version,
+            path,
+        } in &trees
+        {
+            println!("  {package} {version} -> {}", path.display());
+        }
+    } else {
+        for line in effects.summary(&names, &base) {
+            println!("  {line}");
+        }
     }
-    for Tree {
-        package,
-        version,
-        path,
-    } in &trees
-    {
-        println!("  {package} {version} -> {}", path.display());
-    }
-    for alike in left_out.chunk_by(|(_, a), (_, b)| a == b) {
-        let names = alike.iter().map(|(name, _)| name.as_str());
-        let names = names.collect::<Vec<_>>().join(", ");
-        println!("left out {names}: {}", alike[0].1);
+    for (names, reason) in alike(left_out) {
+        println!("left out {names}: {reason}");
     }
     Ok(())
+}
+
+/// Each reason once, with the names that it holds for.
+fn alike(reasons: impl IntoIterator<Item = (String, String)>) -> Vec<(String, String)> {
+    let mut alike = Vec::<(String, String)>::new();
+    for (name, reason) in reasons {
+        match alike.iter_mut().find(|(_, known)| *known == reason) {
+            Some((names, _)) => *names += &format!(", {name}"),
+            None => alike.push((name, reason)),
+        }
+    }
+    alike
 }
 
 /// Writes the trees and the stanza. The order matters: trees stand complete before the manifest names them, and old
@@ -204,7 +224,9 @@ fn apply(
     progress.set_message(format!("writing {}", names.join(", ")));
     let mut plan = tree::plan(patches, &base, &names, false)?;
     plan.assert_available(|package| manifest.locks(package))?;
-    plan.print_notes();
+    if args.verbose {
+        plan.print_notes();
+    }
     let mut trees = plan.write_in_use(folder)?;
     progress.set_message("resolving the graph");
     let write = |trees: &[Tree]| {

@@ -266,7 +266,6 @@ fn choose(
     }
     let mut plan = tree::plan(patches, &base, &names, false)?;
     plan.assert_available(|package| graph::has(&graph, package))?;
-    plan.print_notes();
     let mut trees = plan.write(folder)?;
     let absent = trees.extract_if(.., |tree| graph::usage(&graph, tree) == Use::Absent);
     let mut absent: Vec<_> = absent.map(|tree| tree.package).collect();

@@ -326,7 +326,6 @@ pub fn materialize(
     dest: &LockedDir,
 ) -> Result<Vec<Tree>> {
     let plan = plan(from, base, names, false)?.complete()?;
-    plan.print_notes();
     plan.write(dest)
 }
 

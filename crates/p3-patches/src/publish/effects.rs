@@ -66,6 +66,27 @@ impl fmt::Display for Effect {
 }
 
 impl Effect {
+    /// The patch and the ratio, with what keeps them from being those of this patch on `release`.
+    fn short(&self, release: &str) -> String {
+        let Self { patch, ratio, .. } = self;
+        let mut but = Vec::new();
+        match self.verdict {
+            Some(Verdict::Faster) => {}
+            Some(verdict) => but.push(verdict_name(verdict).to_owned()),
+            None => but.push("instructions".to_owned()),
+        }
+        if self.release != release {
+            but.push(format!("Plonky3 {}", self.release));
+        }
+        if self.outdated {
+            but.push("an earlier text".to_owned());
+        }
+        match &*but {
+            [] => format!("{patch} {ratio:.2}"),
+            but => format!("{patch} {ratio:.2} ({})", but.join(", ")),
+        }
+    }
+
     /// The effect in a record's file, below the project's root.
     fn new(
         (patch, release): &(String, String),
@@ -159,6 +180,8 @@ pub fn text(sections: &[Section]) -> Result<String> {
     Ok(String::from_utf8(writer.into_inner()?)?)
 }
 
+const UNRECORDED: &str = "no record on this CPU's instruction set";
+
 /// The effects that are recorded; none where the folder of patches has no such file.
 pub struct Effects(Vec<Effect>);
 
@@ -171,18 +194,60 @@ impl Effects {
         Ok(Self(effects.with_context(unreadable)?))
     }
 
-    /// The effect of `patch` on this CPU's best instruction set, in a phrase: for `release` if that is recorded, else for
-    /// the newest recorded one, since older releases have the same kernels.
-    pub fn phrase(&self, patch: &str, release: &str) -> String {
+    /// The effect of `patch` on this CPU's best instruction set: for `release` if that is recorded, else for the newest
+    /// recorded one, since older releases have the same kernels.
+    fn here(&self, patch: &str, release: &str) -> Option<&Effect> {
         let isa = Isa::best().to_string();
         let recorded = (self.0.iter()).filter(|effect| effect.patch == patch && effect.isa == isa);
-        let best = recorded.max_by_key(|effect| {
+        recorded.max_by_key(|effect| {
             let newest = Version::parse(&effect.release).ok();
             (effect.release == release, newest, &effect.date)
-        });
-        best.map_or_else(
-            || "no record on this CPU's instruction set".to_owned(),
-            Effect::to_string,
-        )
+        })
+    }
+
+    /// The effect of `patch` here, in a phrase.
+    pub fn phrase(&self, patch: &str, release: &str) -> String {
+        let effect = self.here(patch, release);
+        effect.map_or_else(|| UNRECORDED.to_owned(), Effect::to_string)
+    }
+
+    /// The effects of `patches` here, a line for each kind of workload; those without one come last.
+    pub fn summary(&self, patches: &[String], release: &str) -> Vec<String> {
+        let mut groups = Vec::<(&str, Vec<String>)>::new();
+        let (mut changeless, mut unrecorded) = (Vec::new(), Vec::new());
+        for patch in patches {
+            let Some(effect) = self.here(patch, release) else {
+                unrecorded.push(patch.as_str());
+                continue;
+            };
+            if effect.verdict == Some(Verdict::NoChange) {
+                changeless.push(patch.as_str());
+                continue;
+            }
+            let shown = effect.short(release);
+            let kind = effect.workload.split('/').next().unwrap_or_default();
+            match groups.iter_mut().find(|(known, _)| *known == kind) {
+                Some((_, effects)) => effects.push(shown),
+                None => groups.push((kind, vec![shown])),
+            }
+        }
+        let mut lines = Vec::new();
+        if !groups.is_empty() {
+            let isa = Isa::best();
+            lines.push(format!(
+                "time with a patch to time without, in the best row of its newest record on {isa}:"
+            ));
+        }
+        let groups = groups.into_iter();
+        lines.extend(groups.map(|(kind, effects)| format!("  {kind}: {}", effects.join(", "))));
+        for (what, patches) in [
+            ("no change in the newest record", changeless),
+            (UNRECORDED, unrecorded),
+        ] {
+            if !patches.is_empty() {
+                lines.push(format!("{what}: {}", patches.join(", ")));
+            }
+        }
+        lines
     }
 }

@@ -72,7 +72,6 @@ impl Overlay {
             .collect::<Result<Vec<_>>>()?;
         let mut files = BTreeMap::new();
         let mut packages = Vec::new();
-        plan.print_notes();
         for planned in plan.trees {
             let folder = planned.stamp.package.clone();
             let inside = |(file, contents)| (format!("{folder}/{file}"), contents);

@@ -99,6 +99,11 @@ fn patches_are_chosen_with_their_effects_and_the_others_are_named() {
     }
     write(&patches.join("effects.csv"), &effects);
     let applied = fixture.succeed(&["apply"]);
+    assert!(
+        applied.contains(":\n    hash: demo 0.71\nleft out stacked: "),
+        "{applied}"
+    );
+    let applied = fixture.succeed(&["apply", "--verbose"]);
     let (_, phrase) = applied.split_once("\n  demo: ").unwrap();
     let (phrase, _) = phrase.split_once('\n').unwrap();
     let (before, after) = phrase.split_once("0.8.0, ").unwrap();

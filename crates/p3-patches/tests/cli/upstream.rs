@@ -351,7 +351,12 @@ fn an_offset_is_printed() {
         &fixture.patch("demo"),
         &DEMO.replace("@@ -4,6 +4,7 @@", "@@ -7,6 +7,7 @@"),
     );
-    assert_snapshot!(fixture.run(&["apply", "demo"]));
+    assert_snapshot!(fixture.run(&["apply", "demo", "--verbose"]));
+    let plain = fixture.succeed(&["apply", "demo"]);
+    assert!(
+        !plain.contains("offset") && !plain.contains(" -> "),
+        "{plain}"
+    );
 }
 
 #[test]
