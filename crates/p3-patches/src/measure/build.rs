@@ -162,9 +162,7 @@ impl<'a> Builder<'a> {
         purpose: Purpose,
     ) -> Result<Self> {
         let mut builder = Self::new(project, base, names, Candidate::Patched, purpose)?;
-        // The candidate's trees have the same notes.
-        let plan = tree::plan(&project.patches, base, below, false)?.complete()?;
-        builder.below = plan.write(&builder.folder)?;
+        builder.below = tree::materialize(&project.patches, base, below, &builder.folder)?;
         Ok(builder)
     }
 
