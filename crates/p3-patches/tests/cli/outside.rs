@@ -170,7 +170,7 @@ fn an_installed_tool_goes_by_its_own_name() {
         "{help}"
     );
     assert!(!help.contains("cargo p3"), "{help}");
-    let applied = succeed(&fixture, &["apply"]);
+    let applied = succeed(&fixture, &["apply", "--verbose"]);
     assert!(applied.contains("\n  packed-poseidon2: "), "{applied}");
     fs::remove_dir_all(fixture.prover().join(".p3-patches")).unwrap();
     let status = fixture.transcript(&installed(&fixture, &["status"]));
