@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use toml_edit::DocumentMut;
 
 use crate::error::Failure;
 use crate::interrupt;
@@ -62,20 +63,39 @@ fn from_here(name: &str) -> Option<PathBuf> {
 /// Reads what cargo's configuration says of `key` in a folder, or `Null`: its files, the values `configs` of `--config` and, where
 /// the key is not of a table, the environment.
 pub fn configuration(folder: &Path, key: &str, configs: &[String]) -> Result<Value> {
+    match configured(folder, &["--format", "json-value", key], configs)? {
+        Some(json) => serde_json::from_str(&json).context("cargo config printed no JSON"),
+        None => Ok(Value::Null),
+    }
+}
+
+/// Reads the same as [`configuration`], below its key, with a comment behind each value that says where that comes from.
+pub fn configuration_with_origins(
+    folder: &Path,
+    key: &str,
+    configs: &[String],
+) -> Result<DocumentMut> {
+    let text = configured(folder, &["--show-origin", key], configs)?.unwrap_or_default();
+    text.parse().context("cargo config printed no TOML")
+}
+
+/// The output of `cargo config get` with these arguments, of which the last one is a key; nothing where the key is not set.
+fn configured(folder: &Path, args: &[&str], configs: &[String]) -> Result<Option<String>> {
     let mut get = cargo();
     get.args(["config", "get", "-Z", "unstable-options"])
-        .args(["--format", "json-value", key])
+        .args(args)
         .args(configs.iter().flat_map(|value| ["--config", value]))
         .current_dir(folder)
         // The subcommand is not stable yet.
         .env("RUSTC_BOOTSTRAP", "1");
     let output = interrupt::output(&mut get)?;
     if output.status.success() {
-        return serde_json::from_slice(&output.stdout).context("cargo config printed no JSON");
+        let text = String::from_utf8(output.stdout);
+        return Ok(Some(text.context("cargo config printed no UTF-8")?));
     }
     let error = cargo_error(&String::from_utf8_lossy(&output.stderr));
-    if error == format!("config value `{key}` is not set") {
-        return Ok(Value::Null);
+    if error.starts_with("config value `") && error.ends_with("` is not set") {
+        return Ok(None);
     }
     let what = format!(
         "{}: cargo cannot read its configuration: {error}",

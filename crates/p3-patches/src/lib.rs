@@ -59,6 +59,9 @@ use project::Patches;
 
 /// Runs the tool on the command line's arguments.
 pub fn main(embedded: Embedded) -> ExitCode {
+    if let Some(recorded) = measure::launch::record() {
+        return recorded;
+    }
     let cli = Cli::from_command_line();
     let report_panic = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {

@@ -10,15 +10,17 @@ use anyhow::{Context, Result};
 use comfy_table::CellAlignment;
 
 use super::{Downstream, Source, ab};
+use crate::error::Failure;
 use crate::isa::Isa;
 use crate::measure::build::assert_different;
+use crate::measure::input::Input;
 use crate::measure::pairs::{Run, Side};
 use crate::measure::program::{Builder, CommandLine, Program};
 use crate::measure::report::{self, Machine, Report, verdict_name};
 use crate::measure::row::{Quantity, Row};
 use crate::measure::spans;
 use crate::measure::stats::Verdict;
-use crate::measure::trial::{Output, RUN, SPAN, Samples, Trial};
+use crate::measure::trial::{BENCH, Output, RUN, SPAN, Trial};
 use crate::project::Patches;
 use crate::prover::choice::{self, Choice};
 use crate::prover::git_source::Checkout;
@@ -34,7 +36,11 @@ use crate::terminal::{Progress, measuring, spinner};
 ///
 /// Builds it twice, in folders of its own below the workspace's target folder, and runs both in pairs as `ab` does. The
 /// manifest and the lock file stay as they are. Cargo is called in the manifest's folder, so that the program is built with
-/// the flags and the profile that it always has; it runs in the current folder, benches and tests in their package's.
+/// the flags and the profile that it always has, and started with the runner and the environment that cargo gives it; it runs
+/// in the current folder, benches and tests in their package's. Standard input is read once, and each run gets the same bytes.
+///
+/// A bench runs for a fixed time, so its own figures are compared: those of criterion, or of the standard library's
+/// `#[bench]`. One that reports neither is refused; as an example or a binary, it is compared by its whole runs.
 ///
 /// Where patches are applied to the workspace, they are measured, or the NAMEs in their place, against the packages as published.
 #[derive(clap::Args)]
@@ -79,6 +85,14 @@ pub struct Args {
 
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let command = CommandLine::parse(&args.command)?;
+    if args.phases && command.is_bench() {
+        return Err(
+            Failure::input("--phases: a bench is compared by its own figures")
+                .hint("spans are those of a program: `-- run ..`")
+                .into(),
+        );
+    }
+    let input = Input::read()?;
     for path in args.json.iter().chain(&args.html) {
         report::check_folder(path)?;
     }
@@ -118,7 +132,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         isa: Isa::with_features(&features),
         setup: args.setup.as_deref(),
         same: &args.same,
+        input,
         phases: args.phases,
+        bench: command.is_bench(),
     };
     let machine = Machine {
         cpu: report::cpu(),
@@ -153,13 +169,20 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let samples = trial.measure(pairs, || bar.inc())?;
     bar.finish_and_clear();
 
-    let rows = whole(&samples.runs)?;
-    let phases = phases(&samples, &rows[0])?;
     let terminal = stdout.is_terminal();
-    writeln!(stdout, "{}", table("run", RUN, &rows, terminal))?;
-    if args.phases {
-        writeln!(stdout, "\n{}", table("span", SPAN, &phases, terminal))?;
-    }
+    let rows = if command.is_bench() {
+        let rows = iterations(&samples.parts)?;
+        writeln!(stdout, "{}", table("bench", BENCH, &rows, terminal))?;
+        rows
+    } else {
+        let rows = whole(&samples.runs)?;
+        let phases = phases(&samples.parts, &rows[0])?;
+        writeln!(stdout, "{}", table("run", RUN, &rows, terminal))?;
+        if args.phases {
+            writeln!(stdout, "\n{}", table("span", SPAN, &phases, terminal))?;
+        }
+        rows.into_iter().chain(phases).collect()
+    };
     if !args.same.is_empty() {
         let same: Vec<_> = args.same.iter().map(Output::to_string).collect();
         writeln!(stdout, "equal in every run: {}", same.join(", "))?;
@@ -172,10 +195,10 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         patches: chosen.names,
         reverted: false,
         machine,
-        rows: rows.into_iter().chain(phases).collect(),
+        rows,
     };
     let mut runs = samples.runs;
-    runs.extend(samples.spans.into_iter().flatten());
+    runs.extend(samples.parts.into_iter().flatten());
     if let Some(path) = &args.json {
         report::write(path, &report, Some(&runs))?;
     }
@@ -338,10 +361,23 @@ fn whole(runs: &[Run]) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
+/// The rows of a bench's own figures, in a unit that fits them.
+fn iterations(figures: &[Vec<Run>]) -> Result<Vec<Row>> {
+    const LONG: f64 = 1e6;
+    let row = |runs: &Vec<Run>| {
+        let row = Row::of(runs, &Quantity::ITERATION)?;
+        if row.baseline < LONG {
+            return Ok(row);
+        }
+        Row::of(runs, &Quantity::LONG_ITERATION)
+    };
+    figures.iter().map(row).collect()
+}
+
 /// The spans that take a part of the `run` that is worth a row; those that got slower come first.
-fn phases(samples: &Samples, run: &Row) -> Result<Vec<Row>> {
+fn phases(spans: &[Vec<Run>], run: &Row) -> Result<Vec<Row>> {
     const LEAST: f64 = 0.01;
-    let rows = samples.spans.iter().map(|runs| Row::new(runs));
+    let rows = spans.iter().map(|runs| Row::new(runs));
     let mut rows = rows.collect::<Result<Vec<_>>>()?;
     rows.retain(|row| {
         row.baseline >= LEAST * run.baseline || row.candidate >= LEAST * run.candidate

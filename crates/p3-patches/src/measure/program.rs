@@ -2,27 +2,46 @@
 
 use std::collections::BTreeSet;
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 #[cfg(unix)]
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use cargo_metadata::{Artifact, Message, Metadata, TargetKind};
+use cargo_platform::Cfg;
 use tempfile::TempPath;
 use wait4::Wait4;
 
-use crate::cargo::{self, Toolchain, cargo, cargo_error, configuration, rustc};
+use crate::cargo::{
+    self, Toolchain, cargo, cargo_error, configuration, configuration_with_origins, rustc,
+};
 use crate::error::Failure;
 use crate::interrupt::{self, Group};
+use crate::measure::input::Input;
+use crate::measure::launch::{self, Launch};
 use crate::measure::pairs::Side;
 use crate::measure::rustflags::Rustflags;
 use crate::prover::tree::Tree;
+
+/// Where cargo puts what is no final artifact.
+const BUILD_DIR: &str = "CARGO_BUILD_BUILD_DIR";
+
+/// Where the loader looks for libraries; cargo adds to it for a program that it runs.
+const LOADER_PATH: &str = if cfg!(target_os = "macos") {
+    "DYLD_FALLBACK_LIBRARY_PATH"
+} else {
+    "LD_LIBRARY_PATH"
+};
+
+/// Where criterion puts its figures.
+const CRITERION_HOME: &str = "CRITERION_HOME";
 
 /// The arguments with which `cargo` runs a program.
 pub struct CommandLine {
@@ -61,6 +80,10 @@ impl CommandLine {
             options: part(),
             args: part(),
         })
+    }
+
+    pub fn is_bench(&self) -> bool {
+        self.subcommand == Subcommand::Bench
     }
 
     /// The options among `names` that are given, in the form in which they are, with their values.
@@ -127,7 +150,8 @@ impl Builder<'_> {
         Ok((set == true).then_some(KEY))
     }
 
-    /// Builds one side with `overrides`, among them those of the `patched` packages, which the graph `metadata` has.
+    /// Builds one side with `overrides`, among them those of the `patched` packages, which the graph `metadata` has, and asks cargo
+    /// how it runs the program.
     pub fn build(
         &self,
         side: Side,
@@ -140,34 +164,36 @@ impl Builder<'_> {
             Side::Candidate => "cand",
             Side::Baseline | Side::Control => "base",
         };
-        let subcommand: &[&str] = match self.command.subcommand {
-            Subcommand::Run => &["build"],
-            Subcommand::Bench => &["bench", "--no-run"],
-            Subcommand::Test => &["test", "--no-run"],
-        };
+        // Packages that no patch reaches are compiled once.
+        let [target, build] = [folder, "build"].map(|folder| self.target.join(folder));
         // Cargo compiles what has a path incrementally, where a profile says so, and what comes from a registry never.
         let alike = ["dev", "release"]
             .map(|profile| format!("profile.{profile}.package.\"*\".incremental=false"));
-        let mut build = self.cargo();
-        build
-            .args(subcommand)
-            .args(["--manifest-path", "Cargo.toml"])
-            .args(&self.command.options)
-            .args(["--message-format", "json-render-diagnostics"])
-            .args(
-                overrides
-                    .iter()
-                    .chain(&alike)
-                    .flat_map(|value| ["--config", value]),
-            )
-            .arg("--target-dir")
-            .arg(self.target.join(folder))
-            // Packages that no patch reaches are compiled once.
-            .env("CARGO_BUILD_BUILD_DIR", self.target.join("build"));
-        if self.incremental()?.is_some() {
-            build.env("CARGO_INCREMENTAL", "0");
-        }
-        let built = interrupt::output(&mut build)?;
+        let configs = overrides.iter().chain(&alike);
+        let configs: Vec<_> = configs.flat_map(|value| ["--config", value]).collect();
+        let is_incremental = self.incremental()?.is_some();
+        let cargo = |words: &[&str]| {
+            let mut cargo = self.cargo();
+            cargo
+                .args(words)
+                .args(["--manifest-path", "Cargo.toml"])
+                .args(&self.command.options)
+                .args(&configs)
+                .arg("--target-dir")
+                .arg(&target)
+                .env(BUILD_DIR, &build);
+            if is_incremental {
+                cargo.env("CARGO_INCREMENTAL", "0");
+            }
+            cargo
+        };
+        let (builds, runs): (&[&str], _) = match self.command.subcommand {
+            Subcommand::Run => (&["build"], "run"),
+            Subcommand::Bench => (&["bench", "--no-run"], "bench"),
+            Subcommand::Test => (&["test", "--no-run"], "test"),
+        };
+        let mut built = cargo(builds);
+        let built = interrupt::output(built.args(["--message-format", "json-render-diagnostics"]))?;
         if !built.status.success() {
             let stderr = String::from_utf8_lossy(&built.stderr);
             eprint!("{stderr}");
@@ -190,9 +216,18 @@ impl Builder<'_> {
             );
         }
         let mut artifacts = Vec::new();
+        let mut searched = BTreeSet::new();
         for message in Message::parse_stream(&*built.stdout) {
-            if let Message::CompilerArtifact(artifact) = message? {
-                artifacts.push(artifact);
+            match message? {
+                Message::CompilerArtifact(artifact) => artifacts.push(artifact),
+                Message::BuildScriptExecuted(script) => {
+                    // `native=PATH`, or another kind, or none.
+                    let paths = script.linked_paths.iter();
+                    let paths = paths
+                        .filter_map(|path| path.as_str().find('/').map(|at| &path.as_str()[at..]));
+                    searched.extend(paths.map(PathBuf::from));
+                }
+                _ => {}
             }
         }
         let is_of = |tree: &Tree, artifact: &Artifact| {
@@ -208,11 +243,73 @@ impl Builder<'_> {
             .hint("name a program of the workspace that uses Plonky3")
             .into());
         }
-        self.program(&artifacts, metadata)
+        let programs = self.programs(&artifacts, metadata)?;
+        let executable = |artifact: &Artifact| {
+            let path = artifact.executable.as_ref();
+            path.expect("programs have one").as_std_path().to_owned()
+        };
+        let first = executable(programs[0]);
+        let triple = match triple(&first, [&target, &build]) {
+            Some(triple) => triple.to_owned(),
+            None => self.toolchain()?.host,
+        };
+        let runners = configuration_with_origins(self.folder, "target", &self.configs())?;
+        let mut run = cargo(&[runs]);
+        run.arg("--config")
+            .arg(launch::recorded(&runners, &triple)?)
+            .arg("--")
+            .args(&self.command.args);
+        let ran = interrupt::output(&mut run)?;
+        let Some(launch) = Launch::read(&ran.stdout) else {
+            if programs.len() > 1 {
+                return Err(several(&programs).into());
+            }
+            let error = cargo_error(&String::from_utf8_lossy(&ran.stderr));
+            let what = format!("cargo does not start the program that it has built: {error}");
+            return Err(Failure::environment(what).into());
+        };
+        let mut ran = programs.into_iter();
+        let Some(artifact) = ran.find(|of| executable(of).ends_with(&launch.program)) else {
+            bail!("{}: not built before it is run", launch.program.display());
+        };
+        let package = artifact.package_id.repr.clone();
+        let key = format!("target.{triple}.runner");
+        let own = configuration_with_origins(self.folder, &key, &self.configs())?;
+        let runner = match launch::of_triple(&own, &triple) {
+            Some(runner) => Some(runner),
+            None => launch::of_cfg(&runners, || self.cfg(&package))?,
+        };
+        let runner = runner.map(|runner| launch::words(runner, self.folder));
+        let mut environment = launch.environment;
+        environment.retain(|(name, _)| name != BUILD_DIR);
+        environment.extend(env::var_os(BUILD_DIR).map(|own| (BUILD_DIR.into(), own)));
+        // Cargo adds what its build scripts made to the loader's path only where it lies below the target folder.
+        searched.retain(|path| path.starts_with(&build));
+        if let Some((_, loaded)) = environment.iter_mut().find(|(name, _)| name == LOADER_PATH) {
+            let paths = searched.into_iter().chain(env::split_paths(loaded));
+            *loaded = env::join_paths(paths).context("cannot write the loader's path")?;
+        }
+        Ok(Program {
+            name: artifact.target.name.clone(),
+            executable: executable(artifact),
+            started_as: executable(artifact),
+            runner: runner.unwrap_or_default(),
+            args: launch.args,
+            folder: match self.command.subcommand {
+                Subcommand::Run => env::current_dir().context("cannot tell the current folder")?,
+                Subcommand::Bench | Subcommand::Test => launch.folder,
+            },
+            environment,
+            package,
+        })
     }
 
-    /// The one program among what was built.
-    fn program(&self, artifacts: &[Artifact], metadata: &Metadata) -> Result<Program> {
+    /// The programs among what was built; cargo says which of several it runs, but starts every test and bench.
+    fn programs<'a>(
+        &self,
+        artifacts: &'a [Artifact],
+        metadata: &Metadata,
+    ) -> Result<Vec<&'a Artifact>, Failure> {
         let tests = self.command.subcommand != Subcommand::Run;
         // Where tests are built, so are the programs that they start.
         let is_program = |artifact: &&Artifact| {
@@ -220,20 +317,8 @@ impl Builder<'_> {
                 && artifact.profile.test == tests
                 && !artifact.target.kind.contains(&TargetKind::CustomBuild)
         };
-        let mut programs: Vec<_> = artifacts.iter().filter(is_program).collect();
-        let is_default = |artifact: &&Artifact| {
-            let package = metadata.packages.iter();
-            let mut package = package.filter(|package| package.id == artifact.package_id);
-            let default = package
-                .next()
-                .and_then(|package| package.default_run.as_ref());
-            default == Some(&artifact.target.name)
-        };
-        if !tests && programs.len() > 1 && programs.iter().any(is_default) {
-            programs.retain(is_default);
-        }
-        let artifact = match programs[..] {
-            [artifact] => artifact,
+        let programs: Vec<_> = artifacts.iter().filter(is_program).collect();
+        match programs[..] {
             [] => {
                 let members = metadata.workspace_packages().into_iter();
                 let mut targets = members.flat_map(|member| &member.targets);
@@ -245,60 +330,30 @@ impl Builder<'_> {
                     ),
                     None => "`--bin`, `--example`, `--bench` or `--test` names one".to_owned(),
                 };
-                return Err(Failure::input("the command line builds no program to run")
-                    .hint(hint)
-                    .into());
+                Err(Failure::input("the command line builds no program to run").hint(hint))
             }
-            [..] => {
-                let names = programs
-                    .iter()
-                    .map(|artifact| artifact.target.name.as_str());
-                let names = names
-                    .collect::<BTreeSet<_>>()
-                    .into_iter()
-                    .collect::<Vec<_>>();
-                return Err(Failure::input(format!(
-                    "the command line builds several programs: {}",
-                    names.join(", ")
-                ))
-                .hint("`--bin`, `--example`, `--bench` or `--test` names one")
-                .into());
-            }
-        };
-        let own_folder = artifact.manifest_path.as_std_path().parent();
-        let own_folder = own_folder.expect("a manifest lies in a folder").to_owned();
-        let mut args = self.command.args.clone();
-        if self.command.subcommand == Subcommand::Bench {
-            // Tells a harness that it is no test.
-            args.push("--bench".to_owned());
+            [_, _, ..] if tests => Err(several(&programs)),
+            _ => Ok(programs),
         }
-        let executable = artifact
-            .executable
-            .as_ref()
-            .expect("has one, by the filter")
-            .as_std_path();
-        Ok(Program {
-            name: artifact.target.name.clone(),
-            executable: executable.to_owned(),
-            started_as: executable.to_owned(),
-            args,
-            folder: if tests {
-                own_folder.clone()
-            } else {
-                env::current_dir().context("cannot tell the current folder")?
-            },
-            package: artifact.package_id.repr.clone(),
-            package_folder: own_folder,
-        })
     }
 
     /// The target features that the program is built with, where cargo tells.
     pub fn features(&self, program: &Program) -> Result<BTreeSet<String>> {
+        let cfg = self.cfg(&program.package)?.into_iter();
+        let features = cfg.filter_map(|cfg| match cfg {
+            Cfg::KeyPair(key, value) if key.as_str() == "target_feature" => Some(value),
+            _ => None,
+        });
+        Ok(features.collect())
+    }
+
+    /// What `cfg(..)` is compared with in a package.
+    fn cfg(&self, package: &str) -> Result<Vec<Cfg>> {
         let mut rustc = self.cargo();
         rustc
             .args(["-Z", "unstable-options", "rustc", "--print", "cfg"])
             .args(["--manifest-path", "Cargo.toml"])
-            .args(["--package", &program.package])
+            .args(["--package", package])
             .args(
                 self.command
                     .given(&["--config", "--profile", "--target", "-Z"]),
@@ -307,14 +362,10 @@ impl Builder<'_> {
             .env("RUSTC_BOOTSTRAP", "1");
         let printed = interrupt::output(&mut rustc)?.stdout;
         let printed = String::from_utf8_lossy(&printed);
-        let quoted = |line: &str| {
-            Some(
-                line.strip_prefix("target_feature=\"")?
-                    .trim_end_matches('"')
-                    .to_owned(),
-            )
-        };
-        Ok(printed.lines().filter_map(quoted).collect())
+        Ok(printed
+            .lines()
+            .filter_map(|line| line.parse().ok())
+            .collect())
     }
 
     /// The compiler's flags that cargo takes here.
@@ -339,12 +390,60 @@ impl Builder<'_> {
     }
 
     fn cargo(&self) -> Command {
-        in_folder(self.folder, cargo(), "cargo")
+        let mut command = in_folder(self.folder, cargo(), "cargo");
+        without_own_variables(&mut command);
+        command
     }
 
     /// The compiler of this folder.
     pub fn toolchain(&self) -> Result<Toolchain> {
         Toolchain::of(in_folder(self.folder, rustc(), "rustc"))
+    }
+}
+
+fn several(programs: &[&Artifact]) -> Failure {
+    let names = programs.iter().map(|artifact| &*artifact.target.name);
+    let names: Vec<_> = names.collect::<BTreeSet<_>>().into_iter().collect();
+    let names = names.join(", ");
+    Failure::input(format!("the command line builds several programs: {names}"))
+        .hint("`--bin`, `--example`, `--bench` or `--test` names one")
+}
+
+/// The platform in the path of an executable below a folder of cargo's, where one was asked for: `TRIPLE/PROFILE/..`.
+fn triple<'a>(executable: &'a Path, folders: [&Path; 2]) -> Option<&'a str> {
+    let below = folders
+        .iter()
+        .find_map(|folder| executable.strip_prefix(folder).ok())?;
+    let parts: Vec<_> = below
+        .iter()
+        .map(|part| part.to_str())
+        .collect::<Option<_>>()?;
+    match parts[..] {
+        [_profile, "deps" | "examples" | "build", _, ..] | [_profile, _] => None,
+        [triple, _profile, ..] => Some(triple),
+        _ => None,
+    }
+}
+
+/// Removes what cargo has set for this tool where it runs it, and would not set for another program.
+fn without_own_variables(command: &mut Command) {
+    for (name, _) in env::vars_os() {
+        let is_own = |name: &str| {
+            ["CARGO_MANIFEST_", "CARGO_PKG_"]
+                .iter()
+                .any(|start| name.starts_with(start))
+        };
+        if name.to_str().is_some_and(is_own) {
+            command.env_remove(name);
+        }
+    }
+    let executable = env::current_exe().unwrap_or_default();
+    if let Some((folder, paths)) = executable.parent().zip(env::var_os(LOADER_PATH)) {
+        let others = env::split_paths(&paths).filter(|path| !path.starts_with(folder));
+        match env::join_paths(others) {
+            Ok(others) if !others.is_empty() => command.env(LOADER_PATH, others),
+            _ => command.env_remove(LOADER_PATH),
+        };
     }
 }
 
@@ -369,12 +468,14 @@ pub struct Program {
     pub executable: PathBuf,
     /// Its first argument: the path by which cargo would have started it.
     started_as: PathBuf,
-    args: Vec<String>,
+    /// The words before it, where the configuration has some.
+    runner: Vec<OsString>,
+    args: Vec<OsString>,
     /// Where it is run: cargo runs benches and tests in their package's folder.
     pub folder: PathBuf,
+    environment: Vec<(OsString, OsString)>,
     /// As cargo takes it for `--package`.
     package: String,
-    package_folder: PathBuf,
 }
 
 /// The cost and the output of one run.
@@ -407,20 +508,32 @@ impl Program {
         Ok((program, copy))
     }
 
-    /// Runs it to its end; an interrupt ends it, and all that it has started.
-    pub fn run(&self) -> Result<Done> {
+    /// Runs it to its end, with criterion's `figures` in a folder of its own; an interrupt ends it, and all that it has started.
+    pub fn run(&self, input: &Input, figures: Option<&Path>) -> Result<Done> {
         interrupt::check()?;
         // Files: a pipe would have to be read, on a core that the program may want.
         let file = || tempfile::tempfile().context("cannot create a temporary file");
         let (stdout, stderr) = (file()?, file()?);
-        let mut command = Command::new(&self.executable);
-        #[cfg(unix)]
-        command.arg0(&self.started_as);
+        let mut command = match self.runner.split_first() {
+            Some((runner, args)) => {
+                let mut command = Command::new(runner);
+                command.args(args).arg(&self.executable);
+                command
+            }
+            None => {
+                let mut command = Command::new(&self.executable);
+                #[cfg(unix)]
+                command.arg0(&self.started_as);
+                command
+            }
+        };
         command
             .args(&self.args)
             .current_dir(&self.folder)
-            .env("CARGO_MANIFEST_DIR", &self.package_folder)
-            .stdin(Stdio::null())
+            .env_clear()
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .envs(figures.map(|folder| (CRITERION_HOME, folder)))
+            .stdin(input.again()?)
             .stdout(stdout.try_clone()?)
             .stderr(stderr.try_clone()?);
         let own_peak = own_peak_kib();
@@ -476,4 +589,40 @@ fn own_peak_kib() -> u64 {
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let peak = peak.and_then(|peak| peak.trim().strip_suffix(" kB"));
     peak.and_then(|peak| peak.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_found_with_their_values() {
+        let words = "run --config a.b=1 --configured x --target=t --config=c=2 -- --config d";
+        let words: Vec<_> = words.split(' ').map(str::to_owned).collect();
+        let command = CommandLine::parse(&words).unwrap();
+        let values: Vec<_> = command.values("--config").collect();
+        assert_eq!(values, ["a.b=1", "c=2"]);
+        assert_eq!(command.values("--target").next(), Some("t"));
+        let given = command.given(&["--config", "--target"]);
+        assert_eq!(given, ["--config", "a.b=1", "--target=t", "--config=c=2"]);
+    }
+
+    #[test]
+    fn a_platform_stands_before_the_profile() {
+        for (path, expected) in [
+            ("base/release/prove", None),
+            ("base/release/examples/prove", None),
+            ("build/release/deps/prove-0", None),
+            ("build/release/build/prover/0/out/prove", None),
+            (
+                "base/x86_64-unknown-linux-musl/release/prove",
+                Some("x86_64-unknown-linux-musl"),
+            ),
+            ("build/custom/debug/deps/prove-0", Some("custom")),
+            ("elsewhere/custom/debug/prove", None),
+        ] {
+            let folders = ["base", "build"].map(Path::new);
+            assert_eq!(triple(Path::new(path), folders), expected, "{path}");
+        }
+    }
 }

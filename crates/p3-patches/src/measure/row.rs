@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::pairs::{Run, Side};
 use crate::measure::stats::{Ratio, Verdict, median};
+use crate::measure::trial::ITERATIONS;
 
 /// One workload on one ISA.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -87,6 +88,18 @@ impl Quantity {
         of: |run| run.peak_kib.unwrap_or_default(),
         unit: "MiB",
         scale: 1024.0,
+    };
+
+    /// The time of one iteration, of which samples have [`ITERATIONS`].
+    pub const ITERATION: Self = Self {
+        of: |run| run.wall_ns,
+        unit: "ns",
+        scale: ITERATIONS,
+    };
+    pub const LONG_ITERATION: Self = Self {
+        unit: "ms",
+        scale: 1e6 * ITERATIONS,
+        ..Self::ITERATION
     };
 }
 

@@ -9,11 +9,13 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::error::Failure;
 use crate::interrupt;
 use crate::isa::Isa;
+use crate::measure::figures;
+use crate::measure::input::Input;
 use crate::measure::pairs::{ROUND, Run, Side};
 use crate::measure::program::{Done, Program};
 use crate::measure::spans::Spans;
@@ -24,6 +26,12 @@ pub const RUN: &str = "run/";
 
 /// Before the names of spans.
 pub const SPAN: &str = "span/";
+
+/// Before the names of a bench's own figures.
+pub const BENCH: &str = "bench/";
+
+/// The iterations whose time is a sample: the time of one is often no whole number of nanoseconds.
+pub const ITERATIONS: f64 = 1e3;
 
 /// Of shorter runs the start of a process is too large a part.
 const SHORTEST: Duration = Duration::from_millis(10);
@@ -63,14 +71,17 @@ pub struct Trial<'a> {
     /// A shell command, run before each run.
     pub setup: Option<&'a str>,
     pub same: &'a [Output],
+    pub input: Input,
     /// Whether spans are read.
     pub phases: bool,
+    /// Whether it is a bench, whose own figures are read.
+    pub bench: bool,
 }
 
-/// The samples of whole runs, and those of each span that every run has.
+/// The samples of whole runs, and those of each span or figure that every run has.
 pub struct Samples {
     pub runs: Vec<Run>,
-    pub spans: Vec<Vec<Run>>,
+    pub parts: Vec<Vec<Run>>,
 }
 
 impl Trial<'_> {
@@ -84,9 +95,12 @@ impl Trial<'_> {
         let mut expected = None;
         let mut shortest = Duration::MAX;
         for side in WARM {
-            let (done, spans) = self.run(side, self.program(side), &mut expected)?;
+            let (done, parts) = self.run(side, self.program(side), &mut expected)?;
             shortest = shortest.min(done.wall);
-            if self.phases && spans.0.is_empty() {
+            if self.bench && parts.is_empty() {
+                return Err(no_figures(&self.baseline.name).into());
+            }
+            if self.phases && parts.is_empty() {
                 return Err(Failure::input("--phases: the program prints no spans")
                     .hint("tracing-forest prints them, or tracing-subscriber with FmtSpan::CLOSE; some programs ask for RUST_LOG=info")
                     .into());
@@ -96,7 +110,7 @@ impl Trial<'_> {
         refuse_short(&self.baseline.name, shortest)?;
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let mut runs = Vec::new();
-        let mut spans: Vec<Vec<Run>> = Vec::new();
+        let mut parts: Vec<Vec<Run>> = Vec::new();
         for round in 0..pairs {
             // As the workers have one for each seed, and for the same reason.
             let copy = |side| Ok((side, self.program(side).copied()?));
@@ -117,26 +131,32 @@ impl Trial<'_> {
                     peak_kib: done.peak_kib,
                     hashing_ns: None,
                 };
-                for (path, ns) in found.0 {
-                    let span = Run {
-                        workload: format!("{SPAN}{path}"),
+                for (workload, ns) in found {
+                    let part = Run {
+                        workload,
                         wall_ns: ns,
                         // Work of other threads meanwhile is not the span's.
                         cpu_ns: ns,
                         peak_kib: None,
                         ..run.clone()
                     };
-                    match spans.iter_mut().find(|of| of[0].workload == span.workload) {
-                        Some(of) => of.push(span),
-                        None => spans.push(vec![span]),
+                    match parts.iter_mut().find(|of| of[0].workload == part.workload) {
+                        Some(of) => of.push(part),
+                        None => parts.push(vec![part]),
                     }
                 }
                 runs.push(run);
                 progress();
             }
         }
-        spans.retain(|of| of.len() == runs.len() && of.iter().all(|span| span.wall_ns > 0));
-        Ok(Samples { runs, spans })
+        parts.retain(|of| of.len() == runs.len() && of.iter().all(|part| part.wall_ns > 0));
+        if self.bench && parts.is_empty() {
+            let name = &self.baseline.name;
+            let what = format!("{name}: no benchmark has a figure in every run");
+            let hint = "a benchmark's name has to be the same in each run";
+            return Err(Failure::check(what).hint(hint).into());
+        }
+        Ok(Samples { runs, parts })
     }
 
     fn program(&self, side: Side) -> &Program {
@@ -152,7 +172,7 @@ impl Trial<'_> {
         side: Side,
         program: &Program,
         expected: &mut Option<Vec<String>>,
-    ) -> Result<(Done, Spans)> {
+    ) -> Result<(Done, Vec<(String, u64)>)> {
         let name = match side {
             Side::Baseline | Side::Control => "baseline",
             Side::Candidate => "candidate",
@@ -163,11 +183,13 @@ impl Trial<'_> {
             .iter()
             .map(|output| changed(program, output))
             .collect();
-        let done = program.run()?;
+        let figures = tempfile::tempdir().context("cannot create a temporary folder")?;
+        let done = program.run(&self.input, self.bench.then(|| figures.path()))?;
         if !done.status.success() {
             show_last(&done.stderr);
             let what = format!("{}: the {name} ends with {}", program.name, done.status);
             return Err(match expected {
+                None if self.input.is_terminal => Failure::input(what).hint("only runs that succeed are compared; if it reads its standard input, which is a terminal here, `< FILE` gives each run the same bytes"),
                 None => Failure::input(what).hint("only runs that succeed are compared"),
                 Some(_) => Failure::check(what).hint("an earlier run succeeded"),
             }
@@ -206,12 +228,25 @@ impl Trial<'_> {
             };
             return Err(failure.into());
         }
-        let mut spans = Spans::default();
-        if self.phases {
+        let parts = if self.bench {
+            let figures = figures::read(figures.path(), &done.stdout)?;
+            let time = |ns: f64| (ns * ITERATIONS).round() as u64;
+            let figures = figures.into_iter();
+            figures
+                .map(|(name, ns)| (format!("{BENCH}{name}"), time(ns)))
+                .collect()
+        } else if self.phases {
+            let mut spans = Spans::default();
             spans.read(&done.stdout);
             spans.read(&done.stderr);
-        }
-        Ok((done, spans))
+            let spans = spans.0.into_iter();
+            spans
+                .map(|(path, ns)| (format!("{SPAN}{path}"), ns))
+                .collect()
+        } else {
+            Vec::new()
+        };
+        Ok((done, parts))
     }
 
     fn set_up(&self) -> Result<()> {
@@ -244,6 +279,16 @@ fn refuse_short(name: &str, run: Duration) -> Result<(), Failure> {
         "{name}: a run takes {run:.1?}, which is too short to compare"
     ))
     .hint(format!("give it work for {SHORTEST:?} or more")))
+}
+
+fn no_figures(name: &str) -> Failure {
+    Failure::input(format!(
+        "{name}: the bench reports no figures that are read here, and may run for a fixed time"
+    ))
+    .hint(format!(
+        "figures of criterion and of libtest are read; a bench that does the same work in every run can be compared as a \
+         program: with `[[example]] name = \"{name}-work\"` and its `path` in the manifest, `-- run --release --example {name}-work`"
+    ))
 }
 
 /// When a file was written.

@@ -17,6 +17,7 @@ mod hints;
 mod history;
 mod interrupted;
 mod killed;
+mod launched;
 mod lifecycle;
 mod linked;
 mod outside;

@@ -34,17 +34,28 @@ impl Prover {
             prover.executable(side, &format!("# {side}\n{script}"));
         }
         let text = r#"
-            case "$1" in
-                build | bench | test) ;;
-                -Z) echo 'target_feature="avx2"'; exit ;;
-                *) exec CARGO "$@" ;;
+            case "$*" in
+                build* | run* | bench* | test*) ;;
+                *' rustc '*) echo 'target_feature="avx2"'; exit ;;
+                *) exec @CARGO@ "$@" ;;
             esac
             side=baseline
             for arg; do
                 case "$arg" in
                     patch.crates-io.*) side=candidate; tree=${arg#*=?}; tree=${tree%?} ;;
+                    target.*.runner=*) runner=$(echo "${arg#*=}" | tr -d '[,]"') ;;
                 esac
             done
+            if [ -n "$runner" ]; then
+                command=$1
+                case $command,$(cat HERE/names) in
+                    run,*' '*) echo 'error: could not determine which binary to run' >&2; exit 101 ;;
+                esac
+                while [ "$1" != -- ]; do shift; done
+                shift
+                if [ $command = bench ]; then set -- "$@" --bench; fi
+                CARGO_MANIFEST_DIR='HERE/prover' exec $runner HERE/$side "$@"
+            fi
             cd 'HERE'
             echo "$side: $@" >> built
             if [ -e $side.holds ]; then exec ./waits held; fi
@@ -61,7 +72,7 @@ impl Prover {
             for name in $(cat names); do artifact 'HERE/prover' $name '"HERE/'$side'"'; done"#;
         let here = prover.path("");
         let here = here.to_str().unwrap().trim_end_matches('/');
-        let text = text.replace("CARGO", env!("CARGO")).replace("HERE", here);
+        let text = text.replace("@CARGO@", env!("CARGO")).replace("HERE", here);
         prover.executable("cargo", &text);
         // A process that starts another one, which waits.
         let waits =
@@ -116,6 +127,7 @@ impl Prover {
         let child = self
             .command(options, &["run"])
             .env("CARGO_TARGET_DIR", self.target.path())
+            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -145,6 +157,9 @@ fn wait_for(file: &Path) {
         thread::sleep(Duration::from_millis(5));
     }
 }
+
+/// A figure as the standard library's harness prints it.
+const LIBTEST: &str = "echo 'test prove ... bench:   1,234.50 ns/iter (+/- 2)';";
 
 /// Long enough to be compared.
 const SLEEP: &str = "sleep 0.02";
@@ -180,11 +195,11 @@ fn a_gain_is_reported_and_the_prover_stays_as_it_was() {
         panic!("{built}");
     };
     assert!(
-        baseline.ends_with("prover/target/p3-try/base"),
+        baseline.contains("prover/target/p3-try/base "),
         "{baseline}"
     );
     assert!(
-        candidate.ends_with("prover/target/p3-try/cand"),
+        candidate.contains("prover/target/p3-try/cand "),
         "{candidate}"
     );
     assert!(baseline.contains("build --manifest-path Cargo.toml --release "));
@@ -337,13 +352,13 @@ fn what_cannot_be_tried_is_refused_before_anything_is_built() {
 /// Cargo runs benches and tests in their package's folder, and tells a bench that it is one.
 #[test]
 fn programs_get_what_cargo_would_give_them() {
-    let tells = format!("{SLEEP}; echo \"$PWD $CARGO_MANIFEST_DIR $@\" > HERE/told");
+    let tells = format!("{SLEEP}; {LIBTEST} echo \"$PWD $CARGO_MANIFEST_DIR $@\" > HERE/told");
     for (line, folder, args) in [
         (&["run", "--", "a b", "--", "c"][..], "", "a b -- c"),
         (
-            &["bench", "--bench", "x", "--", "c"],
+            &["bench", "--bench", "x", "--", "c d"],
             "/prover",
-            "c --bench",
+            "c d --bench",
         ),
         (&["test"], "/prover", ""),
     ] {
@@ -374,6 +389,123 @@ fn programs_get_what_cargo_would_give_them() {
         let expected = format!("{here}{folder} {} {args}\n", package.display());
         assert_eq!(told, expected);
     }
+}
+
+/// A bench that runs for a fixed time takes as long on both sides; criterion's figures of each run are in a folder of its own.
+#[test]
+fn a_bench_is_compared_by_its_own_figures() {
+    let figures = |name: &str, slope: &str, mean: f64| {
+        format!(
+            r#"
+            for which in base new; do
+                folder=$CRITERION_HOME/group/{name}/$which
+                mkdir -p $folder
+                echo '{{"group_id":"group","full_id":"permute/{name}"}}' > $folder/benchmark.json
+                echo '{{"mean":{{"point_estimate":{mean}}},"slope":{slope}}}' > $folder/estimates.json
+            done"#
+        )
+    };
+    let script = |[short, long]: [f64; 2]| {
+        let slope = format!(r#"{{"point_estimate":{short}}}"#);
+        let (short, long) = (figures("8", &slope, 1.0), figures("many", "null", long));
+        format!("{SLEEP}\n{short}\n{long}\necho $CRITERION_HOME >> homes")
+    };
+    let prover = Prover::new(&script([9135.4, 2e9]), &script([5101.2, 2.2e9]));
+    let options = ["demo", "--json", "try.json"];
+    let mut command = prover.command(&options, &["bench", "--bench", "prove"]);
+    let printed = prover.fixture.transcript(&command.output().unwrap());
+    let (_, table) = printed.split_once("in the order ABBA\n").unwrap();
+    let (table, _) = table.split_once("--- stderr").unwrap();
+    assert_snapshot!("figures", table);
+
+    let homes = fs::read_to_string(prover.path("prover/homes")).unwrap();
+    let homes: BTreeSet<_> = homes.lines().collect();
+    assert_eq!(homes.len(), 3 + 3 * 4);
+    assert!(homes.iter().all(|home| !Path::new(home).exists()));
+    let json = fs::read(prover.path("try.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let rows = json["rows"].as_array().unwrap();
+    let names: Vec<_> = rows.iter().map(|row| &row["workload"]).collect();
+    assert_eq!(names, ["bench/permute/8", "bench/permute/many"]);
+    assert_eq!(
+        (&rows[0]["unit"], &rows[1]["unit"]),
+        (&"ns".into(), &"ms".into())
+    );
+}
+
+#[test]
+fn a_bench_without_figures_is_refused() {
+    let prover = Prover::new(SLEEP, SLEEP);
+    let bench = |options: &[&str]| {
+        let output = prover
+            .command(options, &["bench", "--bench", "prove"])
+            .output();
+        prover.fixture.transcript(&output.unwrap())
+    };
+    let refused = bench(&["demo"]);
+    let (_, stderr) = refused.split_once("--- stderr\n").unwrap();
+    assert_snapshot!("no_figures", stderr);
+    assert_snapshot!("phases_of_a_bench", bench(&["demo", "--phases"]));
+
+    // As the hint says.
+    let path = "path = \"benches/prove.rs\"\n";
+    write(&prover.path("prover/benches/prove.rs"), "fn main() {}");
+    let manifest = format!("{MANIFEST}\n[[example]]\nname = \"prove-work\"\n{path}");
+    prover.fixture.set_manifest(&manifest);
+    let line = ["run", "--release", "--example", "prove-work"];
+    let output = prover.command(&["demo"], &line).output().unwrap();
+    let printed = prover.fixture.transcript(&output);
+    assert!(output.status.success(), "{printed}");
+}
+
+#[test]
+fn every_run_reads_the_same_input() {
+    let reads = &format!("{SLEEP}; cat >> read; echo >> read");
+    let prover = Prover::new(reads, reads);
+    write(&prover.path("input"), "line\nwitness");
+    let input = || fs::File::open(prover.path("input")).unwrap();
+    let piped = || {
+        let mut cat = Command::new("cat");
+        let cat = cat.stdin(input()).stdout(Stdio::piped()).spawn();
+        Stdio::from(cat.unwrap().stdout.unwrap())
+    };
+    for (stdin, expected) in [
+        (Stdio::from(input()), "line\nwitness\n"),
+        (piped(), "line\nwitness\n"),
+        (Stdio::null(), "\n"),
+    ] {
+        let mut command = prover.command(&["demo"], &["run"]);
+        let output = command.stdin(stdin).output().unwrap();
+        let printed = prover.fixture.transcript(&output);
+        assert!(output.status.success(), "{printed}");
+        let read = prover.path("read");
+        assert_eq!(
+            fs::read_to_string(&read).unwrap(),
+            expected.repeat(3 + 3 * 4)
+        );
+        fs::remove_file(read).unwrap();
+    }
+}
+
+/// A terminal has no end that every run could read to, but most programs do not read it.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_input_without_an_end_is_refused_where_it_is_read() {
+    let run = |prover: &Prover, device: &str| {
+        let options = fs::File::options().read(true).write(true).open(device);
+        let mut command = prover.command(&["demo"], &["run"]);
+        let output = command.stdin(options.unwrap()).output().unwrap();
+        prover.fixture.transcript(&output)
+    };
+    let reads = &format!("{SLEEP}; read -r line || exit 1");
+    let prover = Prover::new(reads, reads);
+    assert_snapshot!("endless", run(&prover, "/dev/zero"));
+    assert!(!prover.path("built").exists());
+    let refused = run(&prover, "/dev/ptmx");
+    let (_, stderr) = refused.split_once("--- stderr\n").unwrap();
+    assert_snapshot!("terminal", stderr.replace("/bin/sh", "sh"));
+    let printed = run(&Prover::new(SLEEP, SLEEP), "/dev/ptmx");
+    assert!(printed.starts_with("exit 0"), "{printed}");
 }
 
 /// The pages of memory that hold a file's code stay while it is cached: every round has its own files, beside the program, which

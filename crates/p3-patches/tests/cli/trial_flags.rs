@@ -44,14 +44,16 @@ fn stand_in(fixture: &Fixture) {
         executable(side, &format!("sleep 0.02 # {side}"));
     }
     let text = r#"
-        if [ "$1" != build ]; then exec CARGO "$@"; fi
+        case "$1" in build | run) ;; *) exec CARGO "$@" ;; esac
         for arg; do
             case "$arg" in
                 */p3-try/base) side=base ;;
                 */p3-try/cand) side=cand ;;
                 patch.*.p3-goldilocks.path=*) tree=${arg#*=?}; tree=${tree%?} ;;
+                target.*.runner=*) runner=$(echo "${arg#*=}" | tr -d '[,]"') ;;
             esac
         done
+        if [ "$1" = run ]; then exec $runner HERE/$side; fi
         export RUSTC_BOOTSTRAP=1
         CARGO "$@" -Z unstable-options --unit-graph > HERE/$side.units || exit
         CARGO rustc -Z unstable-options --print cfg > HERE/cfgs

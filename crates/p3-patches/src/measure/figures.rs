@@ -1,0 +1,94 @@
+//! The figures that a bench reports itself: such a bench runs for a fixed time, so that its whole run says nothing.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use walkdir::WalkDir;
+
+/// Nanoseconds of an iteration, by the benchmark's name.
+pub type Figures = Vec<(String, f64)>;
+
+/// Criterion's `benchmark.json`.
+#[derive(Deserialize)]
+struct Benchmark {
+    full_id: String,
+}
+
+/// Criterion's `estimates.json`.
+#[derive(Deserialize)]
+struct Estimates {
+    mean: Estimate,
+    /// Where iterations are counted in steps.
+    slope: Option<Estimate>,
+}
+
+#[derive(Deserialize)]
+struct Estimate {
+    point_estimate: f64,
+}
+
+/// The figures of a run, of which criterion has written its own below `folder`, and libtest to `stdout`.
+pub fn read(folder: &Path, stdout: &[u8]) -> Result<Figures> {
+    let figures = criterion(folder)?;
+    Ok(if figures.is_empty() {
+        libtest(&String::from_utf8_lossy(stdout))
+    } else {
+        figures
+    })
+}
+
+/// The estimates that criterion prints, by the folders that they are in.
+fn criterion(folder: &Path) -> Result<Figures> {
+    let mut figures = Vec::new();
+    for entry in WalkDir::new(folder).sort_by_file_name() {
+        let entry = entry?;
+        // Beside it may be `base`: criterion keeps what it has measured before.
+        if !entry.path().ends_with("new/benchmark.json") {
+            continue;
+        }
+        let benchmark: Benchmark = parse(entry.path())?;
+        let estimates: Estimates = parse(&entry.path().with_file_name("estimates.json"))?;
+        let estimate = estimates.slope.unwrap_or(estimates.mean);
+        figures.push((benchmark.full_id, estimate.point_estimate));
+    }
+    Ok(figures)
+}
+
+fn parse<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let unreadable = || format!("cannot read criterion's {}", path.display());
+    let file = BufReader::new(File::open(path).with_context(unreadable)?);
+    serde_json::from_reader(file).with_context(unreadable)
+}
+
+/// In lines `test NAME ... bench: 1,234.56 ns/iter (+/- 5)`.
+fn libtest(stdout: &str) -> Figures {
+    let figure = |line: &str| {
+        let (name, figure) = line.strip_prefix("test ")?.split_once("... bench:")?;
+        let (ns, _) = figure.split_once("ns/iter")?;
+        let ns = ns.trim().replace(',', "").parse().ok()?;
+        Some((name.trim().to_owned(), ns))
+    };
+    stdout.lines().filter_map(figure).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_libtest_are_read() {
+        let printed = "\nrunning 2 tests\n\
+            test tests::commit ... bench:   1,234,567.89 ns/iter (+/- 5.10)\n\
+            test tests::open   ... bench:          12 ns/iter (+/- 1) = 800 MB/s\n\
+            test tests::reads ... ok\n\ntest result: ok.\n";
+        let expected = [("tests::commit", 1234567.89), ("tests::open", 12.0)];
+        assert_eq!(
+            libtest(printed),
+            expected.map(|(name, ns)| (name.to_owned(), ns))
+        );
+    }
+}

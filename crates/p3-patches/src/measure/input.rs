@@ -1,0 +1,91 @@
+//! Standard input: read once, so that every run of a program gets the same bytes.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Seek};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
+use std::process::Stdio;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use crate::error::Failure;
+use crate::interrupt;
+
+/// How long the end of the input may take before the user is told what is waited for.
+const SOON: Duration = Duration::from_secs(2);
+
+/// What every run reads on its standard input.
+pub struct Input {
+    file: File,
+    pub is_terminal: bool,
+}
+
+impl Input {
+    /// Reads this process's standard input to its end. A terminal is not read: programs that do so in its place fail.
+    pub fn read() -> Result<Self> {
+        if io::stdin().is_terminal() {
+            // The system refuses to read a folder; an empty file would be read as if it were all of the input.
+            let file = File::open("/").context("cannot open /")?;
+            return Ok(Self {
+                file,
+                is_terminal: true,
+            });
+        }
+        let unreadable = "cannot read standard input";
+        let mut stdin = File::from(
+            io::stdin()
+                .as_fd()
+                .try_clone_to_owned()
+                .context(unreadable)?,
+        );
+        let device = stdin
+            .metadata()
+            .context(unreadable)?
+            .file_type()
+            .is_char_device();
+        if device && stdin.read(&mut [0]).context(unreadable)? > 0 {
+            return Err(Failure::input("standard input is a device without an end")
+                .hint("`< FILE` gives each run the same bytes, `< /dev/null` none")
+                .into());
+        }
+        let mut file = tempfile::tempfile().context("cannot create a temporary file")?;
+        let start = Instant::now();
+        let (sender, ended) = mpsc::channel();
+        thread::spawn(move || {
+            let copied = io::copy(&mut stdin, &mut file);
+            // Nobody listens after an interrupt.
+            let _ = sender.send(copied.map(|_| file));
+        });
+        let mut told = false;
+        let file = loop {
+            match ended.recv_timeout(Duration::from_millis(50)) {
+                Ok(file) => break file.context(unreadable)?,
+                Err(RecvTimeoutError::Disconnected) => unreachable!("the thread sends first"),
+                Err(RecvTimeoutError::Timeout) => interrupt::check()?,
+            }
+            if !told && start.elapsed() > SOON {
+                eprintln!(
+                    "note: waiting for the end of standard input; `< /dev/null` gives the program none"
+                );
+                told = true;
+            }
+        };
+        Ok(Self {
+            file,
+            is_terminal: false,
+        })
+    }
+
+    /// The same bytes from their start, for the next run.
+    pub fn again(&self) -> Result<Stdio> {
+        let mut file = self
+            .file
+            .try_clone()
+            .context("cannot hand on standard input")?;
+        file.rewind().context("cannot rewind standard input")?;
+        Ok(file.into())
+    }
+}
