@@ -79,6 +79,17 @@ pub fn configuration_with_origins(
     text.parse().context("cargo config printed no TOML")
 }
 
+/// The setting that makes cargo compile every package that has a path incrementally, whatever its profile says.
+pub fn incremental(folder: &Path, configs: &[String]) -> Result<Option<&'static str>> {
+    const VARIABLE: &str = "CARGO_INCREMENTAL";
+    const KEY: &str = "build.incremental";
+    if let Some(value) = env::var_os(VARIABLE) {
+        return Ok((value == "1").then_some(VARIABLE));
+    }
+    let set = configuration(folder, KEY, configs)?;
+    Ok((set == true).then_some(KEY))
+}
+
 /// The output of `cargo config get` with these arguments, of which the last one is a key; nothing where the key is not set.
 fn configured(folder: &Path, args: &[&str], configs: &[String]) -> Result<Option<String>> {
     let mut get = cargo();

@@ -7,6 +7,7 @@ use cargo_metadata::Metadata;
 use cargo_metadata::semver::Version;
 
 use super::{Downstream, Source};
+use crate::cargo;
 use crate::error::Failure;
 use crate::project::Patches;
 use crate::prover::choice::{self, Choice};
@@ -66,6 +67,8 @@ struct Applied {
     absent: Vec<String>,
     /// The patched packages that the graph has in other releases too, each in a phrase.
     other_releases: Vec<String>,
+    /// The notes on settings that have cargo compile the trees incrementally.
+    incremental: Vec<String>,
 }
 
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
@@ -104,6 +107,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         trees,
         absent,
         other_releases,
+        incremental,
     } = applied?;
     cleaned?;
     progress.finish_and_clear();
@@ -116,8 +120,8 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let absent = absent.join(", ");
         eprintln!("note: nothing here depends on {absent}, which the patches change too");
     }
-    for other in other_releases {
-        eprintln!("note: {other}");
+    for note in other_releases.into_iter().chain(incremental) {
+        eprintln!("note: {note}");
     }
     println!(
         "applied {} to {}",
@@ -221,7 +225,7 @@ fn apply(
         _ => None,
     };
 
-    progress.set_message(format!("writing {}", names.join(", ")));
+    progress.set_message("writing the patched packages");
     let mut plan = tree::plan(patches, &base, &names, false)?;
     plan.assert_available(|package| manifest.locks(package))?;
     if args.verbose {
@@ -239,7 +243,11 @@ fn apply(
             base: base.clone(),
             names: names.clone(),
             overrides: places(trees),
-            not_incremental: manifest.incremental(trees)?,
+            not_incremental: (manifest.incremental(trees)?.into_iter())
+                .flat_map(|(profile, packages)| {
+                    (packages.into_iter()).map(move |package| (profile.clone(), package))
+                })
+                .collect(),
             git,
         };
         manifest.set(Some(&stanza), folder, patches)?;
@@ -290,8 +298,10 @@ fn apply(
     graph::assert_in_place(&manifest.path, &metadata, &trees, checkout.as_ref())?;
     let patched = trees.iter().map(|tree| &tree.package);
     let other_releases = graph::other_releases(&metadata, patched, &base);
+    let incremental = incremental(manifest, &trees)?;
     restore.keep();
     Ok(Applied {
+        incremental,
         inert: patch::inert(patches, &base, &names)?,
         base,
         names,
@@ -300,6 +310,31 @@ fn apply(
         absent,
         other_releases,
     })
+}
+
+/// Writes down which settings have cargo compile the trees incrementally, where it compiles published packages as a whole.
+fn incremental(manifest: &Manifest, trees: &[Tree]) -> Result<Vec<String>> {
+    let slower = |setting: &str| {
+        format!(
+            "{setting} has cargo compile patched packages incrementally, and published ones not; they run slower for it"
+        )
+    };
+    let mut notes = Vec::new();
+    for (profile, packages) in manifest.incremental(trees)? {
+        notes.push(match packages.len() == trees.len() {
+            true => format!(
+                "profile {profile} compiles incrementally, which slows packages down; the block excepts the patched ones, as cargo does published ones"
+            ),
+            false => slower(&format!("`incremental = true` of profile {profile}")),
+        });
+    }
+    let root = manifest.root();
+    let everywhere = cargo::incremental(root, &[])?;
+    const KEY: &str = "profile.release.incremental";
+    let configured = cargo::configuration(root, KEY, &[])? == true;
+    let settings = everywhere.into_iter().chain(configured.then_some(KEY));
+    notes.extend(settings.map(slower));
+    Ok(notes)
 }
 
 /// Where the trees are, as the manifest writes it.

@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use comfy_table::CellAlignment;
 
 use super::{Downstream, Source, ab};
+use crate::cargo::incremental;
 use crate::error::Failure;
 use crate::isa::Isa;
 use crate::measure::build::assert_different;
@@ -110,7 +111,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         command: &command,
         target: &target,
     };
-    if let Some(setting) = builder.incremental()? {
+    if let Some(setting) = incremental(builder.folder, &builder.configs())? {
         eprintln!(
             "note: {setting} has cargo compile what is patched incrementally, and what is published not; both builds are without it"
         );

@@ -20,7 +20,8 @@ use tempfile::TempPath;
 use wait4::Wait4;
 
 use crate::cargo::{
-    self, Toolchain, cargo, cargo_error, configuration, configuration_with_origins, rustc,
+    self, Toolchain, cargo, cargo_error, configuration, configuration_with_origins, incremental,
+    rustc,
 };
 use crate::error::Failure;
 use crate::interrupt::{self, Group};
@@ -139,17 +140,6 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// The setting that makes cargo compile every package that has a path incrementally, whatever the profile says.
-    pub fn incremental(&self) -> Result<Option<&'static str>> {
-        const VARIABLE: &str = "CARGO_INCREMENTAL";
-        const KEY: &str = "build.incremental";
-        if let Some(value) = env::var_os(VARIABLE) {
-            return Ok((value == "1").then_some(VARIABLE));
-        }
-        let set = configuration(self.folder, KEY, &self.configs())?;
-        Ok((set == true).then_some(KEY))
-    }
-
     /// Builds one side with `overrides`, among them those of the `patched` packages, which the graph `metadata` has, and asks cargo
     /// how it runs the program.
     pub fn build(
@@ -171,7 +161,7 @@ impl Builder<'_> {
             .map(|profile| format!("profile.{profile}.package.\"*\".incremental=false"));
         let configs = overrides.iter().chain(&alike);
         let configs: Vec<_> = configs.flat_map(|value| ["--config", value]).collect();
-        let is_incremental = self.incremental()?.is_some();
+        let is_incremental = incremental(self.folder, &self.configs())?.is_some();
         let cargo = |words: &[&str]| {
             let mut cargo = self.cargo();
             cargo

@@ -158,31 +158,35 @@ impl Manifest {
         Ok(text)
     }
 
-    /// The profiles with `incremental = true`, each with the packages of `trees` that it says nothing else of. The registry's
-    /// packages are never compiled incrementally; path packages are, and run slower.
-    pub fn incremental(&self, trees: &[Tree]) -> Result<BTreeSet<(String, String)>> {
+    /// The profiles with `incremental = true`, each with the packages of `trees` that the block can except from that: those
+    /// which the profile says nothing else of. The registry's packages are never compiled incrementally; path packages are, and
+    /// run slower.
+    pub fn incremental(&self, trees: &[Tree]) -> Result<BTreeMap<String, BTreeSet<String>>> {
         let document = parse(&self.path, &self.original)?;
-        let table = |item: &Item| item.as_table().filter(|table| !table.is_dotted()).cloned();
-        let profiles = document.get("profile").and_then(table).unwrap_or_default();
-        let mut found = BTreeSet::new();
-        for (profile, item) in &profiles {
-            let is_incremental = item.get("incremental").and_then(Item::as_bool) == Some(true);
-            // An inline table cannot be added to.
-            let packages = match item.get("package") {
-                None => Some(Table::new()),
-                Some(packages) => table(packages),
-            };
-            let (Some(packages), Some(_), true) = (packages, table(item), is_incremental) else {
+        // An inline table cannot be added to.
+        let is_open = |item: &Item| item.as_table().is_some_and(|table| !table.is_dotted());
+        let profiles = document.get("profile");
+        let tables = profiles.and_then(Item::as_table_like);
+        let mut found = BTreeMap::new();
+        for (profile, item) in tables.into_iter().flat_map(|table| table.iter()) {
+            if item.get("incremental").and_then(Item::as_bool) != Some(true) {
                 continue;
-            };
+            }
+            let packages = item.get("package");
+            let above = [profiles, Some(item), packages];
             // A specification may have a source before the name, and a version behind it.
             let name = |spec: &str| {
                 let name = spec.rsplit('#').next()?.split(['@', ':']).next()?;
                 Some(name.to_owned())
             };
-            let named: BTreeSet<_> = packages.iter().filter_map(|(spec, _)| name(spec)).collect();
-            let free = trees.iter().filter(|tree| !named.contains(&tree.package));
-            found.extend(free.map(|tree| (profile.to_owned(), tree.package.clone())));
+            let named = packages.and_then(Item::as_table_like);
+            let named = named.into_iter().flat_map(|packages| packages.iter());
+            let named: BTreeSet<_> = named.filter_map(|(spec, _)| name(spec)).collect();
+            let mut free: BTreeSet<_> = trees.iter().map(|tree| tree.package.clone()).collect();
+            free.retain(|package| {
+                above.into_iter().flatten().all(is_open) && !named.contains(package)
+            });
+            found.insert(profile.to_owned(), free);
         }
         Ok(found)
     }

@@ -120,7 +120,11 @@ fn trees_are_not_compiled_incrementally() {
     let profiles = "[profile.release]\nincremental = true\n\n[profile.slow]\ninherits = \"dev\"\nincremental = false\n\n\
                     [profile.release.package.\"p3-symmetric@0.8.0\"]\nopt-level = 3\n";
     fixture.set_manifest(&format!("{original}\n{profiles}"));
-    fixture.succeed(&["apply", "demo"]);
+    // A package that the user has settings of is the user's to settle.
+    let said =
+        "`incremental = true` of profile release has cargo compile patched packages incrementally";
+    let applied = fixture.succeed(&["apply", "demo"]);
+    assert!(applied.contains(said), "{applied}");
     let applied = fixture.manifest();
     let expected =
         "\n[profile.release.package.p3-goldilocks]\nincremental = false\n# <<< p3-patches\n";
@@ -134,10 +138,24 @@ fn trees_are_not_compiled_incrementally() {
     assert_eq!(fixture.manifest(), format!("{original}\n{profiles}"));
     let inline = format!("profile.release = {{ incremental = true }}\n{original}");
     fixture.set_manifest(&inline);
-    fixture.succeed(&["apply", "demo"]);
+    let applied = fixture.succeed(&["apply", "demo"]);
+    assert!(applied.contains(said), "{applied}");
     assert!(!fixture.manifest().contains("incremental = false"));
     fixture.succeed(&["remove"]);
     assert_eq!(fixture.manifest(), inline);
+
+    let plain = format!("{original}\n[profile.release]\nincremental = true\n");
+    fixture.set_manifest(&plain);
+    let applied = fixture.succeed(&["apply", "demo"]);
+    assert!(
+        applied.contains("; the block excepts the patched ones"),
+        "{applied}"
+    );
+    let mut command = fixture.command(&["apply"]);
+    let output = command.env("CARGO_INCREMENTAL", "1").output().unwrap();
+    let said = "note: CARGO_INCREMENTAL has cargo compile patched packages incrementally";
+    let applied = fixture.transcript(&output);
+    assert!(applied.contains(said), "{applied}");
 }
 
 /// Tools that look packages up in a registry read the lock file that a prover without patches has.
