@@ -1,6 +1,7 @@
 //! Manifests that cargo, formatters and merges edit while patches are applied.
 
 use std::fs;
+use std::process::Command;
 
 use insta::assert_snapshot;
 
@@ -130,9 +131,22 @@ fn trees_are_not_compiled_incrementally() {
         "\n[profile.release.package.p3-goldilocks]\nincremental = false\n# <<< p3-patches\n";
     assert!(applied.ends_with(expected), "{applied}");
     assert_eq!(applied.matches("incremental = false").count(), 2);
-    fixture.cargo(&["build", "--offline", "--release"]);
-    let tree = fixture.tree("p3-goldilocks");
-    assert!(tree.exists());
+    let plan = Command::new(env!("CARGO"))
+        .args(["build", "--offline", "--release"])
+        .args(["-Z", "unstable-options", "--unit-graph"])
+        .current_dir(fixture.prover())
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env_remove("CARGO_INCREMENTAL")
+        .output()
+        .unwrap();
+    let plan: serde_json::Value = serde_json::from_slice(&plan.stdout).unwrap();
+    let is_incremental = |name: &str| {
+        let mut units = plan["units"].as_array().unwrap().iter();
+        let unit = units.find(|unit| unit["target"]["name"] == name).unwrap();
+        unit["profile"]["incremental"] == true
+    };
+    let incremental = ["prover", "p3_symmetric", "p3_goldilocks"].map(is_incremental);
+    assert_eq!(incremental, [true, true, false]);
     fixture.succeed(&["status"]);
     fixture.succeed(&["remove"]);
     assert_eq!(fixture.manifest(), format!("{original}\n{profiles}"));

@@ -329,7 +329,7 @@ fn siblings_at_another_commit_are_noticed() {
     assert!(user.apply(&["demo"]).starts_with("exit 0\n"));
     write(&user.repository.join("README.md"), "Later.\n");
     let later = user.commit();
-    user.fixture.cargo(&["update"]);
+    user.fixture.cargo(&["update", "p3-field"]);
     for args in [&["status"][..], &["status", "--verify"]] {
         let run = user.run(args).replace(&later, "[LATER]");
         assert!(run.starts_with("exit 1\n"), "{run}");
