@@ -141,7 +141,7 @@ pub fn features_to_enable(stderr: &str) -> Option<&str> {
 
 /// Whether cargo lacks a package that it has not fetched, and may not fetch.
 pub fn is_unfetched(error: &str) -> bool {
-    error.contains("but --offline was specified")
+    error.contains("but --offline was specified") || error.contains("no matching package named")
 }
 
 /// Of a source in place of another one, cargo says so.

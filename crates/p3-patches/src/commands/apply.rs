@@ -7,8 +7,10 @@ use cargo_metadata::Metadata;
 use cargo_metadata::semver::Version;
 
 use super::{Downstream, Source};
-use crate::cargo;
+use crate::cargo::{self, Toolchain};
 use crate::error::Failure;
+use crate::interrupt;
+use crate::measure::rustflags::Rustflags;
 use crate::project::Patches;
 use crate::prover::choice::{self, Choice};
 use crate::prover::git_source::Checkout;
@@ -113,6 +115,8 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     progress.finish_and_clear();
 
     manifest.print_moved();
+    // A compiler that does not answer is no reason to fail: the patches are applied.
+    let for_this_cpu = for_this_cpu(&manifest).ok().flatten();
     for (names, reason) in alike(inert) {
         eprintln!("note: {names}: {reason}");
     }
@@ -120,7 +124,10 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let absent = absent.join(", ");
         eprintln!("note: nothing here depends on {absent}, which the patches change too");
     }
-    for note in other_releases.into_iter().chain(incremental) {
+    for note in (other_releases.into_iter())
+        .chain(incremental)
+        .chain(for_this_cpu)
+    {
         eprintln!("note: {note}");
     }
     println!(
@@ -152,6 +159,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     for (names, reason) in alike(left_out) {
         println!("left out {names}: {reason}");
     }
+    println!(
+        "builds here use them from now on; docs/teams.md says what that means for audits, `cargo update` and stored proofs"
+    );
     Ok(())
 }
 
@@ -335,6 +345,23 @@ fn incremental(manifest: &Manifest, trees: &[Tree]) -> Result<Vec<String>> {
     let settings = everywhere.into_iter().chain(configured.then_some(KEY));
     notes.extend(settings.map(slower));
     Ok(notes)
+}
+
+/// Writes down how to build for this CPU, where the workspace is built for the least one: packed kernels need vectors.
+fn for_this_cpu(manifest: &Manifest) -> Result<Option<String>> {
+    let host = Toolchain::query()?.host;
+    let mut cfgs = cargo::rustc();
+    let cfgs = interrupt::output(cfgs.args(["--print", "cfg"]))?.stdout;
+    let cfgs = String::from_utf8_lossy(&cfgs);
+    let rustflags = Rustflags::read(manifest.root(), &[], &host, &cfgs)?;
+    let chooses = |flag: &String| flag.contains("target-cpu") || flag.contains("target-feature");
+    let is_least = cfg!(target_arch = "x86_64") && !rustflags.flags.iter().any(chooses);
+    Ok(is_least.then(|| {
+        format!(
+            "these are gains with the vectors of this CPU, and builds here are for the least one; after `{}` they use them",
+            rustflags.for_this_cpu()
+        )
+    }))
 }
 
 /// Where the trees are, as the manifest writes it.

@@ -29,17 +29,14 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         .hint("--manifest-path names your prover's Cargo.toml")
     };
     let manifest = Manifest::load(&args.downstream.manifest_path)?;
-    if manifest.stanza.is_none() {
+    // Where the block was deleted by hand, the trees and their entries in the lock file are left.
+    if manifest.stanza.is_none() && !manifest.trees().is_dir() {
         return Err(not_applied(&manifest).into());
     }
     let folder = LockedDir::lock(&manifest.trees())?;
     // Once more, now that no other run can change it.
     let manifest = Manifest::load(&manifest.path)?;
     let patches = &patches.at_work_in(manifest.root());
-    let stanza = manifest
-        .stanza
-        .as_ref()
-        .ok_or_else(|| not_applied(&manifest))?;
     let progress = spinner("resolving the graph");
     let restore = manifest.restore(&folder)?;
     manifest.set(None, &folder, patches)?;
@@ -50,10 +47,10 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     folder.keep_only(&[])?;
     progress.finish_and_clear();
     manifest.print_moved();
-    println!(
-        "removed {} from {}",
-        stanza.names.join(", "),
-        manifest.path.display()
-    );
+    let path = manifest.path.display();
+    match &manifest.stanza {
+        Some(stanza) => println!("removed {} from {path}", stanza.names.join(", ")),
+        None => println!("removed what was left of patches beside {path}"),
+    }
     Ok(())
 }

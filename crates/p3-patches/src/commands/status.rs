@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use comfy_table::{Table, presets};
@@ -160,6 +160,13 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     };
     let patches = &patches.at_work_in(manifest.root());
     if let Some(path) = &args.published_lock {
+        let is_own = |own: &Path| fs::canonicalize(path).is_ok_and(|path| path == own);
+        if path.ends_with("Cargo.toml") || is_own(&manifest.lock_file()) {
+            let what = format!("--published-lock {}: cargo's own file", path.display());
+            return Err(Failure::input(what)
+                .hint("name another file, such as published.lock")
+                .into());
+        }
         let lock = manifest.published_lock(patches)?;
         fs::write(path, lock).map_err(|error| cannot_write(path, &error))?;
     }
@@ -198,6 +205,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let root = manifest.dir()?;
     let mut objection = None;
     let mut is_other_release = false;
+    let mut is_needed = false;
     for (package, place) in &stanza.overrides {
         let path = manifest.root().join(place);
         let tree = Tree {
@@ -220,6 +228,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             if let Use::Bypassed(found) = &usage {
                 is_other_release |= found.iter().any(|(version, _)| *version != stanza.base);
             }
+            is_needed |= usage != Use::Absent;
             let used = usage == Use::Used && one.is_ok();
             objection = objection.take().or(one.err());
             used
@@ -316,7 +325,11 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
                 tree.package.as_str(),
                 tree.path.as_str(),
                 tree.state,
-                if tree.used { "yes" } else { "no" },
+                match (tree.used, &metadata) {
+                    (true, _) => "yes",
+                    (false, Ok(_)) => "no",
+                    (false, Err(_)) => "unknown",
+                },
             ]);
         }
         println!("{}", table.trim_fmt());
@@ -325,33 +338,39 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     if status.holds() && objection.is_none() {
         return Ok(());
     }
-    let what = format!(
-        "{}: the patches are not in effect as recorded",
-        status.manifest
-    );
+    let path = &status.manifest;
+    let what = format!("{path}: the patches are not in effect as recorded");
     if let Some(Failure { message, hint, .. }) = objection {
-        let path = format!("{}: ", status.manifest);
-        let message = message.strip_prefix(&path).unwrap_or(&message);
+        let message = message
+            .strip_prefix(&format!("{path}: "))
+            .unwrap_or(&message);
         let failure = Failure::check(format!("{what}: {message}"));
         return Err(failure.hint(hint.unwrap_or_default()).into());
     }
-    let are_intact = status.trees.iter().all(|tree| tree.state == "intact");
-    let hint = match &metadata {
-        Err(error) if are_intact && error.contains("--locked") => {
-            "`cargo fetch` in that folder brings the lock file up to date with the manifest"
+    let is_intact = status.trees.iter().all(|tree| tree.state == "intact");
+    Err(match metadata {
+        Err(error) if is_intact && is_unfetched(&error) => Failure::environment(format!(
+            "{path}: cannot tell whether the patches are in effect: {error}"
+        ))
+        .hint(
+            "`cargo fetch` in that folder brings what cargo's cache lacks; then `status` can look",
+        ),
+        Err(error) if is_intact && error.contains("--locked") => Failure::check(format!(
+            "{what}: {error}"
+        ))
+        .hint("`cargo fetch` in that folder brings the lock file up to date with the manifest"),
+        Err(error) => Failure::check(format!("{what}: {error}"))
+            .hint("`cargo p3 apply` without names applies them again"),
+        Ok(_) if is_other_release => Failure::check(what).hint(
+            "`cargo p3 remove` takes the patches out, then `apply` goes by what the workspace has",
+        ),
+        Ok(_) if is_intact && !is_needed => {
+            Failure::check(format!("{what}: no package here needs what they patch"))
+                .hint("`cargo p3 remove` takes the patches out")
         }
-        Err(error) if is_unfetched(error) => {
-            "`cargo fetch` in that folder brings what cargo's cache lacks; then `status` can look"
-        }
-        Ok(_) if is_other_release => {
-            "`cargo p3 remove` takes the patches out, then `apply` goes by what the workspace has"
-        }
-        _ => "`cargo p3 apply` without names applies them again",
-    };
-    let cause = metadata.err().map(|error| format!(": {error}"));
-    Err(Failure::check(what + &cause.unwrap_or_default())
-        .hint(hint)
-        .into())
+        Ok(_) => Failure::check(what).hint("`cargo p3 apply` without names applies them again"),
+    }
+    .into())
 }
 
 impl Status {

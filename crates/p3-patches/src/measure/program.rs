@@ -195,7 +195,7 @@ impl Builder<'_> {
             }
             let hint = match patched {
                 [] => (self.rustflags()?.missed()).unwrap_or_else(|| {
-                    "the program has to build without the patches".to_owned()
+                    "cargo has to build it without the patches: the words behind `--` are those of a `cargo run` that works".to_owned()
                 }),
                 _ => "without the patches it builds; name fewer to find the one that it does not build with".to_owned(),
             };

@@ -287,7 +287,8 @@ fn no_figures(name: &str) -> Failure {
     ))
     .hint(format!(
         "figures of criterion and of libtest are read; a bench that does the same work in every run can be compared as a \
-         program: with `[[example]] name = \"{name}-work\"` and its `path` in the manifest, `-- run --release --example {name}-work`"
+         program: add a table `[[example]]` to the manifest, with `name = \"{name}-work\"` and the bench's `path`; \
+         then `-- run --release --example {name}-work`"
     ))
 }
 

@@ -267,7 +267,7 @@ pub fn nothing_to_patch<'p>(manifest: &Path, packages: impl Iterator<Item = &'p 
         manifest.display(),
         packages.collect::<Vec<_>>().join(", ")
     ))
-    .hint("--manifest-path names the workspace of a prover that uses Plonky3")
+    .hint("`cargo p3 status` says what is applied and what fits here; --manifest-path names another workspace")
 }
 
 /// Refuses a workspace on a `release` that there are no patches for, and says which releases are near and how to reach one.

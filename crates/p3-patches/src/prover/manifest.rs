@@ -64,6 +64,8 @@ impl Manifest {
             let help = stderr.lines().find_map(|line| line.strip_prefix("help: "));
             let hint = if let Some(help) = help {
                 help
+            } else if fs::read_to_string(member).is_ok_and(|text| text.contains(BEGIN)) {
+                "if that is about an entry of the p3-patches block, delete the block, marks included; `cargo p3 apply` writes a new one"
             } else if error.contains("believes it's in a workspace") {
                 "add the package to the `members` or to the `exclude` of that workspace, or give it an empty `[workspace]`"
             } else {
@@ -89,10 +91,12 @@ impl Manifest {
             moved,
         } = split(&text).map_err(|what| {
             refuse(&path, &what).hint(
-                "move what is yours out of the block, or restore the block from version control",
+                "move what is yours out of the block, and delete the rest of it, marks included; `cargo p3 apply` writes a new one",
             )
         })?;
         assert_no_trees(&path, &original)?;
+        let lock = root.join(LOCK);
+        assert_merged(&lock, &fs::read_to_string(&lock).unwrap_or_default())?;
         Ok(Self {
             path,
             original,
@@ -514,9 +518,9 @@ fn assert_no_trees(path: &Path, original: &str) -> Result<()> {
     let entries = registries.filter_map(|(_, item)| item.as_table_like());
     for (package, entry) in entries.flat_map(|table| table.iter()) {
         if let Some(place) = place_of_tree(entry) {
-            let what = format!("overrides {package} by {place} outside of the p3-patches block");
+            let what = format!("overrides {package} by {place}, in a table that is not the tool's");
             return Err(refuse(path, &what)
-                .hint("delete that entry by hand; `cargo p3 apply` writes it where it belongs")
+                .hint("delete that entry, and the p3-patches block if it is empty then; `cargo p3 apply` writes a new one")
                 .into());
         }
     }
@@ -549,21 +553,32 @@ fn read_toml(path: &Path) -> Result<String> {
     })?;
     let text = String::from_utf8(bytes).map_err(|_| refuse(path, "not UTF-8 text"))?;
     // Before the parser, which would speak of a key or a duplicate.
+    assert_merged(path, &text)?;
+    parse(path, &text)?;
+    Ok(text)
+}
+
+/// Refuses a file with the marks of a merge conflict, and a manifest with two blocks, which a merge may leave.
+fn assert_merged(path: &Path, text: &str) -> Result<(), Failure> {
     let lines = || text.lines().zip(1..);
     let conflict = lines().find(|(line, _)| line.starts_with("<<<<<<< "));
-    let second = lines().filter(|(line, _)| line.starts_with(BEGIN)).nth(1);
+    let mut second = lines().filter(|(line, _)| line.trim_start().starts_with(BEGIN));
     for (found, what) in [
         (conflict, "a merge conflict"),
-        (second, "a second p3-patches block"),
+        (second.nth(1), "a second p3-patches block"),
     ] {
         if let Some((_, line)) = found {
             let what = format!("{}:{line}: has {what}", path.display());
-            let hint = "settle it, and keep one whole p3-patches block; `cargo p3 apply` then writes what the block records";
-            return Err(Failure::input(what).hint(hint).into());
+            let hint = match path.ends_with(LOCK) {
+                true => "take the lock file of either side; cargo corrects it",
+                false => {
+                    "settle it, and keep one whole p3-patches block; `cargo p3 apply` then writes what the block records"
+                }
+            };
+            return Err(Failure::input(what).hint(hint));
         }
     }
-    parse(path, &text)?;
-    Ok(text)
+    Ok(())
 }
 
 fn parse(path: &Path, text: &str) -> Result<DocumentMut> {

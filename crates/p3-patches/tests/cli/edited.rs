@@ -186,6 +186,12 @@ fn the_lock_file_without_patches_is_written() {
     fs::remove_file(&published).unwrap();
     fixture.succeed(&args);
     assert_eq!(fs::read_to_string(&published).unwrap(), lock);
+    for own in ["Cargo.lock", "Cargo.toml"] {
+        let before = (fixture.manifest(), fixture.lock());
+        let refused = fixture.run(&["status", "--published-lock", own]);
+        assert!(refused.starts_with("exit 3\n"), "{refused}");
+        assert_eq!((fixture.manifest(), fixture.lock()), before);
+    }
     write(&fixture.prover().join("no/folder"), "");
     let nowhere = fixture.run(&["status", "--published-lock", "no/folder/x"]);
     assert!(
@@ -248,5 +254,79 @@ fn a_prover_that_moved_to_another_release_is_told_how_to_go_on() {
     fixture.succeed(&["remove"]);
     fixture.succeed(&["apply"]);
     assert!(fixture.manifest().contains("Plonky3 0.8.0 with demo"));
+    fixture.succeed(&["status"]);
+}
+
+#[test]
+fn a_merge_conflict_in_the_lock_file_is_named() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "demo"]);
+    let lock = fixture.lock();
+    let at = lock.find("[[package]]").unwrap();
+    let conflict = format!(
+        "{}<<<<<<< ours\n=======\n>>>>>>> theirs\n{}",
+        &lock[..at],
+        &lock[at..]
+    );
+    write(&fixture.prover().join("Cargo.lock"), &conflict);
+    for command in ["apply", "status", "remove"] {
+        let transcript = fixture.run(&[command]);
+        let said = "error: [DIR]/prover/Cargo.lock:5: has a merge conflict\nhint: take the lock file of either side";
+        assert!(
+            transcript.starts_with("exit 3\n") && transcript.contains(said),
+            "{transcript}"
+        );
+    }
+    // The hint.
+    write(&fixture.prover().join("Cargo.lock"), &lock);
+    fixture.succeed(&["status"]);
+}
+
+/// Where hints tell a user to delete the block.
+#[test]
+fn a_block_that_was_deleted_leaves_nothing() {
+    let fixture = Fixture::new();
+    let lock = fixture.lock();
+    let manifest = fixture.manifest();
+    fixture.succeed(&["apply", "demo"]);
+    fixture.set_manifest(&manifest);
+    let removed = fixture.succeed(&["remove"]);
+    assert!(
+        removed.contains("removed what was left of patches beside "),
+        "{removed}"
+    );
+    assert!(!fixture.prover().join(".p3-patches").exists());
+    assert_eq!(fixture.lock(), lock);
+    assert!(fixture.run(&["remove"]).starts_with("exit 3\n"));
+
+    fixture.succeed(&["apply", "demo"]);
+    fixture.set_manifest(&manifest);
+    fixture.succeed(&["apply", "demo"]);
+    fixture.succeed(&["status"]);
+}
+
+/// The prover needs no package of Plonky3's any more.
+#[test]
+fn patches_that_nothing_needs_are_named() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "demo"]);
+    write(&fixture.prover().join("src/lib.rs"), "");
+    fixture.cargo(&["remove", "p3-goldilocks", "--offline"]);
+    fixture.cargo(&["fetch", "--offline"]);
+    let status = fixture.run(&["status"]);
+    let said =
+        ": no package here needs what they patch\nhint: `cargo p3 remove` takes the patches out\n";
+    assert!(
+        status.starts_with("exit 1\n") && status.contains(said),
+        "{status}"
+    );
+    let apply = fixture.run(&["apply"]);
+    assert!(
+        apply.contains("\nhint: `cargo p3 status` says what is applied"),
+        "{apply}"
+    );
+
+    // The hint.
+    fixture.succeed(&["remove"]);
     fixture.succeed(&["status"]);
 }

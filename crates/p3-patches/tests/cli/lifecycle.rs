@@ -6,7 +6,9 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{DEMO, FOREIGN, Fixture, KERNEL, MANIFEST, in_diff, redact_hashes, write};
+use crate::fixture::{
+    DEMO, FOREIGN, Fixture, KERNEL, LEAST_CPU, MANIFEST, in_diff, redact_hashes, write,
+};
 
 #[test]
 fn apply_status_remove() {
@@ -308,4 +310,27 @@ fn nobody_has_to_read_to_the_end() {
     let output = fixture.command(&["list"]).stdout(writer).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+/// Gains are those of packed kernels, which a build for the least CPU does not have.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn apply_says_how_to_build_for_this_cpu() {
+    let fixture = Fixture::new();
+    let said = |flags: Option<&str>| {
+        let mut apply = fixture.command(&["apply", "demo"]);
+        for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"] {
+            apply.env_remove(variable);
+        }
+        apply.envs(flags.map(|flags| ("RUSTFLAGS", flags)));
+        let output = apply.output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let mut lines = stderr.lines();
+        lines
+            .find(|line| line.starts_with(LEAST_CPU))
+            .map(str::to_owned)
+    };
+    let command = "`export RUSTFLAGS=\"-C target-cpu=native\"`";
+    assert!(said(None).unwrap().contains(command));
+    assert_eq!(said(Some("-C target-cpu=native")), None);
 }
