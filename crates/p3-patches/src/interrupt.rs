@@ -93,8 +93,8 @@ pub fn end(child: u32) {
     let _ = waitpid(Some(group), WaitOptions::empty());
 }
 
-/// As [`check`], for who waits for a child: fails also where the child would wait forever, for a terminal that it is in the
-/// background of.
+/// Fails as [`check`] does, and where the child that is waited for has stopped: in the background of a terminal, a child that
+/// reads from it waits forever.
 pub fn check_on(child: u32, command: &Command) -> Result<()> {
     check()?;
     let stopped = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;

@@ -24,7 +24,7 @@ pub fn glob(option: &str, pattern: &str) -> Result<GlobMatcher, Failure> {
 pub struct Progress {
     pub bar: ProgressBar,
     step: RefCell<Step>,
-    /// What a bar counts.
+    /// The name of the things that a bar counts.
     of: String,
 }
 

@@ -9,7 +9,6 @@ use cargo_metadata::semver::Version;
 use super::{Downstream, Source};
 use crate::cargo::{self, Toolchain};
 use crate::error::Failure;
-use crate::interrupt;
 use crate::measure::rustflags::Rustflags;
 use crate::project::Patches;
 use crate::prover::choice::{self, Choice};
@@ -349,13 +348,13 @@ fn incremental(manifest: &Manifest, trees: &[Tree]) -> Result<Vec<String>> {
 
 /// Writes down how to build for this CPU, where the workspace is built for the least one: packed kernels need vectors.
 fn for_this_cpu(manifest: &Manifest) -> Result<Option<String>> {
+    if !cfg!(target_arch = "x86_64") {
+        return Ok(None);
+    }
     let host = Toolchain::query()?.host;
-    let mut cfgs = cargo::rustc();
-    let cfgs = interrupt::output(cfgs.args(["--print", "cfg"]))?.stdout;
-    let cfgs = String::from_utf8_lossy(&cfgs);
-    let rustflags = Rustflags::read(manifest.root(), &[], &host, &cfgs)?;
+    let rustflags = Rustflags::read(cargo::rustc(), manifest.root(), &[], &host)?;
     let chooses = |flag: &String| flag.contains("target-cpu") || flag.contains("target-feature");
-    let is_least = cfg!(target_arch = "x86_64") && !rustflags.flags.iter().any(chooses);
+    let is_least = !rustflags.flags.iter().any(chooses);
     Ok(is_least.then(|| {
         format!(
             "these are gains with the vectors of this CPU, and builds here are for the least one; after `{}` they use them",

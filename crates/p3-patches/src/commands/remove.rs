@@ -21,17 +21,13 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
-    let not_applied = |manifest: &Manifest| {
-        Failure::input(format!(
-            "{}: no patches are applied here",
-            manifest.path.display()
-        ))
-        .hint("--manifest-path names your prover's Cargo.toml")
-    };
     let manifest = Manifest::load(&args.downstream.manifest_path)?;
     // Where the block was deleted by hand, the trees and their entries in the lock file are left.
     if manifest.stanza.is_none() && !manifest.trees().is_dir() {
-        return Err(not_applied(&manifest).into());
+        let what = format!("{}: no patches are applied here", manifest.path.display());
+        return Err(Failure::input(what)
+            .hint("--manifest-path names your prover's Cargo.toml")
+            .into());
     }
     let folder = LockedDir::lock(&manifest.trees())?;
     // Once more, now that no other run can change it.

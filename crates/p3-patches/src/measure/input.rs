@@ -17,7 +17,7 @@ use crate::interrupt;
 /// How long the end of the input may take before the user is told what is waited for.
 const SOON: Duration = Duration::from_secs(2);
 
-/// What every run reads on its standard input.
+/// The bytes that every run reads on its standard input.
 pub struct Input {
     file: File,
     pub is_terminal: bool,

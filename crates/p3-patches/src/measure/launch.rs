@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
 
 use anyhow::{Context, Result};
-use cargo_platform::{Cfg, CfgExpr};
+use cargo_metadata::cargo_platform::{Cfg, CfgExpr};
 use toml_edit::{Item, Table, Value};
 
 /// The argument by which this tool's executable knows that cargo starts it as a runner.

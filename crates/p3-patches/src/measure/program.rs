@@ -14,8 +14,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use cargo_metadata::cargo_platform::Cfg;
 use cargo_metadata::{Artifact, Message, Metadata, TargetKind};
-use cargo_platform::Cfg;
 use tempfile::TempPath;
 use wait4::Wait4;
 
@@ -337,7 +337,7 @@ impl Builder<'_> {
         Ok(features.collect())
     }
 
-    /// What `cfg(..)` is compared with in a package.
+    /// Asks the compiler for the values that `cfg(..)` is compared with in a package.
     fn cfg(&self, package: &str) -> Result<Vec<Cfg>> {
         let mut rustc = self.cargo();
         rustc
@@ -369,14 +369,8 @@ impl Builder<'_> {
                 None => self.toolchain()?.host,
             },
         };
-        let mut rustc = in_folder(self.folder, rustc(), "rustc");
-        let cfgs = interrupt::output(rustc.args(["--print", "cfg", "--target", &target]))?.stdout;
-        Rustflags::read(
-            self.folder,
-            &configs,
-            &target,
-            &String::from_utf8_lossy(&cfgs),
-        )
+        let rustc = in_folder(self.folder, rustc(), "rustc");
+        Rustflags::read(rustc, self.folder, &configs, &target)
     }
 
     fn cargo(&self) -> Command {

@@ -5,6 +5,7 @@
 
 use std::env;
 use std::path::Path;
+use std::process::Command;
 use std::str::FromStr as _;
 
 use anyhow::Result;
@@ -12,6 +13,7 @@ use cargo_metadata::cargo_platform::{Cfg, Platform};
 use serde_json::Value;
 
 use crate::cargo::configuration;
+use crate::interrupt;
 
 const ENCODED: &str = "CARGO_ENCODED_RUSTFLAGS";
 const PLAIN: &str = "RUSTFLAGS";
@@ -26,8 +28,15 @@ pub struct Rustflags {
 }
 
 impl Rustflags {
-    /// Reads the flags for a `target`, which has these `cfgs`, with the values `configs` of `--config`.
-    pub fn read(folder: &Path, configs: &[String], target: &str, cfgs: &str) -> Result<Self> {
+    /// Reads the flags for a `target`, which `rustc` knows, with the values `configs` of `--config`.
+    pub fn read(
+        mut rustc: Command,
+        folder: &Path,
+        configs: &[String],
+        target: &str,
+    ) -> Result<Self> {
+        let cfgs = interrupt::output(rustc.args(["--print", "cfg", "--target", target]))?.stdout;
+        let cfgs = String::from_utf8_lossy(&cfgs);
         let cfgs = cfgs.lines().filter_map(|cfg| Cfg::from_str(cfg).ok());
         let cfgs = cfgs.collect::<Vec<_>>();
         let fits = |key: &str| {

@@ -106,7 +106,7 @@ pub fn canonical(url: &str) -> String {
     };
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let host = host.to_lowercase();
-    // Whatever the protocol, and in whatever case.
+    // GitHub serves a repository under every protocol, and in upper and lower case.
     match host.strip_suffix(":443").unwrap_or(&host) {
         "github.com" => format!("https://github.com{}", path.to_lowercase()),
         host => format!("{}://{host}{path}", scheme.to_lowercase()),

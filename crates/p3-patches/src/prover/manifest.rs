@@ -1,12 +1,4 @@
 //! The downstream workspace: the stanza in its root manifest, its lock file, and the proof that overrides are in use.
-//!
-//! The stanza is a block of text between two marker lines at the end of the manifest. Nothing else in the file is
-//! touched, which is how `remove` gives back the manifest byte for byte. Its tables are of the form
-//! `[patch.crates-io.NAME]`, which TOML allows beside every other way to write such a table but an inline one.
-//!
-//! Where a prover has Plonky3 from git, `[patch."URL".NAME]` are the overrides. The trees' manifests ask the registry for
-//! their dependencies, so `[patch.crates-io.NAME]` then points these at the tree, or at the prover's own git source: the
-//! graph has to hold one copy of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -26,7 +18,7 @@ use crate::prover::locked_dir::LockedDir;
 use crate::prover::relock::{lock_to_trees, relock};
 use crate::prover::restore::Restore;
 use crate::prover::stanza::{
-    self, BEGIN, Git, Parts, REGISTRY, Stanza, TREES, join, place_of_tree, split,
+    self, BEGIN, Git, Parts, REGISTRY, Stanza, TREES, join, line_at, place_of_tree, split,
 };
 use crate::prover::tree::Tree;
 use crate::registry::locked::{self, Locked};
@@ -592,11 +584,6 @@ fn parse(path: &Path, text: &str) -> Result<DocumentMut> {
         .hint("the manifest is not valid TOML")
         .into()
     })
-}
-
-/// The number of the line that a byte stands in.
-fn line_at(text: &str, byte: usize) -> usize {
-    text[..byte].matches('\n').count() + 1
 }
 
 /// The place in the first of these manifests that has a requirement for a package: the path, and the line where it is found.

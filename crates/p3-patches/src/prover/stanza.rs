@@ -189,7 +189,7 @@ pub(super) fn split(text: &str) -> Result<Parts, String> {
     if block.ends_with_own
         && let Some(offset) = continuation(after)
     {
-        let line = line_of(text, end + offset);
+        let line = line_at(text, end + offset);
         return Err(format!(
             "line {line} continues the last table of the p3-patches block"
         ));
@@ -313,7 +313,7 @@ impl Block {
         let mut at = 0;
         for line in block.split_inclusive('\n') {
             let start = at + line.len() - line.trim_start_matches([' ', '\t']).len();
-            let number = line_of(text, begin + at);
+            let number = line_at(text, begin + at);
             let bare = line.trim();
             let header = headers.get(&start);
             let behind = header.map_or("", |(end, _)| block[*end..at + line.len()].trim());
@@ -415,9 +415,9 @@ fn continuation(text: &str) -> Option<usize> {
     None
 }
 
-/// The number of the line that begins at an offset.
-fn line_of(text: &str, offset: usize) -> usize {
-    text[..offset].lines().count() + 1
+/// The number of the line that a byte stands in.
+pub(super) fn line_at(text: &str, byte: usize) -> usize {
+    text[..byte].matches('\n').count() + 1
 }
 
 #[cfg(test)]

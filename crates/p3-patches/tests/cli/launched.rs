@@ -123,7 +123,7 @@ fn the_program_is_started_as_by_cargo() {
         .env_remove("LD_LIBRARY_PATH");
     assert!(cargo.status().unwrap().success());
     let ran = told(&prover.join("told.false"));
-    // What `try` builds lies in two folders.
+    // `try` builds into two folders.
     for value in tried.values_mut() {
         *value = value
             .replace("target/p3-try/base/", "target/")

@@ -267,7 +267,7 @@ fn a_dependency_of_another_platform_that_was_never_fetched() {
     }
 }
 
-/// What this platform needs was never fetched.
+/// A package that this platform needs was never fetched.
 #[test]
 fn a_dependency_that_was_never_fetched() {
     let fixture = Fixture::new();

@@ -83,7 +83,7 @@ fn attempt(fixture: &Fixture, options: &[&str], line: &[&str]) -> Command {
     command
 }
 
-/// What a run that has to succeed prints; the prover's own files stay.
+/// Runs `try`, which has to succeed, and returns the text that it prints; the prover's own files stay.
 #[track_caller]
 fn tried(fixture: &Fixture, command: &mut Command) -> String {
     let before = (fixture.manifest(), fixture.lock());
