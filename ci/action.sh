@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # action.yml runs this in a prover's workflow: `p3-patches $COMMAND` on $MANIFEST, with the arguments that $EXTRA holds one a
-# line. Appends what it prints to the job's summary where there is one.
+# line. Installs the tool first, from $GITHUB_ACTION_PATH. Appends what the command prints to the job's summary where there is
+# one. Works with the Bash 3.2 of macOS.
 set -euo pipefail
 
 case $COMMAND in
@@ -10,9 +11,36 @@ apply | status | try) ;;
   exit 2
   ;;
 esac
-mapfile -t arguments < <(printf %s "$EXTRA")
-summary=${GITHUB_STEP_SUMMARY:-/dev/null}
-# The fence is closed after a failure too.
-trap 'echo "\`\`\`" >>"$summary"' EXIT
-printf '### p3-patches %s\n\n```\n' "$COMMAND" >>"$summary"
-p3-patches "$COMMAND" --manifest-path "$MANIFEST" "${arguments[@]}" | tee -a "$summary"
+
+# Elsewhere than in the prover's folder, which may pin a Rust that is too old for the tool; so may a variable or rustup's default.
+# Target and flags are the prover's.
+install() (
+  cd "$GITHUB_ACTION_PATH"
+  local rustup=()
+  if command -v rustup >/dev/null; then rustup=(rustup run --install stable); fi
+  env -u CARGO_BUILD_TARGET -u RUSTFLAGS ${rustup[@]+"${rustup[@]}"} \
+    cargo install --quiet --locked --path crates/p3-patches --root "$RUNNER_TEMP/p3-patches"
+)
+install
+export PATH=$RUNNER_TEMP/p3-patches/bin:$PATH
+
+# Blank lines are no arguments, and neither is the carriage return of a file with CRLF.
+set -- "$COMMAND" --manifest-path "$MANIFEST"
+while IFS= read -r line || [[ -n $line ]]; do
+  line=${line%$'\r'}
+  if [[ $line == *[![:space:]]* ]]; then set -- "$@" "$line"; fi
+done <<<"$EXTRA"
+
+printed=$RUNNER_TEMP/p3-patches/printed
+# The summary is written after a failure too. Its fence is longer than any that was printed.
+summarize() {
+  local fence='```'
+  while grep -q -F -e "$fence" "$printed"; do fence+='`'; done
+  printf '### p3-patches %s\n\n%s\n' "$COMMAND" "$fence"
+  cat "$printed"
+  # A command that was ended may leave its last line open.
+  if [[ -n $(tail -c 1 "$printed") ]]; then echo; fi
+  printf '%s\n' "$fence"
+}
+trap 'summarize >>"${GITHUB_STEP_SUMMARY:-/dev/null}"' EXIT
+p3-patches "$@" | tee "$printed"
