@@ -14,6 +14,7 @@ pub enum Need {
     Sandbox,
     Browser,
     Miri,
+    Advisories,
 }
 
 impl ValueEnum for Need {
@@ -30,6 +31,7 @@ impl ValueEnum for Need {
             Self::Sandbox,
             Self::Browser,
             Self::Miri,
+            Self::Advisories,
         ]
     }
 
@@ -44,6 +46,10 @@ impl ValueEnum for Need {
             Self::Miri => thing(
                 "miri",
                 "The compiler that crates/testing/miri pins, with Miri",
+            ),
+            Self::Advisories => thing(
+                "advisories",
+                "cargo-deny, and the database of advisories as it is today",
             ),
         }
     }

@@ -111,6 +111,10 @@ pub const ADVISORIES: &[&str] = &["advisories"];
 pub const SOURCES: &[&str] = &["bans", "licenses", "sources"];
 
 impl Work for Deny {
+    fn need(&self) -> Option<Need> {
+        (self.1 == ADVISORIES).then_some(Need::Advisories)
+    }
+
     fn missing(&self, _: &Project) -> Option<String> {
         let fetched = || (self.1 == ADVISORIES).then(no_advisories).flatten();
         lacks(DENY).or_else(fetched)

@@ -38,7 +38,7 @@ fn a_missing_isa_is_skipped_unless_required() {
     assert!(run.contains("\n0 passed, 1 failed, 0 skipped\n"), "{run}");
 }
 
-/// With nothing on the path, there is no z3, no cargo-fuzz, no browser, and no `unshare`.
+/// With nothing on the path, there is no z3, no cargo-fuzz, no browser, no `unshare`, and no cargo-deny.
 #[test]
 fn a_missing_thing_is_skipped_unless_required() {
     let fixture = Fixture::new();
@@ -49,6 +49,7 @@ fn a_missing_thing_is_skipped_unless_required() {
         ("fuzz", "fuzz"),
         ("sandbox", "sandbox"),
         ("browser", "browser"),
+        ("advisories", "advisories"),
     ] {
         let run = |args: &[&str]| {
             let mut command = fixture.command(&[&["test", "--only", stage], args].concat());
