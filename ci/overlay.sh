@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A prover's side of it, for each release that there are patches for: a fresh crate on Plonky3 as published gets every
-# patch, builds and runs on them, and gets its manifest back byte for byte. Then it resolves to the packages of a branch
-# that `publish.sh` has pushed.
+# Writes an overlay with every patch for each release that there are patches for, to target/p3/overlay/RELEASE. Then a prover's
+# side of it: a fresh crate on Plonky3 as published gets every patch, builds and runs on them, and gets its manifest back byte for
+# byte, and it resolves to the packages of a branch that `publish.sh` has pushed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,10 +9,16 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/src"
 git init --quiet --bare "$dir/published.git"
-ci/publish.sh "$dir/published.git"
+overlays=target/p3/overlay
+rm -rf "$overlays"
+for patches in patches/*/; do
+  base=$(basename "$patches")
+  cargo p3 overlay --base "$base" --out "$overlays/$base"
+done
+ci/publish.sh "$dir/published.git" "$overlays"
 # A branch gets a commit only where its files have changed.
 branches=$(git -C "$dir/published.git" for-each-ref)
-ci/publish.sh "$dir/published.git"
+ci/publish.sh "$dir/published.git" "$overlays"
 [[ $(git -C "$dir/published.git" for-each-ref) == "$branches" ]]
 cat >"$dir/src/main.rs" <<'RUST'
 use p3_field::extension::QuinticTrinomialExtensionField;

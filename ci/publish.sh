@@ -1,19 +1,18 @@
 #!/usr/bin/env bash
-# usage: ci/publish.sh REMOTE
-# For each release that there are patches for, pushes an overlay with every patch to the branch `plonky3-RELEASE` of a git
-# remote. A branch that has the same files already is left alone.
+# usage: ci/publish.sh REMOTE FOLDER
+# Pushes each overlay in FOLDER, which `overlay.sh` has written and named after its release, to the branch `plonky3-RELEASE` of a
+# git remote. A branch that has the same files already is left alone. Builds nothing, since it may write to the remote.
 set -euo pipefail
-cd "$(dirname "$0")/.."
 
 remote=$1
+folder=$(cd "$2" && pwd)
+cd "$(dirname "$0")/.."
 GIT_DIR=$(git rev-parse --absolute-git-dir)
 index=$(mktemp -d)
 trap 'rm -rf "$index"' EXIT
-for patches in patches/*/; do
-  base=$(basename "$patches")
+for overlay in "$folder"/*/; do
+  base=$(basename "$overlay")
   branch=plonky3-$base
-  overlay=$PWD/target/p3/overlay/$base
-  cargo p3 overlay --base "$base" --out "$overlay"
 
   # The checkout's own repository, since its configuration has the right to push. Its index is not touched.
   tree=$(

@@ -40,3 +40,4 @@ mod unsynced;
 mod upstream;
 mod vendored;
 mod verified;
+mod workflows;

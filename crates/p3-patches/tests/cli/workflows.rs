@@ -1,0 +1,103 @@
+//! The workflows of this repository: whose code they run, and which of it may write.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The workflows of this repository, by their paths.
+fn workflows() -> Vec<(PathBuf, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.github/workflows");
+    let paths = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let workflows: Vec<_> = paths
+        .map(|path| (path.clone(), fs::read_to_string(path).unwrap()))
+        .collect();
+    assert!(!workflows.is_empty());
+    workflows
+}
+
+/// The part of a line behind `key: `, where the line has that key, in a list or not.
+fn value<'l>(line: &'l str, key: &str) -> Option<&'l str> {
+    line.trim_start()
+        .trim_start_matches("- ")
+        .strip_prefix(key)?
+        .strip_prefix(": ")
+}
+
+#[test]
+fn workflows_take_actions_of_others_by_their_commits() {
+    for (path, text) in workflows() {
+        for action in text
+            .lines()
+            .filter_map(|line| value(line, "uses"))
+            .filter(|action| *action != "./")
+        {
+            let (_, commit) = action.split_once('@').unwrap_or_default();
+            let (commit, version) = commit.split_once(" # v").unwrap_or_default();
+            let is_commit =
+                commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+            assert!(
+                is_commit && !version.is_empty(),
+                "{}: {action}",
+                path.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_job_that_may_write_builds_nothing() {
+    for (path, text) in workflows() {
+        let (_, jobs) = text.split_once("\njobs:\n").unwrap();
+        // A job's name is indented by two spaces.
+        let mut list: Vec<String> = Vec::new();
+        for line in jobs.lines() {
+            if line.starts_with("  ") && !line.starts_with("   ") && line.ends_with(':') {
+                list.push(String::new());
+            }
+            if let Some(job) = list.last_mut() {
+                *job += line;
+                *job += "\n";
+            }
+        }
+        assert!(!list.is_empty(), "{}", path.display());
+        for job in list {
+            let name = format!("{}: {}", path.display(), job.lines().next().unwrap());
+            let may_write = job.contains(": write\n");
+            let checkouts = job.matches("uses: actions/checkout@").count();
+            let without = job.matches("persist-credentials: false").count();
+            let runs: Vec<_> = job.lines().filter_map(|line| value(line, "run")).collect();
+            if may_write {
+                let builds = |run: &&str| ["cargo", "rustup"].iter().any(|tool| run.contains(tool));
+                assert!(!runs.iter().any(builds), "{name}");
+            } else {
+                assert_eq!(checkouts, without, "{name}");
+            }
+        }
+        assert!(
+            text.contains("\npermissions:\n  contents: read\n"),
+            "{}",
+            path.display()
+        );
+    }
+    let publish = include_str!("../../../../ci/publish.sh");
+    assert!(!publish.contains("cargo"));
+}
+
+#[test]
+fn workflows_pass_values_to_scripts_through_the_environment() {
+    for (path, text) in workflows() {
+        // The column of the key whose script the lines below belong to.
+        let mut script = None;
+        for line in text.lines() {
+            let indent = line.len() - line.trim_start().len();
+            let run = value(line, "run").and_then(|_| line.find("run: "));
+            script = run.or(script.filter(|column| indent > *column || line.is_empty()));
+            assert!(
+                script.is_none() || !line.contains("${{"),
+                "{}: {line}",
+                path.display()
+            );
+        }
+    }
+}
