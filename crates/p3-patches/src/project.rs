@@ -36,6 +36,8 @@ pub struct Patches {
     root: Option<PathBuf>,
     /// The folder whose configuration of cargo says where packages come from; without one, it is that of the user.
     workplace: Option<PathBuf>,
+    /// Whether cargo may be asked for packages that are not in its cache.
+    asks_cargo: bool,
 }
 
 /// The root of a checkout of this repository, and its patches.
@@ -70,6 +72,7 @@ impl Patches {
             folder: folder.or_else(own).map(resolve).transpose()?,
             root: root.map(resolve).transpose()?,
             workplace: None,
+            asks_cargo: true,
         })
     }
 
@@ -80,6 +83,19 @@ impl Patches {
             workplace: Some(folder.to_owned()),
             ..self.clone()
         }
+    }
+
+    /// These patches for packages that are in cargo's cache, without a question to cargo.
+    pub fn without_cargo(&self) -> Self {
+        Self {
+            asks_cargo: false,
+            ..self.clone()
+        }
+    }
+
+    /// Whether cargo may be asked for packages that are not in its cache.
+    pub fn may_ask_cargo(&self) -> bool {
+        self.asks_cargo
     }
 
     /// The folder that cargo is to be asked in for packages, if it matters.
@@ -94,6 +110,7 @@ impl Patches {
             folder: None,
             root: None,
             workplace: None,
+            asks_cargo: self.asks_cargo,
         }
     }
 
@@ -240,6 +257,7 @@ impl Project {
                 folder: Some(patches_dir.clone()),
                 root: Some(root.to_owned()),
                 workplace: None,
+                asks_cargo: true,
             },
             patches_dir,
         }

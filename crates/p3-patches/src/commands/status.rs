@@ -18,6 +18,7 @@ use crate::prover::choice;
 use crate::prover::graph::{self, Use};
 use crate::prover::manifest::Manifest;
 use crate::prover::tree::{self, Planned, Stamp, StampedPatch, Tree};
+use crate::registry::locked::packages;
 use crate::registry::source;
 use crate::series::{Series, patch};
 use crate::terminal::spinner;
@@ -32,11 +33,18 @@ use crate::terminal::spinner;
 /// registry by vendored sources, and there is no tarball, their files stand in for it, and their checksums for the index. With
 /// --verify, the registry's index has to agree, and the workspace's lock file in what it has in common with that of the
 /// patches; it is printed what each tree was made from, and by which files it differs.
+///
+/// Cargo runs the programs that its configuration in the workspace names. With --without-cargo no program is run: packages come
+/// from cargo's cache, and the lock file says whether the trees are used.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cargo p3 status --manifest-path ../prover/Cargo.toml
-  cargo p3 status --verify --manifest-path ../prover/Cargo.toml")]
+  cargo p3 status --verify --manifest-path ../prover/Cargo.toml
+  cargo p3 status --without-cargo --manifest-path ../prover/Cargo.toml")]
 pub struct Args {
+    /// Run no program: compare the root manifest, the lock file and the trees alone.
+    #[arg(long, conflicts_with_all = ["verify", "published_lock"])]
+    without_cargo: bool,
     /// Ask the registry's index too, and print what each tree was made from.
     #[arg(long)]
     verify: bool,
@@ -142,7 +150,12 @@ impl Provenance {
 }
 
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
-    let manifest = Manifest::load(&args.downstream.manifest_path)?;
+    let path = &args.downstream.manifest_path;
+    let (manifest, patches) = if args.without_cargo {
+        (Manifest::read(path)?, &patches.without_cargo())
+    } else {
+        (Manifest::load(path)?, patches)
+    };
     let mut status = Status {
         manifest: manifest.path.display().to_string(),
         base: None,
@@ -171,7 +184,18 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         fs::write(path, lock).map_err(|error| cannot_write(path, &error))?;
     }
     let series = Series::load(patches)?;
+    let lock = manifest.lock()?;
+    if args.without_cargo && lock.is_none() {
+        let what = format!("{}: no Cargo.lock beside it", manifest.path.display());
+        return Err(Failure::input(what)
+            .hint("--without-cargo takes the root manifest of a workspace that has been built")
+            .into());
+    }
+    let lock = lock.unwrap_or_default();
     let Some(stanza) = &manifest.stanza else {
+        if args.without_cargo {
+            return status.print_unpatched(args.json);
+        }
         let graph = manifest.resolve_locked()?;
         let chosen = graph
             .map(|graph| choice::applicable(patches, &series, &manifest, &graph, None, &[], false));
@@ -188,20 +212,17 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
                 "note: cannot tell what `apply` would do: {error}; after `cargo fetch` in that folder, `status` can"
             ),
         }
-        if args.json {
-            return print_json(&status);
-        }
-        println!("{}: no patches applied", status.manifest);
-        if !status.available.is_empty() {
-            println!("`apply` would apply {}", status.available.join(", "));
-        }
-        return Ok(());
+        return status.print_unpatched(args.json);
     };
     let progress = spinner("comparing trees");
     let (base, names) = series.resolve(patches, Some(&stanza.base), &stanza.names)?;
     let mut plan = tree::plan(patches, &base, &names, false)?;
     plan.assert_available(|package| stanza.overrides.contains_key(package))?;
-    let metadata = manifest.resolve_locked()?;
+    let metadata = match args.without_cargo {
+        true => None,
+        false => Some(manifest.resolve_locked()?),
+    };
+    let locked = packages(&lock)?;
     let root = manifest.dir()?;
     let mut objection = None;
     let mut is_other_release = false;
@@ -222,17 +243,29 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             (_, Some(_)) => "changed",
             (_, None) => "outdated",
         };
-        let used = metadata.as_ref().is_ok_and(|metadata| {
-            let one = graph::assert_one_copy(metadata, package, &stanza.base);
-            let usage = graph::usage(metadata, &tree);
-            if let Use::Bypassed(found) = &usage {
-                is_other_release |= found.iter().any(|(version, _)| *version != stanza.base);
+        let used = match &metadata {
+            Some(Ok(metadata)) => {
+                let one = graph::assert_one_copy(metadata, package, &stanza.base);
+                let usage = graph::usage(metadata, &tree);
+                if let Use::Bypassed(found) = &usage {
+                    is_other_release |= found.iter().any(|(version, _)| *version != stanza.base);
+                }
+                is_needed |= usage != Use::Absent;
+                let used = usage == Use::Used && one.is_ok();
+                objection = objection.take().or(one.err());
+                used
             }
-            is_needed |= usage != Use::Absent;
-            let used = usage == Use::Used && one.is_ok();
-            objection = objection.take().or(one.err());
-            used
-        });
+            Some(Err(_)) => false,
+            None => {
+                let same = locked.iter().filter(|locked| locked.name == *package);
+                is_needed |= same.clone().next().is_some();
+                // A package from a path has no source.
+                let copies: Vec<_> = same
+                    .filter(|locked| locked.version == stanza.base)
+                    .collect();
+                matches!(*copies, [copy] if copy.source.is_empty())
+            }
+        };
         let made_from = match planned {
             Some(planned) if args.verify => {
                 Some(Provenance::new(patches, planned, folder.as_ref())?)
@@ -247,11 +280,12 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             made_from,
         });
     }
-    let lock = fs::read_to_string(manifest.lock_file()).unwrap_or_default();
+    let metadata = metadata.transpose();
     if let Some(git) = &stanza.git {
-        let pinned = metadata.as_ref().map_or(Ok(()), |metadata| {
-            git.source.assert_pinned(&manifest.path, metadata)
-        });
+        let pinned = match &metadata {
+            Ok(Some(metadata)) => git.source.assert_pinned(&manifest.path, metadata),
+            _ => Ok(()),
+        };
         let moved = manifest.commit_moved(git, &lock)?;
         objection = objection.or(moved).or(pinned.err());
     }
@@ -259,7 +293,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let (differences, same) = source::compare_locks(patches, &lock)?;
         status.lock = Some(LockStatus { differences, same });
     }
-    if let Ok(metadata) = &metadata {
+    if let Ok(Some(metadata)) = &metadata {
         let patched = stanza.overrides.keys();
         status.other_releases = graph::other_releases(metadata, patched, &stanza.base);
     }
@@ -374,6 +408,18 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
 }
 
 impl Status {
+    /// Prints the status of a workspace that nothing is applied to.
+    fn print_unpatched(&self, json: bool) -> Result<()> {
+        if json {
+            return print_json(self);
+        }
+        println!("{}: no patches applied", self.manifest);
+        if !self.available.is_empty() {
+            println!("`apply` would apply {}", self.available.join(", "));
+        }
+        Ok(())
+    }
+
     fn holds(&self) -> bool {
         let trees = self.trees.iter().all(|tree| {
             let made_from = tree.made_from.as_ref();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_metadata::Metadata;
@@ -70,8 +70,13 @@ impl Manifest {
         }
         let path = String::from_utf8(output.stdout)
             .context("cargo located a manifest with a path that is not UTF-8")?;
-        let path = Path::new(path.trim_end());
+        Self::read(Path::new(path.trim_end()))
+    }
+
+    /// Reads the root manifest of a workspace.
+    pub fn read(path: &Path) -> Result<Self> {
         // A link is no manifest of the folder that it names.
+        let path = path::absolute(path).context("cannot tell the current folder")?;
         let root = path.parent().context("a manifest lies in a folder")?;
         let root =
             fs::canonicalize(root).with_context(|| format!("cannot resolve {}", root.display()))?;
@@ -123,6 +128,15 @@ impl Manifest {
     /// The workspace's lock file, which need not exist.
     pub fn lock_file(&self) -> PathBuf {
         self.root().join(LOCK)
+    }
+
+    /// The text of the workspace's lock file, if it has one. A link in its place is refused.
+    pub fn lock(&self) -> Result<Option<String>> {
+        let Some(lock) = self.dir()?.read(LOCK)? else {
+            return Ok(None);
+        };
+        let unreadable = || format!("cannot read {}", self.lock_file().display());
+        String::from_utf8(lock).map(Some).with_context(unreadable)
     }
 
     /// The manifest's place in the workspace's folder.

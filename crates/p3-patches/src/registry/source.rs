@@ -285,6 +285,12 @@ fn fetch(patches: &Patches, name: &str, version: &str) -> Result<Found> {
     type Asked = (Option<PathBuf>, String, String);
     static ANSWERS: Mutex<BTreeMap<Asked, Found>> = Mutex::new(BTreeMap::new());
     let workplace = patches.workplace().map(Path::to_owned);
+    if !patches.may_ask_cargo() {
+        let missing = format!("{name} {version} is not in cargo's cache, and no program was run");
+        return Err(Failure::environment(missing)
+            .hint("`cargo fetch` where its configuration is trusted fills the cache")
+            .into());
+    }
     let asked = (workplace, name.to_owned(), version.to_owned());
     let mut answers = ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(found) = answers.get(&asked) {

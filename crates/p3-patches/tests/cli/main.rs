@@ -40,4 +40,5 @@ mod unsynced;
 mod upstream;
 mod vendored;
 mod verified;
+mod without_cargo;
 mod workflows;

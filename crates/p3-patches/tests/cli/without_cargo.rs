@@ -1,0 +1,81 @@
+//! `status --without-cargo`: a workspace whose configuration of cargo is not trusted.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::fixture::{Fixture, write};
+
+const STATUS: [&str; 2] = ["status", "--without-cargo"];
+
+#[test]
+fn no_program_runs() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "stacked"]);
+    // The workspace names a compiler, which leaves a file.
+    let left = fixture.path().join("it ran");
+    let compiler = fixture.prover().join("compiler");
+    let text = format!("#!/bin/sh\n: >'{}'\nexec rustc \"$@\"\n", left.display());
+    write(&compiler, &text);
+    fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+    let configuration = format!("build.rustc = '{}'\n", compiler.display());
+    write(&fixture.prover().join(".cargo/config.toml"), &configuration);
+    fixture.succeed(&["status"]);
+    assert!(left.is_file());
+    fs::remove_file(&left).unwrap();
+
+    let nothing = fixture.path().join("nothing");
+    let mut status = fixture.command(&STATUS);
+    for name in ["CARGO", "RUSTC", "PATH"] {
+        status.env(name, &nothing);
+    }
+    let run = fixture.transcript(&status.output().unwrap());
+    assert!(run.starts_with("exit 0\n"), "{run}");
+    assert_eq!(run.matches("intact  yes").count(), 2, "{run}");
+    assert!(!left.exists());
+}
+
+#[test]
+fn trees_and_the_lock_file_have_to_hold() {
+    let fixture = Fixture::new();
+    let published = fixture.lock();
+    let run = fixture.succeed(&STATUS);
+    assert!(run.contains("Cargo.toml: no patches applied\n"), "{run}");
+
+    fixture.succeed(&["apply", "demo"]);
+    let patched = fixture.lock();
+    write(&fixture.prover().join("Cargo.lock"), &published);
+    let run = fixture.run(&STATUS);
+    assert!(run.starts_with("exit 1\n"), "{run}");
+    assert!(run.contains("intact  no"), "{run}");
+
+    write(&fixture.prover().join("Cargo.lock"), &patched);
+    fixture.succeed(&STATUS);
+    write(&fixture.tree("p3-goldilocks").join("src/lib.rs"), "");
+    let run = fixture.run(&STATUS);
+    assert!(run.starts_with("exit 1\n"), "{run}");
+    assert!(run.contains("changed  yes"), "{run}");
+}
+
+#[test]
+fn a_package_that_is_not_cached_is_not_fetched() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "demo"]);
+    let home = fixture.home_without("p3-goldilocks-");
+    let mut status = fixture.command(&STATUS);
+    status
+        .env("CARGO_HOME", &home)
+        .env_remove("CARGO_NET_OFFLINE");
+    let run = fixture.transcript(&status.output().unwrap());
+    assert!(run.starts_with("exit 4\n"), "{run}");
+    let missing = "p3-goldilocks 0.8.0 is not in cargo's cache, and no program was run";
+    assert!(run.contains(missing), "{run}");
+}
+
+#[test]
+fn a_manifest_without_a_lock_file_is_no_root() {
+    let fixture = Fixture::new();
+    fs::remove_file(fixture.prover().join("Cargo.lock")).unwrap();
+    let run = fixture.run(&STATUS);
+    assert!(run.starts_with("exit 3\n"), "{run}");
+    assert!(run.contains("no Cargo.lock beside it"), "{run}");
+}
