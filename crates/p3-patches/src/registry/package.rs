@@ -1,7 +1,7 @@
 //! A published package in memory, read from its tarball or from a vendored folder.
 
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -48,12 +48,15 @@ impl Package {
         checksum: String,
         files: BTreeMap<String, Vec<u8>>,
     ) -> Result<Self> {
-        let vcs = (files.get(VCS_INFO))
-            .with_context(|| format!("no {VCS_INFO}, so its upstream folder is unknown"))?;
+        let vcs = files.get(VCS_INFO).ok_or_else(|| {
+            Failure::input(format!("no {VCS_INFO}, so its upstream folder is unknown"))
+        })?;
+        let refuse = |what: String| Failure::input(format!("{VCS_INFO}: {what}"));
         let VcsInfo {
             git: Commit { sha1: commit },
             path_in_vcs: folder,
-        } = serde_json::from_slice(vcs).context(VCS_INFO)?;
+        } = serde_json::from_slice(vcs).map_err(|error| refuse(error.to_string()))?;
+        parts(Path::new(&folder)).map_err(|what| refuse(format!("{folder:?}: {what}")))?;
         Ok(Self {
             name: name.to_owned(),
             version: version.to_owned(),
@@ -122,6 +125,8 @@ pub(super) fn read_vendored(
     let mut files = BTreeMap::new();
     for (file, expected) in sums.files {
         let path = folder.join(&file);
+        parts(Path::new(&file))
+            .map_err(|what| Failure::input(format!("{}: {what}", path.display())))?;
         let contents = dir.read(&file)?.ok_or_else(|| {
             Failure::input(format!("{}: is not there", path.display())).hint(again)
         })?;
@@ -137,31 +142,58 @@ pub(super) fn read_vendored(
     Ok(package)
 }
 
-/// Reads a tarball into memory; whatever is no plain file inside `NAME-VERSION/` is refused.
+/// The most that a tarball may unpack to: twenty times what the largest of Plonky3's does.
+const MOST_BYTES: u64 = 64 << 20;
+const MOST_FILES: usize = 10_000;
+
+/// Reads a tarball into memory. Refuses entries that are no plain files inside `NAME-VERSION/`, and a tarball that is damaged or
+/// larger than any package's.
 pub(super) fn unpack(name: &str, version: &str, checksum: String, bytes: &[u8]) -> Result<Package> {
+    let damaged = |error: io::Error| Failure::input(format!("no whole tarball: {error}"));
+    let mut plain = Vec::new();
+    let mut unpacked = GzDecoder::new(bytes).take(MOST_BYTES + 1);
+    unpacked.read_to_end(&mut plain).map_err(damaged)?;
+    if plain.len() as u64 > MOST_BYTES {
+        let most = MOST_BYTES >> 20;
+        return Err(Failure::input(format!("unpacks to more than {most} MiB")).into());
+    }
     let top = format!("{name}-{version}");
     let mut files = BTreeMap::new();
-    for entry in tar::Archive::new(GzDecoder::new(bytes)).entries()? {
-        let mut entry = entry?;
-        let path = entry.path()?.into_owned();
+    for entry in tar::Archive::new(&*plain).entries().map_err(damaged)? {
+        let mut entry = entry.map_err(damaged)?;
+        let path = entry.path().map_err(damaged)?.into_owned();
         let refuse = |what: &str| Failure::input(format!("{}: {what}", path.display()));
         if !entry.header().entry_type().is_file() {
             return Err(refuse("neither file nor folder; a tarball holds plain files only").into());
         }
-        let parts = (path
+        let inner = path
             .strip_prefix(&top)
-            .map_err(|_| refuse("lies outside the package"))?
-            .components())
-        .map(|part| match part {
-            Component::Normal(part) => part.to_str().ok_or_else(|| refuse("not a UTF-8 path")),
-            _ => Err(refuse("leaves the package")),
-        })
-        .collect::<Result<Vec<_>, _>>()?;
+            .map_err(|_| refuse("lies outside the package"))?;
+        let inner = parts(inner).map_err(refuse)?.join("/");
         let mut contents = Vec::new();
-        entry.read_to_end(&mut contents)?;
-        files.insert(parts.join("/"), contents);
+        entry.read_to_end(&mut contents).map_err(damaged)?;
+        if files.insert(inner, contents).is_some() {
+            return Err(refuse("is there twice").into());
+        }
+        if files.len() > MOST_FILES {
+            return Err(Failure::input(format!("has more than {MOST_FILES} files")).into());
+        }
     }
     Package::new(name, version, checksum, files)
+}
+
+/// Splits a path in a package into its parts, or says why no package may have it. Git obeys what it finds in a folder `.git`.
+fn parts(path: &Path) -> Result<Vec<&str>, &'static str> {
+    let name = |part| match part {
+        Component::Normal(name) => name.to_str().ok_or("not a UTF-8 path"),
+        _ => Err("leaves the package"),
+    };
+    let parts = (path.components().map(name)).collect::<Result<Vec<_>, _>>()?;
+    // Some file systems take names that differ in case for one.
+    if parts.iter().any(|part| part.eq_ignore_ascii_case(".git")) {
+        return Err("belongs to git, and no package has that");
+    }
+    Ok(parts)
 }
 
 #[cfg(test)]
@@ -171,6 +203,7 @@ mod tests {
     use tar::{Builder, EntryType, Header};
 
     use super::*;
+    use crate::error::Kind;
 
     /// A tarball of `p3-x` 1.0.0 with one more entry, whose path is written as given.
     fn tarball(path: &str, kind: EntryType) -> Vec<u8> {
@@ -199,6 +232,14 @@ mod tests {
         unpack("p3-x", "1.0.0", String::new(), &tarball(path, kind))
     }
 
+    /// The message about a tarball, which has to be refused as input.
+    fn refused(bytes: &[u8]) -> String {
+        let error = unpack("p3-x", "1.0.0", String::new(), bytes).unwrap_err();
+        let failure = Failure::behind(&error).expect("a failure that was foreseen");
+        assert_eq!(failure.kind, Kind::Input);
+        format!("{error:#}")
+    }
+
     #[test]
     fn a_tarball_is_unpacked() {
         let package = unpacked("p3-x-1.0.0/src/lib.rs", EntryType::Regular).unwrap();
@@ -215,11 +256,65 @@ mod tests {
             "y",
             "p3-x-1.0.01/y",
             "../p3-x-1.0.0/y",
+            "p3-x-1.0.0/.git/config",
+            "p3-x-1.0.0/y/.Git",
         ] {
             assert!(unpacked(path, EntryType::Regular).is_err(), "{path}");
         }
         for kind in [EntryType::Symlink, EntryType::Link, EntryType::Fifo] {
             assert!(unpacked("p3-x-1.0.0/y", kind).is_err(), "{kind:?}");
+        }
+    }
+    #[test]
+    fn a_damaged_tarball_is_refused() {
+        let whole = tarball("p3-x-1.0.0/y", EntryType::Regular);
+        for length in [0, 5, whole.len() / 2, whole.len() - 9] {
+            let refused = refused(&whole[..length]);
+            assert!(
+                refused.starts_with("no whole tarball: "),
+                "{length}: {refused}"
+            );
+        }
+        let twice = tarball("p3-x-1.0.0/.cargo_vcs_info.json", EntryType::Regular);
+        assert!(refused(&twice).ends_with(".cargo_vcs_info.json: is there twice"));
+    }
+
+    /// A tarball with these files, each of so many zero bytes.
+    fn large(files: usize, bytes: usize) -> Vec<u8> {
+        let mut builder = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+        for file in 0..files {
+            let mut header = Header::new_gnu();
+            header.set_size(bytes as u64);
+            let path = format!("p3-x-1.0.0/{file}");
+            let contents = vec![0; bytes];
+            builder
+                .append_data(&mut header, path, &*contents)
+                .expect("memory has room");
+        }
+        builder.into_inner().unwrap().finish().unwrap()
+    }
+
+    #[test]
+    fn a_tarball_larger_than_any_packages_is_refused() {
+        let bomb = large(2, 40 << 20);
+        assert!(bomb.len() < 1 << 20);
+        assert_eq!(refused(&bomb), "unpacks to more than 64 MiB");
+        assert_eq!(refused(&large(10_001, 0)), "has more than 10000 files");
+    }
+
+    #[test]
+    fn a_package_lies_in_the_repository() {
+        let published = |folder: &str| {
+            let vcs = format!(r#"{{"git":{{"sha1":"0"}},"path_in_vcs":"{folder}"}}"#);
+            let files = BTreeMap::from([(VCS_INFO.to_owned(), vcs.into_bytes())]);
+            Package::new("p3-x", "1.0.0", String::new(), files)
+        };
+        for folder in ["", "x", "crates/x"] {
+            assert_eq!(published(folder).unwrap().folder, folder);
+        }
+        for folder in ["..", "/x", "x/../../y", "x/.git"] {
+            let refused = format!("{:#}", published(folder).unwrap_err());
+            assert!(refused.contains(&format!("{folder:?}: ")), "{refused}");
         }
     }
 }
