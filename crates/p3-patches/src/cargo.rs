@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toml_edit::DocumentMut;
 
+use crate::address::without_credentials;
 use crate::error::Failure;
 use crate::interrupt;
 
@@ -150,6 +151,7 @@ const REPLACED: &str = " (which is replacing ";
 /// Cargo's account of a failure as one line: its `error:` with the list below it, if it has one, and the last cause, or which
 /// source in place of another one lacks a package.
 pub fn cargo_error(stderr: &str) -> String {
+    let stderr = &without_credentials(stderr);
     let lines = stderr
         .lines()
         .map(str::trim)
@@ -303,6 +305,7 @@ mod tests {
         let stderr = "    Updating index\nerror: failed to parse `x`\n\nCaused by:\n  no\n\nCaused by:\n  because\n";
         assert_eq!(cargo_error(stderr), "failed to parse `x`: because");
         assert_eq!(cargo_error("error: no\n"), "no");
+        assert_eq!(cargo_error("error: no https://u:p@x\n"), "no https://x");
         let toml = "error: duplicate key\n --> a/Cargo.toml:4:1\n  |\n4 | name=\"b\"\n  | ^^^^\nerror: failed to load it\n";
         assert_eq!(cargo_error(toml), "a/Cargo.toml:4:1: duplicate key");
         let replaced = "error: no\nlocation searched: b (which is replacing a)\nrequired by c\n";

@@ -15,11 +15,12 @@
 //! - `commands` has a file for each subcommand; `cli` has the command line.
 //!
 //! Beside them stand `project`, which finds the patches in a checkout or in the executable, and what wraps one thing of the
-//! surroundings: `cargo`, `git`, `isa`, `emulation`, `interrupt`, `terminal`, `error`.
+//! surroundings: `cargo`, `git`, `isa`, `emulation`, `interrupt`, `terminal`, `error`, `address`.
 //!
 //! Data goes to stdout, progress and notes to stderr. Exit codes: 0 done, 1 a check failed, 2 usage, 3 input
 //! refused, 4 the surroundings do not allow it, 130 interrupted.
 
+mod address;
 mod cargo;
 mod cli;
 mod commands;
@@ -46,6 +47,7 @@ use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
+use address::without_credentials;
 use anyhow::Result;
 use cli::{Cli, Command, as_called};
 use commands::{
@@ -115,13 +117,13 @@ fn run(cli: Cli, embedded: Embedded) -> Result<()> {
 
 /// Prints what went wrong and gives the exit code that goes with it.
 fn report(error: &anyhow::Error) -> ExitCode {
-    eprintln!("error: {error:#}");
+    eprintln!("error: {}", without_credentials(&format!("{error:#}")));
     if error.is::<Interrupted>() {
         return ExitCode::from(130);
     }
     let failure = Failure::behind(error);
     if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {
-        eprintln!("hint: {}", as_called(hint));
+        eprintln!("hint: {}", without_credentials(&as_called(hint)));
     }
     // An error that no module foresaw is an operation of the system that failed.
     ExitCode::from(

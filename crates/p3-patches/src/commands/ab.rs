@@ -6,6 +6,7 @@ use anyhow::Result;
 use cargo_metadata::semver::Version;
 
 use super::compared::{Compared, Executables, each_once, runnable};
+use crate::address::without_credentials;
 use crate::cargo::Toolchain;
 use crate::error::Failure;
 use crate::isa::Isa;
@@ -219,7 +220,7 @@ pub fn command() -> String {
     let words = std::env::args().skip(1).filter(|word| word != "--checkout");
     let words: Vec<String> = words.collect();
     let words = shlex::try_join(words.iter().map(String::as_str)).expect("no argument has a NUL");
-    format!("cargo p3 {words}")
+    format!("cargo p3 {}", without_credentials(&words))
 }
 
 /// Builds the workers for another machine.

@@ -7,6 +7,7 @@ use cargo_metadata::Metadata;
 use cargo_metadata::semver::Version;
 
 use super::{Downstream, Source};
+use crate::address::without_credentials;
 use crate::cargo::{self, Toolchain};
 use crate::error::Failure;
 use crate::measure::rustflags::Rustflags;
@@ -222,7 +223,8 @@ fn apply(
 
     let checkout = match (source, &unpatched) {
         (Some(url), Some(graph)) => {
-            progress.set_message(format!("comparing {url} with Plonky3 {base}"));
+            let shown = without_credentials(url);
+            progress.set_message(format!("comparing {shown} with Plonky3 {base}"));
             let checkout = Checkout::find(&manifest.path, graph, url, args.source.rev.as_deref())?;
             for (name, package) in &checkout.packages {
                 let version = package.version.to_string();

@@ -9,6 +9,7 @@ use comfy_table::{Table, presets};
 use serde::Serialize;
 
 use super::Downstream;
+use crate::address::without_credentials;
 use crate::cargo::is_unfetched;
 use crate::cli::as_called;
 use crate::error::Failure;
@@ -202,10 +203,11 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         match chosen {
             Ok(Ok((_, choice))) => status.available = choice.names,
             Ok(Err(error)) => {
-                eprintln!("note: `apply` would not work here: {error}");
+                let why = without_credentials(&error.to_string());
+                eprintln!("note: `apply` would not work here: {why}");
                 let failure = Failure::behind(&error);
                 if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {
-                    eprintln!("hint: {}", as_called(hint));
+                    eprintln!("hint: {}", without_credentials(&as_called(hint)));
                 }
             }
             Err(error) => eprintln!(

@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use comfy_table::CellAlignment;
 
 use super::{Downstream, Source, ab};
+use crate::address::without_credentials;
 use crate::cargo::incremental;
 use crate::error::Failure;
 use crate::isa::Isa;
@@ -78,6 +79,10 @@ pub struct Args {
     /// Write the rows and the samples to FILE as a page to look at, which loads nothing.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Keep the command and the compiler's flags in the files of --json and --html, which lack them otherwise: either may hold
+    /// secrets.
+    #[arg(long)]
+    show_flags: bool,
     /// Cargo's subcommand for the program: run, bench or test, with its options and, after another `--`, the program's
     /// arguments.
     #[arg(last = true, required = true, value_name = "COMMAND")]
@@ -160,7 +165,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let command = rustflags.for_this_cpu();
         let kept = match &*machine.rustflags {
             "" => String::new(),
-            flags => format!(", beside the flags {flags}"),
+            flags => format!(", beside the flags {}", without_credentials(flags)),
         };
         eprintln!("note: built for the least CPU; after `{command}` packed kernels work{kept}");
     }
@@ -188,9 +193,17 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let same: Vec<_> = args.same.iter().map(Output::to_string).collect();
         writeln!(stdout, "equal in every run: {}", same.join(", "))?;
     }
+    let (command, rustflags) = match args.show_flags {
+        true => (ab::command(), without_credentials(&machine.rustflags)),
+        false => (String::new(), String::new()),
+    };
+    let machine = Machine {
+        rustflags,
+        ..machine
+    };
     let report = Report {
         schema: Report::SCHEMA,
-        command: ab::command(),
+        command,
         base: chosen.base,
         baseline_patches: Vec::new(),
         patches: chosen.names,

@@ -9,6 +9,7 @@ use cargo_metadata::Message;
 use cargo_metadata::semver::Version;
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
+use crate::address::without_credentials;
 use crate::cargo::{cargo, cargo_error, with_rustflags};
 use crate::emulation;
 use crate::error::Failure;
@@ -299,7 +300,7 @@ impl<'a> Builder<'a> {
         let built = interrupt::output(with_rustflags(&mut build, &target.rustflags))?;
         if !built.status.success() {
             let stderr = String::from_utf8_lossy(&built.stderr);
-            eprint!("{stderr}");
+            eprint!("{}", without_credentials(&stderr));
             return Err(Failure::check(format!(
                 "{}: the {} does not compile: {}",
                 target.name,

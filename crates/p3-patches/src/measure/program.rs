@@ -19,6 +19,7 @@ use cargo_metadata::{Artifact, Message, Metadata, TargetKind};
 use tempfile::TempPath;
 use wait4::Wait4;
 
+use crate::address::without_credentials;
 use crate::cargo::{
     self, Toolchain, cargo, cargo_error, configuration, configuration_with_origins, incremental,
     rustc,
@@ -186,7 +187,7 @@ impl Builder<'_> {
         let built = interrupt::output(built.args(["--message-format", "json-render-diagnostics"]))?;
         if !built.status.success() {
             let stderr = String::from_utf8_lossy(&built.stderr);
-            eprint!("{stderr}");
+            eprint!("{}", without_credentials(&stderr));
             let side = side.name();
             let error = cargo_error(&stderr);
             if let Some(features) = cargo::features_to_enable(&stderr) {

@@ -8,6 +8,7 @@ use anyhow::Result;
 use cargo_metadata::semver::{Version, VersionReq};
 use cargo_metadata::{Dependency, Metadata, Node, Package, PackageId};
 
+use crate::address::without_credentials;
 use crate::error::Failure;
 use crate::project::Patches;
 use crate::prover::git_source::canonical;
@@ -254,10 +255,13 @@ fn release(
 
 /// The phrase for the command that shows which packages bring the one with this `id` into a graph.
 pub fn shows_users(id: &str) -> String {
+    // An address that is not shown whole names nothing.
+    let which = match without_credentials(id) == id {
+        true => format!("--invert '{id}'"),
+        false => "--duplicates".to_owned(),
+    };
     // Graphs are resolved with all features and for all targets.
-    format!(
-        "`cargo tree --workspace --all-features --target all --invert '{id}'` shows what brings it in"
-    )
+    format!("`cargo tree --workspace --all-features --target all {which}` shows what brings it in")
 }
 
 /// The refusal of a workspace that has none of `packages`.

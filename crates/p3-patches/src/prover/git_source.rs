@@ -11,6 +11,7 @@ use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
 use toml_edit::value;
 use walkdir::WalkDir;
 
+use crate::address::without_credentials;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::project::Patches;
@@ -51,9 +52,15 @@ impl GitSource {
         self.parts().2
     }
 
-    /// Whether cargo takes both for one repository.
+    /// The source in cargo's notation, as lock files and manifests have it: with what is not to be shown, where it has that.
+    pub fn as_written(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether both are one repository, whoever asks for it.
     pub fn is_at(&self, url: &str) -> bool {
-        canonical(self.url()) == canonical(url)
+        let [own, other] = [self.url(), url].map(|url| canonical(&without_credentials(url)));
+        own == other
     }
 
     /// Whether `rev` is how the prover pins it, or the commit that this comes to.
@@ -93,7 +100,7 @@ impl GitSource {
 
 impl fmt::Display for GitSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&without_credentials(&self.0))
     }
 }
 
@@ -340,6 +347,15 @@ mod tests {
         }
         let tagged = source("git+file:///x?tag=v0.8.0#abcdef");
         assert!(tagged.is_rev("v0.8.0") && !tagged.is_rev("v0.8"));
+        let secret = source("git+https://me:token@git.example/a?rev=abc#abcdef");
+        assert_eq!(
+            secret.to_string(),
+            "git+https://git.example/a?rev=abc#abcdef"
+        );
+        assert_eq!(secret.url(), "https://me:token@git.example/a");
+        assert!(
+            secret.is_at("https://git.example/a") && secret.is_at("https://it@git.example/a.git")
+        );
         let head = source("git+file:///x#abcdef");
         assert_eq!((head.url(), head.reference()), ("file:///x", None));
         for text in ["registry+https://x#y", "git+https://x", "git+https://x #y"] {

@@ -7,6 +7,7 @@ use anyhow::Result;
 use cargo_metadata::{Metadata, Package};
 use toml_edit::Key;
 
+use crate::address::without_credentials;
 use crate::error::Failure;
 use crate::prover::choice;
 use crate::prover::git_source::{Checkout, GitSource};
@@ -56,7 +57,7 @@ pub fn has(metadata: &Metadata, name: &str) -> bool {
 fn origin(package: &Package) -> String {
     match &package.source {
         Some(_) if is_crates_io(package) => "crates.io".to_owned(),
-        Some(source) => source.repr.clone(),
+        Some(source) => without_credentials(&source.repr),
         None => package.manifest_path.to_string(),
     }
 }

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::Metadata;
 use toml_edit::{Document, DocumentMut, Item, Key, Table};
 
+use crate::address::without_credentials;
 use crate::cargo::{self, cargo, cargo_error, configuration};
 use crate::error::Failure;
 use crate::files::dir::{Dir, Place};
@@ -98,7 +99,7 @@ impl Manifest {
             path,
             original,
             stanza,
-            moved,
+            moved: moved.iter().map(|text| without_credentials(text)).collect(),
         })
     }
 
@@ -387,7 +388,7 @@ impl Manifest {
             Some(source) => Ok(Locked {
                 name: package.clone(),
                 version: recorded.base.clone(),
-                source: source.to_string(),
+                source: source.as_written().to_owned(),
                 checksum: String::new(),
             }),
         };

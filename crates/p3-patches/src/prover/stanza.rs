@@ -134,7 +134,9 @@ pub(super) fn join(original: &str, stanza: &Stanza) -> String {
     }
     let tables = document.to_string();
     let names = stanza.names.join(", ");
-    let from = (stanza.git.as_ref()).map_or(String::new(), |git| format!("{IN}{}", git.source));
+    let from = (stanza.git.as_ref()).map_or(String::new(), |git| {
+        format!("{IN}{}", git.source.as_written())
+    });
     let block = format!(
         "\n{BEGIN}Plonky3 {} with {names}{from}\n{NOTICE}\n{}\n{END}\n",
         stanza.base,

@@ -113,6 +113,81 @@ impl GitUser {
     }
 }
 
+/// The prover's own files have the token, since cargo needs it there; nothing that is printed has.
+#[test]
+fn an_address_is_printed_without_its_token() {
+    let user = GitUser::new();
+    let (fixture, own) = (&user.fixture, user.url());
+    let secret = "https://me:t0ken@git.example/plonky3";
+    let run = |command: &mut Command| {
+        let output = command
+            .env("CARGO_NET_GIT_FETCH_WITH_CLI", "true")
+            .env("GIT_CONFIG_COUNT", "1")
+            .env("GIT_CONFIG_KEY_0", format!("url.{own}.insteadOf"))
+            .env("GIT_CONFIG_VALUE_0", secret)
+            .output()
+            .unwrap();
+        user.redacted(&fixture.transcript(&output))
+    };
+    fixture.set_manifest(&fixture.manifest().replace(&own, secret));
+    fs::remove_file(fixture.prover().join("Cargo.lock")).unwrap();
+    let mut fetch = Command::new(env!("CARGO"));
+    let fetched = run(fetch.arg("fetch").current_dir(fixture.prover()));
+    assert!(fetched.starts_with("exit 0\n"), "{fetched}");
+    let (manifest, lock) = (fixture.manifest(), fixture.lock());
+    assert!(lock.contains(secret), "{lock}");
+    let printed = |args: &[&str], code: u8| {
+        let printed = run(&mut fixture.command(args));
+        assert!(printed.starts_with(&format!("exit {code}\n")), "{printed}");
+        assert!(!printed.contains("t0ken"), "{printed}");
+        printed
+    };
+    let shown = "https://git.example/plonky3";
+    let pinned = format!("git+{shown}?rev=[COMMIT]#[COMMIT]");
+
+    let hint = printed(&["apply", "demo"], 3);
+    assert!(
+        hint.contains(&pinned) && hint.contains(&format!("--source {shown} --rev")),
+        "{hint}"
+    );
+    let hint = printed(&["status"], 0);
+    assert!(hint.contains(&format!("--source {shown} --rev")), "{hint}");
+    printed(
+        &["apply", "demo", "--source", "https://me:t0ken@a.example/x"],
+        3,
+    );
+    printed(
+        &["apply", "demo", "--source", secret, "--rev", "abcdef0"],
+        3,
+    );
+    assert_eq!(
+        (fixture.manifest(), fixture.lock()),
+        (manifest.clone(), lock.clone())
+    );
+
+    printed(&["apply", "demo", "--source", shown], 0);
+    assert!(fixture.manifest().contains(&format!("[patch.\"{secret}\"")));
+    for options in [&["status"][..], &["status", "--json"]] {
+        let status = printed(options, 0);
+        assert!(status.contains(&pinned), "{status}");
+    }
+    printed(
+        &["apply", "demo", "--source", "https://me:t0ken@a.example/x"],
+        3,
+    );
+    let yours = format!("\n[patch.\"{secret}\".x]\npath = \"x\"\n# <<< p3-patches");
+    let block = fixture.manifest();
+    fixture.set_manifest(&block.replace("\n# <<< p3-patches", &yours));
+    let status = printed(&["status", "--json"], 1);
+    assert!(
+        status.contains(&format!("[patch.\\\"{shown}\\\".x]")),
+        "{status}"
+    );
+    fixture.set_manifest(&block);
+    printed(&["remove"], 0);
+    assert_eq!((fixture.manifest(), fixture.lock()), (manifest, lock));
+}
+
 /// Writes p3-goldilocks and what it needs as upstream has them: the manifests as written, below one of a workspace.
 fn lay_out(repository: &Path) {
     let mut todo = vec!["p3-goldilocks".to_owned()];

@@ -230,6 +230,38 @@ fn a_gain_is_reported_and_the_prover_stays_as_it_was() {
     assert!(page.contains("prove with patches") && page.contains("run/wall"));
 }
 
+/// Arguments and flags may hold keys. An address is shown without its token even then.
+#[test]
+fn secrets_are_kept_out_of_the_files() {
+    let prover = Prover::new(SLEEP, SLEEP);
+    let files = ["--json", "try.json", "--html", "try.html"];
+    let line = ["run", "--release", "--", "https://me:token@a.example/b"];
+    let written = |options: &[&str]| {
+        let mut command = prover.command(&[&["demo"], &files[..], options].concat(), &line);
+        let output = command.env("RUSTFLAGS", "--cfg key=\"mine\"").output();
+        let printed = prover.fixture.transcript(&output.unwrap());
+        assert!(printed.starts_with("exit 0"), "{printed}");
+        let read = |file: &str| fs::read_to_string(prover.path(file)).unwrap();
+        (read("try.json"), read("try.html"), printed)
+    };
+    let (json, page, _) = written(&[]);
+    for file in [&json, &page] {
+        assert!(
+            !file.contains("mine") && !file.contains("a.example"),
+            "{file}"
+        );
+    }
+    let (json, page, printed) = written(&["--show-flags"]);
+    for file in [&json, &page] {
+        assert!(
+            file.contains("mine") && file.contains("https://a.example/b"),
+            "{file}"
+        );
+        assert!(!file.contains("token"), "{file}");
+    }
+    assert!(!printed.contains("token"), "{printed}");
+}
+
 #[test]
 fn without_names_apply_chooses() {
     let prover = Prover::new(SLEEP, SLEEP);
