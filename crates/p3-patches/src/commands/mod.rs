@@ -23,6 +23,7 @@ pub mod r#try;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use clap::builder::NonEmptyStringValueParser;
 
 use crate::error::Failure;
 use crate::prover::manifest::Manifest;
@@ -39,10 +40,11 @@ pub struct Downstream {
 #[derive(clap::Args)]
 pub struct Source {
     /// The git repository that the workspace has Plonky3 from [default: as recorded, else the registry].
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
     source: Option<String>,
-    /// Fail unless this is the revision, tag or branch that the workspace pins, or the commit that it is locked to.
-    #[arg(long, value_name = "REV", requires = "source")]
+    /// Fail unless this is the revision, tag or branch that the workspace pins, or the commit that it is locked to, by seven
+    /// digits at least.
+    #[arg(long, value_name = "REV", requires = "source", value_parser = NonEmptyStringValueParser::new())]
     pub rev: Option<String>,
 }
 

@@ -20,6 +20,9 @@ use crate::prover::stanza::Git;
 use crate::prover::tree::Tree;
 use crate::registry::{lock, package, source};
 
+/// The digits by which git names a commit for short.
+const DIGITS: usize = 7;
+
 /// A git repository at a commit, as cargo writes it: `git+URL?rev=REV#COMMIT`, or with `tag`, `branch` or none of them.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct GitSource(String);
@@ -63,9 +66,10 @@ impl GitSource {
         own == other
     }
 
-    /// Whether `rev` is how the prover pins it, or the commit that this comes to.
+    /// Whether `rev` is how the prover pins it, or the commit that this comes to, by as many digits as tell commits apart.
     fn is_rev(&self, rev: &str) -> bool {
-        self.commit().starts_with(rev) || self.reference().is_some_and(|(_, value)| value == rev)
+        let is_commit = rev.len() >= DIGITS && self.commit().starts_with(rev);
+        is_commit || self.reference().is_some_and(|(_, value)| value == rev)
     }
 
     /// Proves that nothing in a graph with patches in place of this source asks for another revision of it: of a patched
@@ -198,8 +202,13 @@ impl<'m> Checkout<'m> {
             return Err(Failure::input(what).hint(hint).into());
         }
         if let Some(rev) = rev.filter(|rev| !source.is_rev(rev)) {
-            let what = format!("{manifest}: locked to {source}, not to {rev}");
-            let hint = "--rev is what the manifest pins, or the commit that it is locked to";
+            let what = match source.commit().starts_with(rev) {
+                true => format!("--rev {rev}: another commit may begin with the same digits"),
+                false => format!("{manifest}: locked to {source}, not to {rev}"),
+            };
+            let hint = format!(
+                "--rev is what the manifest pins, or {DIGITS} digits or more of the commit that it is locked to"
+            );
             return Err(Failure::input(what).hint(hint).into());
         }
         Ok(Self {
@@ -336,13 +345,20 @@ mod tests {
     #[test]
     fn a_source_is_taken_apart() {
         let source = |text: &str| GitSource::parse(text).unwrap();
-        let pinned = source("git+https://github.com/Plonky3/Plonky3?rev=abc#abcdef");
+        let pinned = source("git+https://github.com/Plonky3/Plonky3?rev=abc#abcdef0123");
         assert_eq!(pinned.url(), "https://github.com/Plonky3/Plonky3");
         assert_eq!(pinned.reference(), Some(("rev", "abc")));
-        assert_eq!(pinned.commit(), "abcdef");
+        assert_eq!(pinned.commit(), "abcdef0123");
         assert!(pinned.is_at("https://github.com/plonky3/plonky3.git/"));
         assert!(!pinned.is_at("https://github.com/Plonky3/another"));
-        for (rev, is) in [("abc", true), ("abcd", true), ("abd", false)] {
+        for (rev, is) in [
+            ("abc", true),
+            ("abcd", false),
+            ("", false),
+            ("abcdef", false),
+            ("abcdef0", true),
+            ("abcdef1", false),
+        ] {
             assert_eq!(pinned.is_rev(rev), is, "{rev}");
         }
         let tagged = source("git+file:///x?tag=v0.8.0#abcdef");

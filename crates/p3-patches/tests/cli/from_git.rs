@@ -465,6 +465,29 @@ fn a_tag() {
     assert_eq!(user.fixture.lock(), lock);
 }
 
+/// In a script, a variable that is not set gives an empty revision.
+#[test]
+fn a_revision_that_pins_nothing_is_refused() {
+    let user = GitUser::new();
+    let empty = user.apply(&["demo", "--rev", ""]);
+    let expected = "error: a value is required for '--rev <REV>' but none was supplied";
+    assert!(
+        empty.starts_with("exit 2\n") && empty.contains(expected),
+        "{empty}"
+    );
+    for digits in [1, 6] {
+        let rev = &user.release[..digits];
+        let run = user.apply_fails(&["demo", "--rev", rev]);
+        let expected =
+            format!("error: --rev {rev}: another commit may begin with the same digits\nhint: ");
+        assert!(run.contains(&expected), "{run}");
+    }
+    assert!(
+        user.apply(&["demo", "--rev", &user.release[..7]])
+            .starts_with("exit 0\n")
+    );
+}
+
 #[test]
 fn sources_that_are_no_release_are_refused() {
     let user = GitUser::new();
