@@ -34,8 +34,8 @@ pub struct Patches {
     folder: Option<PathBuf>,
     /// The root of the checkout that the tool is at work in.
     root: Option<PathBuf>,
-    /// The folder whose configuration of cargo says where packages come from; without one, it is that of the user.
-    workplace: Option<PathBuf>,
+    /// The folder that cargo is asked in for packages, and whose configuration it obeys.
+    workplace: PathBuf,
     /// Whether cargo may be asked for packages that are not in its cache.
     asks_cargo: bool,
 }
@@ -67,11 +67,13 @@ impl Patches {
                 .with_context(|| format!("cannot resolve {}", path.display()))
         };
         let own = || root.as_ref().map(|root| root.join("patches"));
+        let folder = folder.or_else(own).map(resolve).transpose()?;
+        let root = root.map(resolve).transpose()?;
         Ok(Self {
             embedded,
-            folder: folder.or_else(own).map(resolve).transpose()?,
-            root: root.map(resolve).transpose()?,
-            workplace: None,
+            folder,
+            workplace: root.clone().unwrap_or_else(|| ".".into()),
+            root,
             asks_cargo: true,
         })
     }
@@ -80,7 +82,7 @@ impl Patches {
     /// sources, packages are taken from the replacement.
     pub fn at_work_in(&self, folder: &Path) -> Self {
         Self {
-            workplace: Some(folder.to_owned()),
+            workplace: folder.to_owned(),
             ..self.clone()
         }
     }
@@ -98,9 +100,10 @@ impl Patches {
         self.asks_cargo
     }
 
-    /// The folder that cargo is to be asked in for packages, if it matters.
-    pub fn workplace(&self) -> Option<&Path> {
-        self.workplace.as_deref()
+    /// The folder that cargo is to be asked in for packages: the prover's, or the checkout's. In a temporary folder of the
+    /// system, cargo would obey what another user has put there.
+    pub fn workplace(&self) -> &Path {
+        &self.workplace
     }
 
     /// The patches that were compiled into the tool.
@@ -109,7 +112,7 @@ impl Patches {
             embedded: self.embedded,
             folder: None,
             root: None,
-            workplace: None,
+            workplace: self.workplace.clone(),
             asks_cargo: self.asks_cargo,
         }
     }
@@ -256,7 +259,7 @@ impl Project {
                 embedded,
                 folder: Some(patches_dir.clone()),
                 root: Some(root.to_owned()),
-                workplace: None,
+                workplace: root.to_owned(),
                 asks_cargo: true,
             },
             patches_dir,

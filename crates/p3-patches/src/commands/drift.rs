@@ -49,7 +49,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let packages = patches.iter().flat_map(|patch| &patch.header.packages);
     let to = match (&args.to, packages.min()) {
         (Some(to), _) => to.clone(),
-        (None, Some(package)) => source::newest(package)?,
+        (None, Some(package)) => source::newest(project, package)?,
         (None, None) => return Ok(()),
     };
     let to_text = to.to_string();

@@ -16,8 +16,9 @@ use toml_edit::{DocumentMut, Item, Table, value};
 
 use crate::cargo::{cargo, cargo_error, home, vendoring};
 use crate::error::Failure;
+use crate::files::changed::write_changed;
 use crate::interrupt;
-use crate::project::Patches;
+use crate::project::{Patches, Project};
 use crate::registry::lock;
 use crate::registry::locked::{Locked, find_locked, published, without};
 use crate::registry::package::{Package, is_vendored, read_vendored, unpack};
@@ -106,13 +107,14 @@ fn tarballs(locked: &Locked) -> Result<Vec<Tarball>> {
     Ok(found)
 }
 
-/// The newest release of a package that cargo knows of, whether or not it is a preview.
-pub fn newest(name: &str) -> Result<Version> {
-    // Where no workspace has locked another one.
-    let dir = tempfile::tempdir().context("cannot create a temporary folder")?;
+/// The newest release of a package that the registry has, whether or not it is a preview.
+pub fn newest(project: &Project, name: &str) -> Result<Version> {
+    // A workspace without a lock file, below the checkout's configuration: cargo would look no further than a lock file.
+    let dir = &project.root.join("target/p3/newest");
+    write_changed(&dir.join("Cargo.toml"), b"[workspace]\n")?;
     let mut info = cargo();
     info.args(["info", "--color", "never", name])
-        .current_dir(dir.path());
+        .current_dir(dir);
     let output = interrupt::output(&mut info)?;
     if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -282,16 +284,19 @@ pub fn fetching_manifest() -> DocumentMut {
 /// Cargo takes most of a second to answer, so it is asked once in a run, for each folder that it is asked in.
 fn fetch(patches: &Patches, name: &str, version: &str) -> Result<Found> {
     /// The folder, the package's name, its version.
-    type Asked = (Option<PathBuf>, String, String);
+    type Asked = (PathBuf, String, String);
     static ANSWERS: Mutex<BTreeMap<Asked, Found>> = Mutex::new(BTreeMap::new());
-    let workplace = patches.workplace().map(Path::to_owned);
     if !patches.may_ask_cargo() {
         let missing = format!("{name} {version} is not in cargo's cache, and no program was run");
         return Err(Failure::environment(missing)
             .hint("`cargo fetch` where its configuration is trusted fills the cache")
             .into());
     }
-    let asked = (workplace, name.to_owned(), version.to_owned());
+    let asked = (
+        patches.workplace().to_owned(),
+        name.to_owned(),
+        version.to_owned(),
+    );
     let mut answers = ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(found) = answers.get(&asked) {
         return Ok(found.clone());
@@ -317,7 +322,7 @@ fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
     let graph = |offline: &[&str]| {
         let options = [&["--manifest-path", manifest], offline].concat();
         // Cargo goes by the configuration of the folder that it runs in.
-        lock::metadata(patches.workplace().unwrap_or(dir.path()), &options)
+        lock::metadata(patches.workplace(), &options)
     };
     let lock_file = dir.path().join("Cargo.lock");
     let graph = match graph(&["--offline"])? {

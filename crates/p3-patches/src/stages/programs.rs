@@ -44,8 +44,10 @@ impl Work for Package {
         // Elsewhere: below this workspace, cargo would miss it among the members.
         let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
         tar::Archive::new(GzDecoder::new(packed)).unpack(folder.path())?;
-        let args = ["check", "--quiet", "--locked"];
-        let mut check = in_folder(cargo(), &folder.path().join(PACKAGE), &args);
+        // Cargo obeys the configuration of the folder that it runs in.
+        let args = ["check", "--quiet", "--locked", "--manifest-path"];
+        let mut check = in_folder(cargo(), &project.root, &args);
+        check.arg(folder.path().join(PACKAGE).join("Cargo.toml"));
         check.arg("--target-dir").arg(&target);
         succeed(check).map(drop)
     }

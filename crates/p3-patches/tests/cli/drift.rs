@@ -110,7 +110,7 @@ fn what_has_moved_is_printed() {
     write(&fixture.project().join("patches/series"), "offset\n");
     let cargo = fixture.path().join("cargo");
     let script = format!(
-        "#!/bin/sh\nif [ \"$1\" = info ]; then\n  echo 'version: 0.4.0 (latest 0.4.3)'\nelse\n  exec {} \"$@\"\nfi\n",
+        "#!/bin/sh\nif [ \"$1\" = info ]; then\n  case $PWD in */project/*) echo 'version: 0.4.0 (latest 0.4.3)';; esac\nelse\n  exec {} \"$@\"\nfi\n",
         env!("CARGO")
     );
     write(&cargo, &script);

@@ -2,7 +2,26 @@
 
 use std::process::Command;
 
-use crate::fixture::repository;
+use crate::fixture::{Fixture, repository, write};
+
+/// A configuration above a temporary folder of the system, where another user may put one, is not obeyed.
+#[test]
+fn cargo_obeys_no_configuration_beside_temporary_folders() {
+    let fixture = Fixture::new().with_crates().with_older_base();
+    let temporary = fixture.path().join("shared/tmp");
+    std::fs::create_dir_all(&temporary).unwrap();
+    write(&temporary.join("../.cargo/config.toml"), "no configuration");
+    for args in [
+        &["edit", "demo", "--base", "0.4.0"][..],
+        &["check"],
+        &["overlay", "--base", "0.4.0", "--out", "overlay"],
+    ] {
+        let mut command = fixture.command(args);
+        let output = command.env("TMPDIR", &temporary).output().unwrap();
+        let transcript = fixture.transcript(&output);
+        assert!(transcript.starts_with("exit 0\n"), "{args:?}: {transcript}");
+    }
+}
 
 #[test]
 fn no_package_has_a_build_script() {
@@ -73,8 +92,6 @@ fn no_run_asks_for_a_socket() {
     use std::os::unix::process::{CommandExt, ExitStatusExt};
 
     use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
-
-    use crate::fixture::Fixture;
 
     // As <asm/unistd.h> has it; without a socket there is nothing to connect.
     let socket = if cfg!(target_arch = "x86_64") {
