@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toml_edit::DocumentMut;
+use toml_edit::{DocumentMut, Item, Key};
 
 use crate::address::without_credentials;
 use crate::error::Failure;
@@ -78,6 +78,73 @@ pub fn configuration_with_origins(
 ) -> Result<DocumentMut> {
     let text = configured(folder, &["--show-origin", key], configs)?.unwrap_or_default();
     text.parse().context("cargo config printed no TOML")
+}
+
+/// The comment behind a string of [`configuration_with_origins`], or behind the first of a list of them: the file that it is from.
+pub fn origin(value: &toml_edit::Value) -> Option<&str> {
+    let comment = match value {
+        toml_edit::Value::Array(words) => match words.get(1) {
+            Some(second) => second.decor().prefix(),
+            None => Some(words.trailing()),
+        },
+        _ => value.decor().suffix(),
+    };
+    let comment = comment?.as_str()?.lines().next()?;
+    comment.trim_start().strip_prefix("# ")
+}
+
+/// The sources that cargo takes in place of crates.io in a folder, in a phrase, with the files of its configuration that say so.
+pub fn replacement(folder: &Path) -> Result<Option<String>> {
+    let mut sources = vec!["crates-io".to_owned()];
+    let mut steps = Vec::new();
+    while let Some(replaced) = sources.last() {
+        let key = format!("source.{}.replace-with", Key::new(replaced));
+        let configured = configuration_with_origins(folder, &key, &[])?;
+        let keys = ["source", replaced, "replace-with"].into_iter();
+        let value = keys
+            .into_iter()
+            .try_fold(configured.as_item(), |item, key| item.get(key));
+        let Some((value, by)) = value
+            .and_then(Item::as_value)
+            .and_then(|value| Some((value, value.as_str()?)))
+        else {
+            break;
+        };
+        let from = origin(value).unwrap_or("cargo's configuration");
+        steps.push(format!("by {by:?}, in {from}"));
+        let by = by.to_owned();
+        if sources.contains(&by) {
+            break;
+        }
+        sources.push(by);
+    }
+    let replacement = format!("crates.io is replaced {}", steps.join(", and that "));
+    Ok(Some(replacement).filter(|_| !steps.is_empty()))
+}
+
+/// The way out where a package is not the one that was published, for work in a folder. Fetching it again changes nothing where
+/// another registry answers.
+pub fn out_of_a_changed_package(folder: &Path) -> String {
+    match replacement(folder) {
+        Ok(Some(replacement)) => format!(
+            "{replacement}; without that, and with a lock file that was written without it, cargo takes what was published"
+        ),
+        _ => "what is published does not change, so another registry has answered in place of crates.io, here or where the lock file was written; write that file again where crates.io answers".to_owned(),
+    }
+}
+
+/// The failure of cargo to resolve a graph in a folder, with a `hint` for all errors but that of a package which is not the one that
+/// a lock file or the registry's index names.
+pub fn unresolved(folder: &Path, what: &str, error: &str, hint: &str) -> Failure {
+    let message = format!("{what}: {error}");
+    let changed = [
+        "changed between lock files",
+        "failed to verify the checksum of",
+    ];
+    if changed.iter().any(|changed| error.contains(changed)) {
+        return Failure::input(message).hint(out_of_a_changed_package(folder));
+    }
+    Failure::environment(message).hint(hint)
 }
 
 /// The setting that makes cargo compile every package that has a path incrementally, whatever its profile says.

@@ -15,6 +15,9 @@ use crate::error::Failure;
 /// The name of this tool, of its package and of its executable.
 pub const TOOL: &str = env!("CARGO_PKG_NAME");
 
+/// The file with the checksums of Plonky3's packages, in the folder of patches.
+pub const CHECKSUMS: &str = "SHA256SUMS";
+
 /// The files that the executable carries for use outside a checkout.
 #[derive(Clone, Copy)]
 pub struct Embedded {
@@ -22,7 +25,7 @@ pub struct Embedded {
     pub patches: &'static Dir<'static>,
     /// The kernels' text, in a folder for each optimization.
     pub kernels: &'static Dir<'static>,
-    /// The lock file, which has the checksums of the packages that they patch.
+    /// The lock file, which has the checksums of what is built here.
     pub lock: &'static str,
 }
 
@@ -219,7 +222,16 @@ impl Patches {
         }
     }
 
-    /// The lock file that has the checksums of the packages; a checkout of other patches need not have one.
+    /// The text of [`CHECKSUMS`], of the checkout or the executable: those of a folder of variants are the same.
+    pub fn checksums(&self) -> Result<Option<Cow<'static, [u8]>>> {
+        let Some(root) = &self.root else {
+            let file = self.embedded.patches.get_file(CHECKSUMS);
+            return Ok(file.map(|file| file.contents().into()));
+        };
+        self.read_file(&root.join("patches").join(CHECKSUMS))
+    }
+
+    /// The lock file that has the checksums of what is built here; a checkout of other patches need not have one.
     pub fn lock(&self) -> Option<Cow<'static, str>> {
         match &self.root {
             Some(root) => fs::read_to_string(root.join("Cargo.lock"))

@@ -307,6 +307,7 @@ fn apply(
         }
     }
     graph::assert_in_place(&manifest.path, &metadata, &trees, checkout.as_ref())?;
+    manifest.assert_reviewed(patches)?;
     let patched = trees.iter().map(|tree| &tree.package);
     let other_releases = graph::other_releases(&metadata, patched, &base);
     let incremental = incremental(manifest, &trees)?;

@@ -9,13 +9,15 @@ use cargo_metadata::semver::Version;
 use super::edit::Repository;
 use crate::error::Failure;
 use crate::files::dir::Dir;
+use crate::files::replace;
 use crate::git::{Index, git};
-use crate::project::Project;
+use crate::project::{CHECKSUMS, Project};
 use crate::prover::locked_dir::LockedDir;
 use crate::prover::restore::Restore;
 use crate::prover::stanza::TREES;
 use crate::prover::tree;
 use crate::publish::checks;
+use crate::registry::checksums::Checksums;
 use crate::series::Series;
 use crate::series::patch::{self, Addition, Patch};
 use crate::series::placement::Direction;
@@ -32,24 +34,34 @@ use crate::terminal::spinner;
 /// is left there between conflict markers, and no patch is written before they are gone. A text for an older release is
 /// deleted where the new one does the same there. Without a NAME, all patches are merged in turn, up to the first conflict;
 /// the same command goes on after it.
+///
+/// With --checksums, patches/SHA256SUMS is written in place of a patch: the registry's index says which packages each release
+/// that there are patches for has, and with which checksums. What is there already has to be what the index says.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cargo p3 refresh batched-permute
   cargo p3 refresh batched-permute --onto 0.9.0-rc.2
-  cargo p3 refresh --onto 0.9.0-rc.2")]
+  cargo p3 refresh --onto 0.9.0-rc.2
+  cargo p3 refresh --checksums")]
 pub struct Args {
     /// The patch to write [default: with --onto, all that have not been ported to that release].
-    #[arg(value_name = "NAME", required_unless_present = "onto")]
+    #[arg(value_name = "NAME", required_unless_present_any = ["onto", "checksums"])]
     name: Option<String>,
     /// The Plonky3 release to merge the patch into.
     #[arg(long, value_name = "VERSION")]
     onto: Option<Version>,
+    /// Add the checksums of Plonky3's packages, also of these, which no known one needs.
+    #[arg(long, value_name = "PACKAGE", num_args = 0.., conflicts_with_all = ["name", "onto", "dir"])]
+    checksums: Option<Vec<String>>,
     #[command(flatten)]
     repository: Repository,
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
     let series = Series::load(&project.patches)?;
+    if let Some(packages) = &args.checksums {
+        return write_checksums(packages, project, &series);
+    }
     let names = match (&args.name, &args.onto) {
         (Some(name), _) => vec![series.entry(name)?.name.clone()],
         (None, Some(onto)) => unported(onto, project, &series)?,
@@ -63,6 +75,24 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             merge(&name, onto, &args.repository, project, &series)?;
         }
         write(&name, &dir, project, &series)?;
+    }
+    Ok(())
+}
+
+/// Adds the checksums of the releases that there are patches for.
+fn write_checksums(packages: &[String], project: &Project, series: &Series) -> Result<()> {
+    let progress = spinner("asking the registry");
+    let packages = series
+        .packages(&project.patches)
+        .into_iter()
+        .chain(packages.iter().cloned());
+    let present = Checksums::load(&project.patches)?;
+    let updated = Checksums::update(project, &series.bases, packages)?;
+    let file = project.root.join("patches").join(CHECKSUMS);
+    replace::files_below(&[&project.root], &[(file, updated.text().into_bytes())])?;
+    progress.finish_and_clear();
+    for (name, release) in updated.added(&present) {
+        println!("{name} {release}");
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::Downstream;
 use crate::address::without_credentials;
-use crate::cargo::is_unfetched;
+use crate::cargo::{is_unfetched, out_of_a_changed_package, replacement};
 use crate::cli::as_called;
 use crate::error::Failure;
 use crate::files::dir::{Dir, cannot_write};
@@ -30,10 +30,10 @@ use crate::terminal::spinner;
 /// registry's tarball and the patches, and compared with the one on disk. Exits with 1 if a tree differs, is missing, or
 /// is not what the workspace's graph uses.
 ///
-/// The tarball is the one that the lock file of the patches has the checksum of. Where cargo's configuration replaces the
+/// The tarball is the one whose checksum was reviewed with the patches. Where cargo's configuration replaces the
 /// registry by vendored sources, and there is no tarball, their files stand in for it, and their checksums for the index. With
-/// --verify, the registry's index has to agree, and the workspace's lock file in what it has in common with that of the
-/// patches; it is printed what each tree was made from, and by which files it differs.
+/// --verify, the registry's index has to agree, and the workspace's lock file in what was reviewed; it is printed what each tree
+/// was made from, by which files it differs, and what cargo's configuration has in place of crates.io.
 ///
 /// Cargo runs the programs that its configuration in the workspace names. With --without-cargo no program is run: packages come
 /// from cargo's cache, and the lock file says whether the trees are used.
@@ -85,7 +85,10 @@ struct Status {
     /// The headers of tables and the comments inside the manifest's block that the tool has not written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     inside_block: Vec<String>,
-    /// With `--verify`: what the workspace's lock file has another checksum of than that of the patches.
+    /// With `--verify`: what cargo takes in place of crates.io.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replacement: Option<String>,
+    /// With `--verify`: what the workspace's lock file has another checksum of than was reviewed with the patches.
     #[serde(skip_serializing_if = "Option::is_none")]
     lock: Option<LockStatus>,
 }
@@ -114,6 +117,8 @@ struct TreeStatus {
 struct Provenance {
     /// The SHA-256 of the registry's tarball.
     checksum: String,
+    /// Whether that was reviewed with the patches.
+    reviewed: bool,
     /// The folder that the files come from, where that is not the tarball.
     #[serde(skip_serializing_if = "Option::is_none")]
     vendored: Option<PathBuf>,
@@ -135,12 +140,14 @@ impl Provenance {
             patches: applied,
             ..
         } = &planned.stamp;
-        let mut differences = source::objections(patches, package, version, checksum)?;
+        let objection = source::objection(patches, package, version, checksum)?;
+        let mut differences: Vec<_> = objection.into_iter().collect();
         if let Some(tree) = tree {
             differences.extend(planned.differences(tree)?);
         }
         Ok(Self {
             checksum: checksum.clone(),
+            reviewed: source::reviewed(patches, package, version)?.is_some(),
             vendored: planned.vendored.clone(),
             commit: commit.clone(),
             folder: folder.clone(),
@@ -170,6 +177,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         other_releases: Vec::new(),
         newer_releases: Vec::new(),
         inside_block: manifest.moved.clone(),
+        replacement: None,
         lock: None,
     };
     let patches = &patches.at_work_in(manifest.root());
@@ -294,6 +302,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     if args.verify {
         let (differences, same) = source::compare_locks(patches, &lock)?;
         status.lock = Some(LockStatus { differences, same });
+        status.replacement = replacement(manifest.root())?;
     }
     if let Ok(Some(metadata)) = &metadata {
         let patched = stanza.overrides.keys();
@@ -384,6 +393,11 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         return Err(failure.hint(hint.unwrap_or_default()).into());
     }
     let is_intact = status.trees.iter().all(|tree| tree.state == "intact");
+    if is_intact && status.trees.iter().all(|tree| tree.used) {
+        let what = format!("{path}: a checksum is not the one that was reviewed with the patches");
+        let hint = out_of_a_changed_package(manifest.root());
+        return Err(Failure::check(what).hint(hint).into());
+    }
     Err(match metadata {
         Err(error) if is_intact && is_unfetched(&error) => Failure::environment(format!(
             "{path}: cannot tell whether the patches are in effect: {error}"
@@ -438,7 +452,14 @@ impl Status {
             let Some(made_from) = &tree.made_from else {
                 continue;
             };
-            println!("\n{}\n  tarball {}", tree.package, made_from.checksum);
+            let witness = match made_from.reviewed {
+                true => "",
+                false => ", which was not reviewed with the patches",
+            };
+            println!(
+                "\n{}\n  tarball {}{witness}",
+                tree.package, made_from.checksum
+            );
             if let Some(vendored) = &made_from.vendored {
                 println!(
                     "  files from {}, by its list of checksums",
@@ -453,9 +474,12 @@ impl Status {
                 println!("  differs: {difference}");
             }
         }
+        if let Some(replacement) = &self.replacement {
+            println!("\n{replacement}");
+        }
         if let Some(LockStatus { differences, same }) = &self.lock {
             println!(
-                "\nCargo.lock\n  {same} packages have the checksums of the patches' lock file"
+                "\nCargo.lock\n  {same} packages have the checksums that were reviewed with the patches"
             );
             for difference in differences {
                 println!("  differs: {difference}");

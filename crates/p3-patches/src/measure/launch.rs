@@ -14,6 +14,8 @@ use anyhow::{Context, Result};
 use cargo_metadata::cargo_platform::{Cfg, CfgExpr};
 use toml_edit::{Item, Table, Value};
 
+use crate::cargo::origin;
+
 /// The argument by which this tool's executable knows that cargo starts it as a runner.
 const RECORD: &str = "record-launch";
 
@@ -148,24 +150,12 @@ pub fn words(runner: &Value, current: &Path) -> Vec<OsString> {
         .first_mut()
         .filter(|program| program.as_bytes().contains(&b'/'))
     {
-        let file = origin(runner).filter(|origin| origin.is_absolute());
+        let file = origin(runner).map(Path::new);
+        let file = file.filter(|origin| origin.is_absolute());
         let root = file.map_or(Some(current), |file| file.parent()?.parent());
         *program = root.unwrap_or(current).join(&program).into();
     }
     words
-}
-
-/// The comment behind a string, or behind the first of a list of them.
-fn origin(value: &Value) -> Option<&Path> {
-    let comment = match value {
-        Value::Array(words) => match words.get(1) {
-            Some(second) => second.decor().prefix(),
-            None => Some(words.trailing()),
-        },
-        _ => value.decor().suffix(),
-    };
-    let comment = comment?.as_str()?.lines().next()?;
-    comment.trim_start().strip_prefix("# ").map(Path::new)
 }
 
 #[cfg(test)]

@@ -187,6 +187,7 @@ pub fn applicable(
         }
     }
     manifest.assert_overridable()?;
+    manifest.assert_reviewed(patches)?;
     Ok((base, choice))
 }
 
@@ -461,8 +462,16 @@ pub fn newer<'p>(
     let mut found = BTreeMap::<_, Vec<_>>::new();
     for package in packages {
         for release in source::indexed(package)? {
-            if release > base && release.pre.is_empty() && compatible(&base, &release) {
-                found.entry(release).or_default().push(package.as_str());
+            let version = release.version;
+            if !release.yanked
+                && version > base
+                && version.pre.is_empty()
+                && compatible(&base, &version)
+            {
+                let packages = found.entry(version).or_default();
+                if !packages.contains(&package.as_str()) {
+                    packages.push(package.as_str());
+                }
             }
         }
     }

@@ -12,6 +12,7 @@ use toml_edit::value;
 use walkdir::WalkDir;
 
 use crate::address::without_credentials;
+use crate::cargo::unresolved;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::project::Patches;
@@ -154,9 +155,9 @@ pub fn graph<'n>(
             Err(error) => problem = error,
         }
     }
-    let what = format!("cargo cannot resolve the packages from {source}: {problem}");
+    let what = format!("cargo cannot resolve the packages from {source}");
     let hint = "what is not in cargo's cache takes the repository once";
-    Err(Failure::environment(what).hint(hint).into())
+    Err(unresolved(dir.path(), &what, &problem, hint).into())
 }
 
 /// Plonky3's packages that a graph has from one repository, at one commit.

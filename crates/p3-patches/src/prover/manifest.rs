@@ -218,6 +218,19 @@ impl Manifest {
             .into())
     }
 
+    /// Refuses a lock file that has a package with another checksum than was reviewed with the patches: something else than
+    /// crates.io has answered where it was written.
+    pub fn assert_reviewed(&self, patches: &Patches) -> Result<()> {
+        let lock = fs::read_to_string(self.lock_file()).unwrap_or_default();
+        let (differences, _) = source::compare_locks(patches, &lock)?;
+        let Some(difference) = differences.first() else {
+            return Ok(());
+        };
+        Err(refuse(&self.lock_file(), difference)
+            .hint(cargo::out_of_a_changed_package(self.root()))
+            .into())
+    }
+
     /// Refuses a `[patch]` that no table can be added to below `registry`.
     fn assert_open(&self, patch: &Item, registry: &str) -> Result<()> {
         let mut items = [Some(patch), patch.get(registry)].into_iter().flatten();
@@ -431,12 +444,8 @@ impl Manifest {
         let hint = cargo::vendoring(error).unwrap_or(
             "`cargo fetch` in that folder brings what cargo's cache lacks from the registry, or shows the whole message",
         );
-        let path = self.path.display();
-        Err(
-            Failure::environment(format!("{path}: cargo cannot resolve the graph: {error}"))
-                .hint(hint)
-                .into(),
-        )
+        let what = format!("{}: cargo cannot resolve the graph", self.path.display());
+        Err(cargo::unresolved(self.root(), &what, error, hint).into())
     }
 
     /// Proves that cargo can read the workspace's manifests, which takes neither a lock file nor a registry.

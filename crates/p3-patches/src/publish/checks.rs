@@ -14,8 +14,10 @@ use super::results;
 use crate::cargo::target_features;
 use crate::error::Failure;
 use crate::interrupt;
-use crate::project::Project;
+use crate::project::{CHECKSUMS, Project};
 use crate::prover::tree;
+use crate::registry::checksums::Checksums;
+use crate::registry::{locked, source};
 use crate::series::header::Header;
 use crate::series::patch::{CRATES_OWN, Patch};
 use crate::series::placement::Direction;
@@ -76,6 +78,10 @@ pub fn run(
     record(
         "patches/series lists every crate, bench and patch".to_owned(),
         strays(project, series, &bases),
+    )?;
+    record(
+        format!("patches/{CHECKSUMS} has the packages of every release"),
+        checksums(project, series, &bases),
     )?;
     let mut unreadable = BTreeSet::new();
     for entry in &series.entries {
@@ -167,6 +173,45 @@ fn strays(project: &Project, series: &Series, bases: &[String]) -> Result<()> {
     }
     strays.sort();
     ensure!(strays.is_empty(), "not listed: {}", strays.join(", "));
+    Ok(())
+}
+
+/// Finds packages that are patched, or built with, and that have no checksum or another one than the lock file.
+fn checksums(project: &Project, series: &Series, bases: &[String]) -> Result<()> {
+    let patches = &project.patches;
+    let lock = patches.lock().unwrap_or_default();
+    let mut used = BTreeSet::new();
+    for base in bases {
+        for name in series.ported(patches, base) {
+            let header = Patch::header(patches, base, &name)?;
+            used.extend(
+                header
+                    .packages
+                    .into_iter()
+                    .map(|package| (package, base.clone())),
+            );
+        }
+    }
+    let locked = locked::published(&lock)?.into_iter();
+    let of_upstream = locked.filter(|package| package.name.starts_with("p3-"));
+    used.extend(of_upstream.map(|package| (package.name, package.version)));
+    let known = Checksums::load(patches)?;
+    used.retain(|(package, release)| known.get(package, release).is_none());
+    if !used.is_empty() {
+        let missing = used
+            .iter()
+            .map(|(package, release)| format!("{package} {release}"));
+        let missing = missing.collect::<Vec<_>>().join(", ");
+        return Err(Failure::input(format!("no checksum of {missing}"))
+            .hint("`cargo p3 refresh --checksums` adds what is missing")
+            .into());
+    }
+    let (differences, _) = source::compare_locks(patches, &lock)?;
+    ensure!(
+        differences.is_empty(),
+        "Cargo.lock: {}",
+        differences.join("; ")
+    );
     Ok(())
 }
 

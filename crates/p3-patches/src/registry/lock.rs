@@ -13,7 +13,7 @@ use cargo_metadata::semver::Version;
 use cargo_metadata::{Metadata, MetadataCommand};
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
 
-use crate::cargo::{Toolchain, cargo_error};
+use crate::cargo::{Toolchain, cargo_error, unresolved};
 use crate::error::Failure;
 use crate::files::changed::write_changed;
 use crate::interrupt;
@@ -25,7 +25,7 @@ use crate::registry::source;
 const FILE: &str = "Cargo.lock";
 
 /// The registry, as lock files write it.
-const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+pub(super) const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// The lock file from which a workspace is resolved.
 pub struct Seed {
@@ -156,13 +156,9 @@ impl Seed {
             let metadata = match metadata(dir, &[options, offline].concat())? {
                 Ok(metadata) => metadata,
                 Err(error) => {
-                    problem = Some(
-                        Failure::environment(format!(
-                            "{}: the dependencies cannot be resolved: {error}",
-                            dir.display()
-                        ))
-                        .hint("connect to the registry once, or run `cargo fetch` where it can be reached"),
-                    );
+                    let what = format!("{}: the dependencies cannot be resolved", dir.display());
+                    let hint = "connect to the registry once, or run `cargo fetch` where it can be reached";
+                    problem = Some(unresolved(dir, &what, &error, hint));
                     continue;
                 }
             };

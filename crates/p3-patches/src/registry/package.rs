@@ -110,7 +110,7 @@ pub(super) fn read_vendored(
     let package = sums.package.unwrap_or_default();
     if package != checksum {
         return Err(wrong_checksum(&list, &checksum, &package)
-            .hint(again)
+            .hint("`cargo vendor` takes the published package where no patches are applied and cargo's configuration replaces no registry")
             .into());
     }
     // Cargo leaves them out of what it takes from git, as it did of all packages.

@@ -1,9 +1,9 @@
-//! Baseline sources: the registry's tarballs, found in cargo's cache and checked against a lock file.
+//! Baseline sources: the registry's tarballs, found in cargo's cache and checked against the reviewed checksums.
 //!
 //! The tool itself has no network access; what is not cached, cargo fetches. Where a prover has vendored its crates, cargo has
 //! no tarballs to fetch; then the sources are those of the vendored folder, file by file as its list of checksums has them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -14,12 +14,13 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use crate::cargo::{cargo, cargo_error, home, vendoring};
+use crate::cargo::{self, cargo, cargo_error, home, vendoring};
 use crate::error::Failure;
 use crate::files::changed::write_changed;
 use crate::interrupt;
 use crate::project::{Patches, Project};
-use crate::registry::lock;
+use crate::registry::checksums::Checksums;
+use crate::registry::lock::{self, REGISTRY};
 use crate::registry::locked::{Locked, find_locked, published, without};
 use crate::registry::package::{Package, is_vendored, read_vendored, unpack};
 
@@ -33,17 +34,17 @@ struct Found {
 
 /// The package as published, from cargo's cache if it is there, with its checksum verified.
 pub fn package(patches: &Patches, name: &str, version: &str) -> Result<Package> {
-    let own = own_lock(patches, name, version)?;
-    let mut found = match &own {
+    let reviewed = reviewed(patches, name, version)?;
+    let mut found = match &reviewed {
         Some(locked) => tarballs(locked)?,
         None => Vec::new(),
     };
     let decided = |found: &[Tarball]| found.iter().any(|found| found.is_it || found.is_corrupt());
-    let locked = match own {
+    let locked = match reviewed {
         Some(locked) if decided(&found) => locked,
-        own => {
+        reviewed => {
             let fetched = fetch(patches, name, version)?;
-            let locked = own.unwrap_or(fetched.locked);
+            let locked = reviewed.unwrap_or(fetched.locked);
             if let Some(folder) = fetched.vendored {
                 return read_vendored(name, version, locked.checksum, folder);
             }
@@ -60,8 +61,17 @@ pub fn package(patches: &Patches, name: &str, version: &str) -> Result<Package> 
             .hint("a `[source]` replacement in cargo's configuration keeps sources elsewhere; run without it")
             .into());
     };
-    Err(wrong_checksum(path, &locked.checksum, &sha256(bytes))
-        .hint("delete that file; cargo will fetch it again")
+    let checksum = sha256(bytes);
+    let cache = path.parent().unwrap_or(path);
+    let is_indexed =
+        |release: &Indexed| release.version.to_string() == version && release.checksum == checksum;
+    let hint = if indexed_by(cache, name).iter().any(is_indexed) {
+        cargo::out_of_a_changed_package(patches.workplace())
+    } else {
+        "delete that file; cargo will fetch it again".to_owned()
+    };
+    Err(wrong_checksum(path, &locked.checksum, &checksum)
+        .hint(hint)
         .into())
 }
 
@@ -84,11 +94,15 @@ struct Tarball {
 impl Tarball {
     /// It has not, though it is in the folder of crates.io.
     fn is_corrupt(&self) -> bool {
-        let folder = self.path.parent().and_then(Path::file_name);
-        let folder = folder.unwrap_or_default().to_string_lossy();
-        let crates_io = ["index.crates.io-", "github.com-1ecc6299db9ec823"];
-        !self.is_it && crates_io.iter().any(|prefix| folder.starts_with(prefix))
+        !self.is_it && self.path.parent().is_some_and(is_of_crates_io)
     }
+}
+
+/// Whether a folder of cargo's cache is that of crates.io.
+fn is_of_crates_io(cache: &Path) -> bool {
+    let folder = cache.file_name().unwrap_or_default().to_string_lossy();
+    let crates_io = ["index.crates.io-", "github.com-1ecc6299db9ec823"];
+    crates_io.iter().any(|prefix| folder.starts_with(prefix))
 }
 
 /// The files of that name in cargo's cache; one that is corrupt comes first.
@@ -167,106 +181,147 @@ fn caches() -> Result<Vec<PathBuf>> {
     Ok(dirs)
 }
 
-/// The releases of a package that cargo's copy of the index has, without those that were yanked. Nothing is fetched.
+/// A release of a package in a registry's index.
+#[derive(Deserialize)]
+pub struct Indexed {
+    #[serde(rename = "vers")]
+    pub version: Version,
+    /// The tarball's SHA-256.
+    #[serde(rename = "cksum")]
+    pub checksum: String,
+    #[serde(default)]
+    pub yanked: bool,
+    #[serde(default, rename = "deps")]
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    /// The name in the manifest, which is another one than the package's where it has `package`.
+    name: String,
+    package: Option<String>,
+}
+
+impl Indexed {
+    /// The names of the packages that it depends on, and that its tests do.
+    pub fn needs(&self) -> impl Iterator<Item = &str> {
+        let needed = self.dependencies.iter();
+        needed.map(|needed| needed.package.as_deref().unwrap_or(&needed.name))
+    }
+}
+
+/// The releases of a package that cargo's copies of indexes have. Nothing is fetched.
+pub fn indexed(name: &str) -> Result<Vec<Indexed>> {
+    let caches = caches()?;
+    Ok(caches
+        .iter()
+        .flat_map(|cache| indexed_by(cache, name))
+        .collect())
+}
+
+/// The releases of a package that cargo's copy of crates.io's index has.
+pub fn indexed_by_crates_io(name: &str) -> Result<Vec<Indexed>> {
+    let mut caches = caches()?;
+    caches.retain(|cache| is_of_crates_io(cache));
+    Ok(caches
+        .iter()
+        .flat_map(|cache| indexed_by(cache, name))
+        .collect())
+}
+
+/// The releases in the index of the registry with this folder of tarballs.
 ///
 /// Cargo keeps a file for each package, in which every release has a version and a line of JSON, with a zero byte behind each
 /// (cargo's `src/cargo/sources/registry/index/cache.rs`). Another form gives no releases.
-pub fn indexed(name: &str) -> Result<BTreeSet<Version>> {
-    #[derive(Deserialize)]
-    struct Release {
-        vers: Version,
-        #[serde(default)]
-        yanked: bool,
-    }
+fn indexed_by(cache: &Path, name: &str) -> Vec<Indexed> {
     let (Some(first), Some(second)) = (name.get(..2), name.get(2..4)) else {
-        return Ok(BTreeSet::new());
+        return Vec::new();
     };
-    let mut found = BTreeSet::new();
-    for cache in caches()? {
-        let (Some(registry), Some(name_of_registry)) =
-            (cache.ancestors().nth(2), cache.file_name())
-        else {
-            continue;
-        };
-        let index = registry.join("index").join(name_of_registry);
-        let bytes = fs::read(index.join(".cache").join(first).join(second).join(name));
-        for entry in bytes.unwrap_or_default().split(|byte| *byte == 0) {
-            if let Ok(Release { vers, yanked }) = serde_json::from_slice(entry)
-                && !yanked
-            {
-                found.insert(vers);
-            }
-        }
-    }
-    Ok(found)
+    let (Some(registry), Some(of_registry)) = (cache.ancestors().nth(2), cache.file_name()) else {
+        return Vec::new();
+    };
+    let index = registry.join("index").join(of_registry).join(".cache");
+    let bytes = fs::read(index.join(first).join(second).join(name)).unwrap_or_default();
+    let entries = bytes.split(|byte| *byte == 0);
+    entries
+        .filter_map(|entry| serde_json::from_slice(entry).ok())
+        .collect()
 }
 
 /// How lock files name a published package.
 pub fn locked(patches: &Patches, name: &str, version: &str) -> Result<Locked> {
-    match own_lock(patches, name, version)? {
+    match reviewed(patches, name, version)? {
         Some(locked) => Ok(locked),
         None => Ok(fetch(patches, name, version)?.locked),
     }
 }
 
-/// The objections to the SHA-256 of a package's tarball, by which it was unpacked: of the registry's index, as cargo has it, or
-/// the vendored folder in its place, and of the lock file of these patches.
-pub fn objections(
+/// The objection of the registry's index, as cargo has it, or of the vendored folder in its place, to the SHA-256 of a package's
+/// tarball, by which it was unpacked.
+pub fn objection(
     patches: &Patches,
     name: &str,
     version: &str,
     checksum: &str,
-) -> Result<Vec<String>> {
+) -> Result<Option<String>> {
     let Found { locked, vendored } = fetch(patches, name, version)?;
     let index = match vendored {
         None => "the registry's index",
         Some(_) => "the vendored folder",
     };
-    let witnesses = [
-        (index, Some(locked)),
-        (
-            "the lock file of the patches",
-            own_lock(patches, name, version)?,
-        ),
-    ];
-    let other = |(witness, locked): (&str, Option<Locked>)| {
-        let locked = locked.filter(|locked| locked.checksum != checksum)?;
-        Some(format!("the tarball, by {witness} {}", locked.checksum))
-    };
-    Ok(witnesses.into_iter().filter_map(other).collect())
+    let differs = locked.checksum != checksum;
+    Ok(differs.then(|| format!("the tarball, by {index} {}", locked.checksum)))
 }
 
-/// The packages of a workspace's lock file that have another checksum there than in the lock file of these patches; and how
-/// many have the same.
+/// The packages of a workspace's lock file that have another checksum there than with these patches; and how many have the same.
 pub fn compare_locks(patches: &Patches, lock: &str) -> Result<(Vec<String>, usize)> {
-    let key = |package: Locked| {
+    let key = |package: &Locked| {
         (
-            (package.name, package.version, package.source),
-            package.checksum,
+            package.name.clone(),
+            package.version.clone(),
+            package.source.clone(),
         )
     };
     let own = patches.lock().unwrap_or_default();
-    let own: BTreeMap<_, _> = published(&own)?.into_iter().map(key).collect();
+    let own: BTreeMap<_, _> = (published(&own)?.into_iter())
+        .map(|package| (key(&package), package.checksum))
+        .collect();
+    let reviewed = Checksums::load(patches)?;
     let (mut others, mut same) = (Vec::new(), 0);
-    for ((name, version, source), checksum) in published(lock)?.into_iter().map(key) {
-        let shown = format!("{name} {version}");
-        match own.get(&(name, version, source)) {
-            Some(expected) if *expected == checksum => same += 1,
-            Some(expected) => others.push(format!(
-                "{shown} is locked with checksum {checksum}; the lock file of the patches has {expected}"
-            )),
-            None => {}
+    for package in published(lock)? {
+        let of_upstream = reviewed.get(&package.name, &package.version);
+        let of_upstream = of_upstream.filter(|_| package.source == REGISTRY);
+        let Some(expected) = of_upstream.or_else(|| own.get(&key(&package)).map(String::as_str))
+        else {
+            continue;
+        };
+        let Locked {
+            name,
+            version,
+            checksum,
+            ..
+        } = &package;
+        if checksum == expected {
+            same += 1;
+        } else {
+            others.push(format!(
+                "{name} {version} is locked with checksum {checksum}; the reviewed one is {expected}"
+            ));
         }
     }
     Ok((others, same))
 }
 
-/// The package's entry in the lock file of these patches, which is reviewed and therefore trusted first.
-fn own_lock(patches: &Patches, name: &str, version: &str) -> Result<Option<Locked>> {
-    match patches.lock() {
-        Some(lock) => find_locked(&lock, name, version),
-        None => Ok(None),
-    }
+/// The package with the checksum that was reviewed with these patches, which is trusted first.
+pub fn reviewed(patches: &Patches, name: &str, version: &str) -> Result<Option<Locked>> {
+    let checksums = Checksums::load(patches)?;
+    let checksum = checksums.get(name, version);
+    Ok(checksum.map(|checksum| Locked {
+        name: name.to_owned(),
+        version: version.to_owned(),
+        source: REGISTRY.to_owned(),
+        checksum: checksum.to_owned(),
+    }))
 }
 
 /// The manifest of a package whose dependencies cargo is to fetch.
@@ -331,12 +386,12 @@ fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
             let own = patches.lock().unwrap_or_default();
             fs::write(&lock_file, without(&own, name, version)?)?;
             graph(&[])?.map_err(|error| {
-                Failure::environment(format!(
-                    "{name} {version} is not in cargo's cache and cannot be fetched: {error}"
-                ))
-                .hint(vendoring(&error).unwrap_or(
+                let what =
+                    format!("{name} {version} is not in cargo's cache and cannot be fetched");
+                let hint = vendoring(&error).unwrap_or(
                     "connect to the registry once, or run `cargo fetch` where it can be reached",
-                ))
+                );
+                cargo::unresolved(patches.workplace(), &what, &error, hint)
             })?
         }
     };

@@ -54,7 +54,9 @@ impl Fixture {
         write(&fixture.patch("demo"), DEMO);
         write(&fixture.kernel(), KERNEL);
         write(&fixture.patch("stacked"), STACKED);
-        fs::copy(repository().join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
+        for file in ["Cargo.lock", "patches/SHA256SUMS"] {
+            fs::copy(repository().join(file), project.join(file)).unwrap();
+        }
         fixture.set_manifest(MANIFEST);
         write(
             &fixture.prover().join("src/lib.rs"),
@@ -100,6 +102,9 @@ impl Fixture {
         );
         self.set_manifest(&MANIFEST.replace("p3-goldilocks = \"0.8\"", "p3-util = \"0.4\""));
         write(&self.prover().join("src/lib.rs"), "");
+        let checksums = fs::read_to_string(self.checksums()).unwrap();
+        let util = "14dbdddb7799824ce5cdb398ba23d3d5a161f170e36f834144d900795bd35722  p3-util-0.4.0.crate\n";
+        write(&self.checksums(), &(checksums + util));
         // Twice: `--precise` holds for a release of the major version that is locked, which is another one before this.
         self.cargo(&["fetch"]);
         self.cargo(&["update", "--precise", "0.4.0", "p3-util"]);
@@ -131,6 +136,11 @@ impl Fixture {
         self.project()
             .join("patches/0.8.0")
             .join(format!("{name}.patch"))
+    }
+
+    /// The checksums of Plonky3's packages.
+    pub fn checksums(&self) -> PathBuf {
+        self.project().join("patches/SHA256SUMS")
     }
 
     pub fn prover(&self) -> PathBuf {

@@ -1,19 +1,300 @@
 //! The supply chain of this repository: no build script of its own, and a tool that cannot open a connection.
 
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::fixture::{Fixture, repository, write};
+use insta::assert_snapshot;
+
+use crate::fixture::{Fixture, cargo_home, git, repository, write};
+
+/// The lines of a package's file in cargo's copy of crates.io's index.
+fn indexed(name: &str) -> Vec<String> {
+    let caches = fs::read_dir(cargo_home().join("registry/index")).unwrap();
+    let caches = caches.map(|entry| entry.unwrap().path().join(".cache"));
+    let file = caches
+        .map(|cache| cache.join(index_place(name)))
+        .find(|file| file.exists());
+    let bytes = fs::read(file.unwrap()).unwrap();
+    let lines = bytes.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    lines
+        .filter(|line| line.starts_with('{'))
+        .map(Into::into)
+        .collect()
+}
+
+/// A package's file in an index.
+fn index_place(name: &str) -> PathBuf {
+    match name.len() {
+        1 | 2 => [&name.len().to_string(), name].iter().collect(),
+        3 => ["3", &name[..1], name].iter().collect(),
+        _ => [&name[..2], &name[2..4], name].iter().collect(),
+    }
+}
+
+/// A registry with the packages of the prover's lock file, of which p3-goldilocks is changed, and a prover whose configuration has
+/// it in place of crates.io.
+struct Mirror {
+    fixture: Fixture,
+    home: PathBuf,
+    /// The checksums of p3-goldilocks, as published and changed.
+    checksums: [String; 2],
+}
+
+impl Mirror {
+    fn new() -> Self {
+        let fixture = Fixture::new();
+        let index = fixture.path().join("mirror/index");
+        let tarballs = fixture.path().join("mirror/tarballs");
+        fs::create_dir_all(&tarballs).unwrap();
+        let lock: toml::Table = toml::from_str(&fixture.lock()).unwrap();
+        let mut checksums = None;
+        for package in lock["package"].as_array().unwrap() {
+            let field = |name: &str| package.get(name).and_then(toml::Value::as_str);
+            let (Some(name), Some(version)) = (field("name"), field("version")) else {
+                panic!()
+            };
+            let Some(checksum) = field("checksum") else {
+                continue;
+            };
+            let file = format!("{name}-{version}.crate");
+            let mut caches = fs::read_dir(cargo_home().join("registry/cache")).unwrap();
+            let cached = caches.find_map(|entry| {
+                Some(entry.unwrap().path().join(&file)).filter(|path| path.exists())
+            });
+            // What other platforms need is not cached.
+            let Some(cached) = cached else { continue };
+            let lines = indexed(name).into_iter();
+            let mut line = lines
+                .into_iter()
+                .find(|line| line.contains(&format!("\"{checksum}\"")))
+                .unwrap();
+            if name == "p3-goldilocks" {
+                let changed = change(&cached, &tarballs.join(&file));
+                line = line.replace(checksum, &changed);
+                checksums = Some([checksum.to_owned(), changed]);
+            } else {
+                symlink(cached, tarballs.join(&file)).unwrap();
+            }
+            let place = index.join(index_place(name));
+            let others = fs::read_to_string(&place).unwrap_or_default();
+            write(&place, &format!("{others}{line}\n"));
+        }
+        let dl = format!("file://{}/{{crate}}-{{version}}.crate", tarballs.display());
+        write(
+            &index.join("config.json"),
+            &serde_json::json!({ "dl": dl }).to_string(),
+        );
+        git(&index, &["init", "--quiet"]);
+        git(&index, &["add", "--all"]);
+        git(&index, &["commit", "--quiet", "--message", "packages"]);
+        // It has one release of Plonky3.
+        write(&fixture.project().join("Cargo.lock"), "version = 4\n");
+        let home = fixture.path().join("cargo-home");
+        fs::create_dir(&home).unwrap();
+        let mirror = Self {
+            fixture,
+            home,
+            checksums: checksums.unwrap(),
+        };
+        mirror.configure();
+        mirror
+    }
+
+    fn configure(&self) {
+        let index = self.fixture.path().join("mirror/index");
+        let config = format!(
+            "[source.crates-io]\nreplace-with = \"mirror\"\n\n[source.mirror]\nregistry = \"file://{}\"\n",
+            index.display()
+        );
+        write(&self.config(), &config);
+    }
+
+    fn config(&self) -> PathBuf {
+        self.fixture.prover().join(".cargo/config.toml")
+    }
+
+    fn run(&self, args: &[&str]) -> String {
+        let mut command = self.fixture.fetching(args);
+        let output = command.env("CARGO_HOME", &self.home).output().unwrap();
+        let [published, changed] = &self.checksums;
+        let transcript = self.fixture.transcript(&output);
+        let transcript = transcript
+            .replace(published, "[PUBLISHED]")
+            .replace(changed, "[CHANGED]");
+        // A hash of the registry's address.
+        let cache = transcript
+            .split_once("registry/cache/-")
+            .map(|(_, rest)| rest[..16].to_owned());
+        cache.map_or(transcript.clone(), |hash| {
+            transcript.replace(&hash, "[REGISTRY]")
+        })
+    }
+}
+
+/// Writes a tarball of p3-goldilocks with another `lib.rs`, and returns its checksum.
+fn change(tarball: &Path, changed: &Path) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |command: &mut Command| {
+        let output = command.current_dir(dir.path()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    run(Command::new("tar").arg("-xzf").arg(tarball));
+    let lib = dir.path().join("p3-goldilocks-0.8.0/src/lib.rs");
+    let text = fs::read_to_string(&lib).unwrap();
+    write(&lib, &format!("{text}\npub const CHANGED: u8 = 1;\n"));
+    let files = run(Command::new("tar").arg("-tzf").arg(tarball));
+    write(&dir.path().join("files"), &files);
+    run(Command::new("tar")
+        .args(["-T", "files", "-czf"])
+        .arg(changed));
+    use sha2::Digest as _;
+    let digest = sha2::Sha256::digest(fs::read(changed).unwrap());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The mirror's index and its tarballs agree, and so does a lock file that was written with it.
+#[test]
+fn a_mirror_that_serves_a_changed_package_is_refused() {
+    let mirror = Mirror::new();
+    let fixture = &mirror.fixture;
+    let (manifest, lock) = (fixture.manifest(), fixture.lock());
+    let lock_file = fixture.prover().join("Cargo.lock");
+    let mut transcripts = String::new();
+    let mut refused = |what: &str, args: &[&str]| {
+        let run = mirror.run(args);
+        assert!(run.starts_with("exit 3\n"), "{what}: {run}");
+        assert_eq!(fixture.manifest(), manifest, "{what}");
+        transcripts += &format!("# {what}\n{run}");
+    };
+    refused("a lock file with what was published", &["apply", "demo"]);
+    assert_eq!(fixture.lock(), lock);
+    fs::remove_file(&lock_file).unwrap();
+    refused("no lock file", &["apply", "demo"]);
+    assert!(!lock_file.exists());
+    refused(
+        "no lock file, nothing to patch",
+        &["overlay", "--out", "overlay"],
+    );
+
+    // What was published is cached, so there is no tarball to refuse.
+    fs::remove_dir_all(&mirror.home).unwrap();
+    fixture.home_without("none");
+    refused("no lock file, but a cache", &["apply", "demo"]);
+    write(&lock_file, &lock);
+    fs::remove_file(mirror.config()).unwrap();
+    fixture.succeed(&["apply", "demo"]);
+    mirror.configure();
+    let verified = mirror.run(&["status", "--verify"]);
+    assert!(verified.starts_with("exit 1\n"), "{verified}");
+    transcripts += &format!("# verified\n{verified}");
+    let json = mirror.run(&["status", "--verify", "--json"]);
+    assert!(
+        json.contains("\"replacement\": \"crates.io is replaced by "),
+        "{json}"
+    );
+    assert_snapshot!(transcripts);
+}
+
+/// A package that is patched in some release, or that the tool is built with, has a checksum.
+#[test]
+fn check_finds_a_package_without_a_checksum() {
+    let fixture = Fixture::new().with_crates().with_older_base();
+    fixture.succeed(&["check"]);
+    let checksums = fs::read_to_string(fixture.checksums()).unwrap();
+    for package in ["p3-goldilocks-0.8.0", "p3-util-0.4.0", "p3-uni-stark-0.8.0"] {
+        let is_kept = |line: &&str| !line.ends_with(&format!("  {package}.crate\n"));
+        let lines = checksums.split_inclusive('\n').filter(is_kept);
+        write(&fixture.checksums(), &lines.collect::<String>());
+        let run = fixture.run(&["check"]);
+        let (name, release) = package.rsplit_once('-').unwrap();
+        let expected = format!(
+            "FAIL  patches/SHA256SUMS has the packages of every release: no checksum of {name} {release}\n      \
+             hint: `cargo p3 refresh --checksums` adds what is missing\n"
+        );
+        assert!(
+            run.starts_with("exit 1\n") && run.contains(&expected),
+            "{run}"
+        );
+    }
+}
+
+/// The registry's index says what is missing, and nothing that is there changes.
+#[test]
+fn checksums_are_added_and_never_changed() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let fixture = Fixture::new();
+    let lock: toml::Table = toml::from_str(&fixture.lock()).unwrap();
+    let packages = lock["package"].as_array().unwrap().iter();
+    let used: Vec<_> = packages
+        .map(|package| package["name"].as_str().unwrap())
+        .collect();
+    let all = fs::read_to_string(fixture.checksums()).unwrap();
+    let is_used = |line: &&str| {
+        let name = line
+            .split_once("  ")
+            .and_then(|(_, file)| file.strip_suffix("-0.8.0.crate\n"));
+        name.is_some_and(|name| used.contains(&name))
+    };
+    let lines: Vec<_> = all.split_inclusive('\n').filter(is_used).collect();
+    assert!(lines.len() > 5);
+    // Cargo's copy of the index has these.
+    let cargo = fixture.path().join("cargo");
+    let script = format!(
+        "#!/bin/sh\nif [ \"$1\" = info ]; then echo 'version: 0.8.0'; else exec {} \"$@\"; fi\n",
+        env!("CARGO")
+    );
+    write(&cargo, &script);
+    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    let refresh = || {
+        let mut command = fixture.command(&["refresh", "--checksums"]);
+        fixture.transcript(&command.env("CARGO", &cargo).output().unwrap())
+    };
+    // Others depend on it.
+    let without = |name: &str| {
+        let lines = lines.iter().filter(|line| !line.contains(name));
+        lines.copied().collect::<String>()
+    };
+    write(&fixture.checksums(), &without("  p3-field-0.8.0"));
+    let added = refresh();
+    assert!(
+        added.starts_with("exit 0\n") && added.contains("\np3-field 0.8.0\n"),
+        "{added}"
+    );
+    let written = fs::read_to_string(fixture.checksums()).unwrap();
+    for line in &lines {
+        assert!(written.contains(line), "{line}");
+    }
+    assert!(all.lines().filter(|line| written.contains(line)).count() == written.lines().count());
+
+    let other = "0".repeat(64);
+    let (checksum, _) = lines[0].split_once("  ").unwrap();
+    write(&fixture.checksums(), &written.replace(checksum, &other));
+    let before = fs::read_to_string(fixture.checksums()).unwrap();
+    let refused = refresh();
+    let expected =
+        format!("patches/SHA256SUMS has {other}, and the registry's index {checksum}\nhint: ");
+    assert!(
+        refused.starts_with("exit 3\n") && refused.contains(&expected),
+        "{refused}"
+    );
+    assert_eq!(fs::read_to_string(fixture.checksums()).unwrap(), before);
+}
 
 /// A configuration above a temporary folder of the system, where another user may put one, is not obeyed.
 #[test]
 fn cargo_obeys_no_configuration_beside_temporary_folders() {
-    let fixture = Fixture::new().with_crates().with_older_base();
+    let fixture = Fixture::new().with_older_base();
+    // Cargo is asked for the others.
+    fs::remove_file(fixture.checksums()).unwrap();
     let temporary = fixture.path().join("shared/tmp");
-    std::fs::create_dir_all(&temporary).unwrap();
+    fs::create_dir_all(&temporary).unwrap();
     write(&temporary.join("../.cargo/config.toml"), "no configuration");
     for args in [
         &["edit", "demo", "--base", "0.4.0"][..],
-        &["check"],
         &["overlay", "--base", "0.4.0", "--out", "overlay"],
     ] {
         let mut command = fixture.command(args);

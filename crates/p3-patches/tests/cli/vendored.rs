@@ -236,18 +236,17 @@ fn packages_that_were_vendored_while_they_were_patched_are_missed() {
     assert_eq!(prover.state(), applied);
 }
 
-/// Another release than the reviewed lock file's: its checksum is the one of the list, which cargo compares with the prover's
+/// A release without a reviewed checksum: its checksum is the one of the list, which cargo compares with the prover's
 /// lock file.
 #[test]
 fn the_list_has_the_checksum_that_no_lock_file_has() {
     let prover = Vendored::new(Fixture::new());
     let before = prover.state();
-    write(
-        &prover.fixture.project().join("Cargo.lock"),
-        "version = 4\n",
-    );
+    write(&prover.fixture.checksums(), "");
     prover.succeed(&["apply", "demo"]);
-    prover.succeed(&["status", "--verify"]);
+    let verified = prover.succeed(&["status", "--verify"]);
+    let unknown = ", which was not reviewed with the patches\n";
+    assert!(verified.contains(unknown), "{verified}");
     prover.succeed(&["remove"]);
     assert_eq!(prover.state(), before);
 }

@@ -45,10 +45,10 @@ fn files_that_differ_are_named() {
     assert!(run.contains(differences), "{run}");
 }
 
-/// A cargo home with another tarball of p3-goldilocks, and a lock file of the patches that has that one's checksum: both
+/// A cargo home with another tarball of p3-goldilocks, and a reviewed checksum that is that one's: both
 /// agree, and so does everything that is made from them.
 #[test]
-fn the_index_is_asked_for_what_the_lock_file_says() {
+fn the_index_is_asked_for_what_was_reviewed() {
     let fixture = Fixture::new();
     let home = fixture.path().join("cargo-home");
     let real = cargo_home().join("registry");
@@ -79,16 +79,19 @@ fn the_index_is_asked_for_what_the_lock_file_says() {
         let mut command = fixture.command(args);
         fixture.transcript(&command.env("CARGO_HOME", &home).output().unwrap())
     };
+    // The lock file does not name the package while it is patched.
+    fixture.succeed(&["apply", "demo"]);
     let refused = run(&["apply", "demo"]);
     assert!(refused.starts_with("exit 3\n"), "{refused}");
+    let hint = "\nhint: delete that file; cargo will fetch it again\n";
+    assert!(refused.contains(hint), "{refused}");
     let checksum = |line: &str| {
         let (_, checksum) = refused.split_once(line).unwrap();
         checksum.trim_start()[..64].to_owned()
     };
     let (published, found) = (checksum("expected:"), checksum("found:"));
-    let lock = fixture.project().join("Cargo.lock");
-    let text = fs::read_to_string(&lock).unwrap();
-    write(&lock, &text.replace(&published, &found));
+    let text = fs::read_to_string(fixture.checksums()).unwrap();
+    write(&fixture.checksums(), &text.replace(&published, &found));
 
     let applied = run(&["apply", "demo"]);
     assert!(applied.starts_with("exit 0\n"), "{applied}");
@@ -100,31 +103,40 @@ fn the_index_is_asked_for_what_the_lock_file_says() {
     assert!(verified.contains(&expected), "{verified}");
 }
 
-/// A package that no patch touches: the workspace's lock file and that of the patches name different tarballs.
+/// A package that no patch touches: the workspace's lock file and the reviewed checksums name different tarballs.
 #[test]
 fn the_workspaces_lock_file_has_to_agree() {
     let fixture = Fixture::new();
-    fixture.succeed(&["apply", "demo"]);
     let lock = fixture.project().join("Cargo.lock");
-    let text = fs::read_to_string(&lock).unwrap();
-    let (before, entry) = text
-        .split_once("name = \"p3-field\"\nversion = \"0.8.0\"\n")
-        .unwrap();
-    let (_, checksum) = entry.split_once("checksum = \"").unwrap();
-    let checksum = &checksum[..64];
+    let reviewed = fs::read_to_string(fixture.checksums()).unwrap();
+    let locked = fs::read_to_string(&lock).unwrap();
+    let (before, _) = reviewed.split_once("  p3-field-0.8.0.crate").unwrap();
+    let (_, field) = before.rsplit_once('\n').unwrap();
+    let (_, entry) = locked.split_once("name = \"num-bigint\"").unwrap();
+    let (_, entry) = entry.split_once("checksum = \"").unwrap();
     let other = "0".repeat(64);
-    write(
-        &lock,
-        &format!(
-            "{before}name = \"p3-field\"\nversion = \"0.8.0\"\n{}",
-            entry.replacen(checksum, &other, 1)
-        ),
-    );
-    fixture.succeed(&["status"]);
-    let run = fixture.run(&["status", "--verify"]);
-    assert!(run.starts_with("exit 1\n"), "{run}");
-    let expected = format!(
-        "  differs: p3-field 0.8.0 is locked with checksum {checksum}; the lock file of the patches has {other}\n"
-    );
-    assert!(run.contains(&expected), "{run}");
+    let write_both = |replaced: &str| {
+        write(&fixture.checksums(), &reviewed.replace(replaced, &other));
+        write(&lock, &locked.replace(replaced, &other));
+    };
+    for (package, checksum) in [("p3-field 0.8.0", field), ("num-bigint", &entry[..64])] {
+        write_both(checksum);
+        let before = (fixture.manifest(), fixture.lock());
+        let run = fixture.run(&["apply", "demo"]);
+        assert!(run.starts_with("exit 3\n"), "{run}");
+        let expected =
+            format!("is locked with checksum {checksum}; the reviewed one is {other}\nhint: ");
+        assert!(run.contains(package) && run.contains(&expected), "{run}");
+        assert_eq!((fixture.manifest(), fixture.lock()), before);
+
+        write_both("no checksum");
+        fixture.succeed(&["apply", "demo"]);
+        write_both(checksum);
+        fixture.succeed(&["status"]);
+        let run = fixture.run(&["status", "--verify"]);
+        assert!(run.starts_with("exit 1\n"), "{run}");
+        let expected = format!("is locked with checksum {checksum}; the reviewed one is {other}\n");
+        assert!(run.contains(&expected), "{run}");
+        fixture.succeed(&["remove"]);
+    }
 }
