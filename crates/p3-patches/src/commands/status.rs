@@ -16,6 +16,7 @@ use crate::error::Failure;
 use crate::files::dir::{Dir, cannot_write};
 use crate::project::Patches;
 use crate::prover::choice;
+use crate::prover::git_source::Checkout;
 use crate::prover::graph::{self, Use};
 use crate::prover::manifest::Manifest;
 use crate::prover::tree::{self, Planned, Stamp, StampedPatch, Tree};
@@ -298,6 +299,16 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         };
         let moved = manifest.commit_moved(git, &lock)?;
         objection = objection.or(moved).or(pinned.err());
+        if args.verify
+            && objection.is_none()
+            && let Ok(Some(metadata)) = &metadata
+        {
+            let checkout = Checkout::at(git.source.clone(), metadata)?;
+            objection = match checkout.assert_release(patches, &stanza.base) {
+                Ok(()) => None,
+                Err(error) => Some(error.downcast::<Failure>()?),
+            };
+        }
     }
     if args.verify {
         let (differences, same) = source::compare_locks(patches, &lock)?;

@@ -16,6 +16,7 @@ use crate::cargo::unresolved;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::project::Patches;
+use crate::prover::inherited;
 use crate::prover::locked_dir::LockedDir;
 use crate::prover::stanza::Git;
 use crate::prover::tree::Tree;
@@ -175,20 +176,14 @@ impl<'m> Checkout<'m> {
         url: &str,
         rev: Option<&str>,
     ) -> Result<Self> {
-        let mut sources = BTreeMap::<GitSource, BTreeMap<&str, &Package>>::new();
-        for package in &metadata.packages {
-            let source = package.source.as_ref();
-            let source = source.and_then(|source| GitSource::parse(&source.repr));
-            if let Some(source) = source.filter(|_| package.name.starts_with("p3-")) {
-                let packages = sources.entry(source).or_default();
-                packages.insert(package.name.as_str(), package);
-            }
-        }
+        let of_upstream = |package: &&Package| package.name.starts_with("p3-");
+        let packages = metadata.packages.iter().filter(of_upstream);
+        let sources: BTreeSet<_> = packages.filter_map(source_of).collect();
         let manifest = manifest.display();
         let (mut at, elsewhere) =
-            (sources.into_iter()).partition::<Vec<_>, _>(|(source, _)| source.is_at(url));
-        let Some((source, packages)) = at.pop() else {
-            let others = elsewhere.iter().map(|(source, _)| source.url());
+            (sources.into_iter()).partition::<Vec<_>, _>(|source| source.is_at(url));
+        let Some(source) = at.pop() else {
+            let others = elsewhere.iter().map(GitSource::url);
             let others = others.collect::<BTreeSet<_>>().into_iter();
             let hint = match others.collect::<Vec<_>>()[..] {
                 [] => "its Plonky3 is not from git; leave out --source".to_owned(),
@@ -197,7 +192,7 @@ impl<'m> Checkout<'m> {
             let what = format!("{manifest}: no package of Plonky3's here comes from {url}");
             return Err(Failure::input(what).hint(hint).into());
         };
-        if let Some((other, _)) = at.first() {
+        if let Some(other) = at.first() {
             let what = format!("{manifest}: takes Plonky3 twice, from {other} and {source}");
             let hint = "`cargo tree --duplicates` shows who asks for which; pin one revision";
             return Err(Failure::input(what).hint(hint).into());
@@ -212,6 +207,23 @@ impl<'m> Checkout<'m> {
             );
             return Err(Failure::input(what).hint(hint).into());
         }
+        Self::at(source, metadata)
+    }
+
+    /// Those that the graph has from `source`. There may be none left beside trees.
+    pub fn at(source: GitSource, metadata: &'m Metadata) -> Result<Self> {
+        let mut packages = BTreeMap::new();
+        for package in &metadata.packages {
+            let is_from = source_of(package).is_some_and(|from| from == source);
+            if !is_from || !package.name.starts_with("p3-") {
+                continue;
+            }
+            if packages.insert(package.name.as_str(), package).is_some() {
+                let what = format!("{source}: has {} in two versions", package.name);
+                let hint = "the patches are for sources that equal a release's, which has one";
+                return Err(Failure::input(what).hint(hint).into());
+            }
+        }
         Ok(Self {
             source,
             packages,
@@ -219,7 +231,8 @@ impl<'m> Checkout<'m> {
         })
     }
 
-    /// Proves that what a build reads of each package is what was published as the release `base`.
+    /// Proves that what a build reads of each package, and of the repository's root manifest by way of it, is what was published as
+    /// the release `base`.
     pub fn assert_release(&self, patches: &Patches, base: &str) -> Result<()> {
         for (name, package) in &self.packages {
             interrupt::check()?;
@@ -236,7 +249,11 @@ impl<'m> Checkout<'m> {
                 return Err(Failure::input(what).hint(hint).into());
             }
             let published = source::package(patches, name, base)?;
-            if let Some(what) = difference(&published.files, folder)? {
+            let what = match difference(&published.files, folder)? {
+                None => inherited::difference(package, &published)?,
+                found => found,
+            };
+            if let Some(what) = what {
                 let commit = published.commit;
                 return Err(Failure::input(format!(
                     "{name} at {} is not that of Plonky3 {base}: {what}",
@@ -282,6 +299,10 @@ impl<'m> Checkout<'m> {
             .filter_map(|dependency| by_id(&dependency.pkg))
             .collect()
     }
+}
+
+fn source_of(package: &Package) -> Option<GitSource> {
+    GitSource::parse(&package.source.as_ref()?.repr)
 }
 
 /// The first file by which the package in `folder` is not the one with these `files`, as published. The registry's own

@@ -5,6 +5,7 @@
 pub mod choice;
 pub mod git_source;
 pub mod graph;
+mod inherited;
 pub mod locked_dir;
 pub mod manifest;
 pub mod relock;

@@ -524,6 +524,89 @@ fn sources_that_are_no_release_are_refused() {
     assert!(run.starts_with("exit 0\n"), "{run}");
 }
 
+/// Each package is the release's, but what it inherits is not: cargo would build another package, the same one with other
+/// features, or its code in another edition.
+#[test]
+fn a_root_manifest_that_is_not_the_releases_is_refused() {
+    let user = GitUser::new();
+    let root = user.repository.join("Cargo.toml");
+    let published = fs::read_to_string(&root).unwrap();
+    write(
+        &user.repository.join("own/Cargo.toml"),
+        "[package]\nname = \"paste\"\nversion = \"1.99.0\"\n[features]\nx = []\n",
+    );
+    write(&user.repository.join("own/src/lib.rs"), "");
+    let edited = |edit: &dyn Fn(&mut Table)| {
+        let mut manifest: Table = toml::from_str(&published).unwrap();
+        edit(manifest["workspace"].as_table_mut().unwrap());
+        write(&root, &manifest.to_string());
+        let commit = user.commit();
+        user.pin("rev", &commit);
+        commit
+    };
+    let paste = |key: &'static str, value: Value| {
+        move |workspace: &mut Table| {
+            let paste = workspace["dependencies"]["paste"].as_table_mut().unwrap();
+            paste.insert(key.to_owned(), value.clone());
+        }
+    };
+    let mut transcripts = String::new();
+    let mut refused = |what: &str, edit: &dyn Fn(&mut Table)| {
+        let commit = edited(edit);
+        let run = user.apply_fails(&["demo"]).replace(&commit, "[OTHER]");
+        transcripts += &format!("# {what}\n{run}");
+    };
+    refused("a path", &paste("path", "own".into()));
+    refused("a version", &paste("version", "=1.0.15".into()));
+    refused(
+        "no default features",
+        &paste("default-features", false.into()),
+    );
+    refused("another edition", &|workspace: &mut Table| {
+        workspace["package"]
+            .as_table_mut()
+            .unwrap()
+            .insert("edition".to_owned(), "2021".into());
+    });
+    let serde = |workspace: &mut Table| {
+        let serde = workspace["dependencies"]["serde"].as_table_mut().unwrap();
+        let features = serde["features"].as_array_mut().unwrap();
+        features.push("rc".into());
+    };
+    refused("one feature more", &serde);
+    assert_snapshot!(transcripts);
+
+    // What a build does not read of it may differ.
+    edited(&|workspace| {
+        workspace["package"]
+            .as_table_mut()
+            .unwrap()
+            .insert("keywords".to_owned(), vec!["other"].into());
+    });
+    assert!(user.apply(&["demo"]).starts_with("exit 0\n"));
+    user.fixture.succeed(&["status", "--verify"]);
+
+    // An older tool has let it pass.
+    let commit = edited(&paste("path", "own".into()));
+    let manifest = user.fixture.manifest();
+    user.pin("rev", &user.release);
+    user.fixture
+        .succeed(&["apply", "demo", "--source", &user.url()]);
+    let applied = user.fixture.manifest();
+    let (_, block) = applied.split_once("# >>>").unwrap();
+    let block = block.replace(&user.release, &commit);
+    user.fixture
+        .set_manifest(&format!("{manifest}# >>>{block}"));
+    user.fixture.cargo(&["metadata", "--format-version", "1"]);
+    user.fixture.succeed(&["status"]);
+    let run = user.run(&["status", "--verify"]);
+    assert!(
+        run.starts_with("exit 1\n")
+            && run.contains(": it takes paste from the repository itself\n"),
+        "{run}"
+    );
+}
+
 #[test]
 fn another_source_than_the_provers_is_refused() {
     let user = GitUser::new();
