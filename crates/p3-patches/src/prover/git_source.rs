@@ -220,7 +220,7 @@ impl<'m> Checkout<'m> {
             }
             if packages.insert(package.name.as_str(), package).is_some() {
                 let what = format!("{source}: has {} in two versions", package.name);
-                let hint = "the patches are for sources that equal a release's, which has one";
+                let hint = "a commit is of one release; take the other version from its own";
                 return Err(Failure::input(what).hint(hint).into());
             }
         }

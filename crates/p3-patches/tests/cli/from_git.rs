@@ -632,6 +632,29 @@ fn another_source_than_the_provers_is_refused() {
     assert_snapshot!(transcripts);
 }
 
+/// A commit is of one release, and a package of another one in there has nothing to be compared with.
+#[test]
+fn a_repository_with_a_package_in_two_versions_is_refused() {
+    let user = GitUser::new();
+    let util = "[package]\nname = \"p3-util\"\nversion = \"0.9.0\"\nedition = \"2024\"\n";
+    write(&user.repository.join("own/Cargo.toml"), util);
+    write(&user.repository.join("own/src/lib.rs"), "");
+    let commit = user.commit();
+    user.pin("rev", &commit);
+    let own = format!(
+        "own = {{ package = \"p3-util\", git = \"{}\", rev = \"{commit}\", version = \"0.9\" }}\n",
+        user.url()
+    );
+    let manifest = user.fixture.manifest();
+    user.fixture.set_manifest(&format!("{manifest}{own}"));
+    user.fixture.relock();
+    let run = user.apply_fails(&["demo"]);
+    assert!(
+        run.contains(": has p3-util in two versions\nhint: "),
+        "{run}"
+    );
+}
+
 /// Of two sources in one graph, the overrides would reach a part.
 #[test]
 fn a_prover_with_two_sources_is_refused() {
