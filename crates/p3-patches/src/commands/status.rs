@@ -195,13 +195,12 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     }
     let series = Series::load(patches)?;
     let lock = manifest.lock()?;
-    if args.without_cargo && lock.is_none() {
+    if args.without_cargo && lock.is_empty() {
         let what = format!("{}: no Cargo.lock beside it", manifest.path.display());
         return Err(Failure::input(what)
             .hint("--without-cargo takes the root manifest of a workspace that has been built")
             .into());
     }
-    let lock = lock.unwrap_or_default();
     let Some(stanza) = &manifest.stanza else {
         if args.without_cargo {
             return status.print_unpatched(args.json);

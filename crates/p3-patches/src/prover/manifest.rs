@@ -93,14 +93,14 @@ impl Manifest {
             )
         })?;
         assert_no_trees(&path, &original)?;
-        let lock = root.join(LOCK);
-        assert_merged(&lock, &fs::read_to_string(&lock).unwrap_or_default())?;
-        Ok(Self {
+        let manifest = Self {
             path,
             original,
             stanza,
             moved: moved.iter().map(|text| without_credentials(text)).collect(),
-        })
+        };
+        assert_merged(&manifest.lock_file(), &manifest.lock()?)?;
+        Ok(manifest)
     }
 
     /// Tells the user which text the next edit of the manifest moves out of the block.
@@ -131,13 +131,11 @@ impl Manifest {
         self.root().join(LOCK)
     }
 
-    /// The text of the workspace's lock file, if it has one. A link in its place is refused.
-    pub fn lock(&self) -> Result<Option<String>> {
-        let Some(lock) = self.dir()?.read(LOCK)? else {
-            return Ok(None);
-        };
-        let unreadable = || format!("cannot read {}", self.lock_file().display());
-        String::from_utf8(lock).map(Some).with_context(unreadable)
+    /// The text of the lock file; none where there is no such file.
+    pub fn lock(&self) -> Result<String> {
+        let lock = self.dir()?.read(LOCK)?.unwrap_or_default();
+        let text = String::from_utf8(lock);
+        Ok(text.map_err(|_| refuse(&self.lock_file(), "not UTF-8 text"))?)
     }
 
     /// The manifest's place in the workspace's folder.
@@ -296,13 +294,9 @@ impl Manifest {
             None => self.original.clone(),
         };
         let root = self.dir()?;
-        let lock = root.read(LOCK)?.unwrap_or_default();
-        let replaced = self.replaced(str::from_utf8(&lock)?, stanza, patches)?;
+        let replaced = self.replaced(&self.lock()?, stanza, patches)?;
         let replace_lock = |change: &dyn Fn(&str) -> Result<String>| {
-            let Some(lock) = root.read(LOCK)? else {
-                return Ok(());
-            };
-            let lock = String::from_utf8(lock).context("Cargo.lock is no UTF-8 text")?;
+            let lock = self.lock()?;
             let changed = change(&lock)?;
             if changed == lock {
                 return Ok(());
@@ -323,12 +317,11 @@ impl Manifest {
 
     /// The graph of Plonky3's packages from the repository that is recorded, without the patches, which stay in place.
     pub fn graph_from(&self, git: &Git, folder: &LockedDir, patches: &Patches) -> Result<Metadata> {
-        let lock = self.dir()?.read(LOCK)?.unwrap_or_default();
-        let lock = str::from_utf8(&lock)?;
-        if let Some(refusal) = self.commit_moved(git, lock)? {
+        let lock = self.lock()?;
+        if let Some(refusal) = self.commit_moved(git, &lock)? {
             return Err(refusal.into());
         }
-        let lock = relock(lock, &self.replaced(lock, None, patches)?)?;
+        let lock = relock(&lock, &self.replaced(&lock, None, patches)?)?;
         let packages = locked::packages(&lock)?;
         let from_git = packages.iter().filter(|package| {
             GitSource::parse(&package.source).is_some_and(|source| source.is_at(git.source.url()))
@@ -362,9 +355,8 @@ impl Manifest {
 
     /// The lock file's text as it is without the patches.
     pub fn published_lock(&self, patches: &Patches) -> Result<String> {
-        let lock = self.dir()?.read(LOCK)?.unwrap_or_default();
-        let lock = str::from_utf8(&lock)?;
-        relock(lock, &self.replaced(lock, None, patches)?)
+        let lock = self.lock()?;
+        relock(&lock, &self.replaced(&lock, None, patches)?)
     }
 
     /// The packages in whose place the trees were taken that the `lock` file has and `stanza` has not.
@@ -411,7 +403,7 @@ impl Manifest {
 
     /// Whether the lock file has a package.
     pub fn locks(&self, package: &str) -> bool {
-        let lock = fs::read_to_string(self.lock_file()).unwrap_or_default();
+        let lock = self.lock().unwrap_or_default();
         lock.contains(&format!("\nname = \"{package}\"\n"))
     }
 

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result};
-use toml_edit::{ArrayOfTables, DocumentMut, Item, value};
+use anyhow::Result;
+use toml_edit::{ArrayOfTables, Item, value};
 
 use crate::prover::stanza::Stanza;
-use crate::registry::locked::Locked;
+use crate::registry::locked::{Locked, document};
 
 /// Has the lock file's text name the source of packages that `replaced` were taken in place of. Left to itself, cargo would
 /// lock the newest releases that the prover's requirements allow, and what those need in turn.
 pub(super) fn relock(lock: &str, replaced: &[Locked]) -> Result<String> {
-    let mut lock: DocumentMut = lock.parse().context("cannot parse Cargo.lock")?;
+    let mut lock = document(lock)?;
     let packages = lock
         .get_mut("package")
         .and_then(Item::as_array_of_tables_mut);
@@ -37,7 +37,7 @@ pub(super) fn relock(lock: &str, replaced: &[Locked]) -> Result<String> {
 /// Has the lock file's text take the packages of `stanza` from trees, as cargo writes it: without a source. Cargo corrects
 /// what is amiss; but it writes the file in place, which a full disk or the end of the process cuts short.
 pub(super) fn lock_to_trees(lock: &str, stanza: &Stanza) -> Result<String> {
-    let mut lock: DocumentMut = lock.parse().context("cannot parse Cargo.lock")?;
+    let mut lock = document(lock)?;
     let packages = lock
         .get_mut("package")
         .and_then(Item::as_array_of_tables_mut);

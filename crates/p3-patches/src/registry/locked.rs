@@ -1,8 +1,12 @@
 //! The packages in the text of a lock file.
 
-use anyhow::{Context, Result};
+use std::fmt::Display;
+
+use anyhow::Result;
 use serde::Deserialize;
 use toml_edit::{DocumentMut, Item};
+
+use crate::error::Failure;
 
 #[derive(Deserialize)]
 struct Lock {
@@ -37,13 +41,25 @@ pub fn published(lock: &str) -> Result<Vec<Locked>> {
 
 /// The packages in the text of a lock file.
 pub fn packages(lock: &str) -> Result<Vec<Locked>> {
-    let lock: Lock = toml::from_str(lock).context("cannot parse Cargo.lock")?;
+    let lock: Lock = toml::from_str(lock).map_err(|error| unparsed(&error))?;
     Ok(lock.package)
+}
+
+/// The text of a lock file, to be edited.
+pub fn document(lock: &str) -> Result<DocumentMut, Failure> {
+    lock.parse::<DocumentMut>()
+        .map_err(|error| unparsed(&error))
+}
+
+fn unparsed(error: &impl Display) -> Failure {
+    let what = format!("cannot parse Cargo.lock: {error}");
+    Failure::input(what.trim_end())
+        .hint("cargo writes that file: restore it from git, or delete it")
 }
 
 /// The text of a lock file without a package, of which cargo would otherwise say what the file says.
 pub(super) fn without(lock: &str, name: &str, version: &str) -> Result<String> {
-    let mut lock: DocumentMut = lock.parse().context("cannot parse Cargo.lock")?;
+    let mut lock = document(lock)?;
     let packages = lock
         .get_mut("package")
         .and_then(Item::as_array_of_tables_mut);

@@ -313,6 +313,32 @@ fn a_link_in_a_checkout_is_refused() {
     fixture.succeed(&["refresh", "demo"]);
 }
 
+/// The lock file that cargo would follow the link of.
+#[test]
+fn a_linked_lock_file_is_not_read() {
+    let fixture = Fixture::new();
+    let victim = Victim::new(&fixture);
+    fixture.succeed(&["apply", "demo"]);
+    let lock = fixture.prover().join("Cargo.lock");
+    let victims = victim.folder.join("Cargo.lock");
+    fs::rename(&lock, &victims).unwrap();
+    let victim = Victim {
+        folder: victim.folder.clone(),
+        before: files(&victim.folder),
+    };
+    symlink(&victims, &lock).unwrap();
+    for args in [
+        &["status"][..],
+        &["status", "--verify"],
+        &["status", "--json"],
+        &["apply"],
+        &["remove"],
+    ] {
+        refused(&fixture, args, &lock);
+        victim.assert_untouched("Cargo.lock");
+    }
+}
+
 /// A folder that the user names is followed to; the files in it are the tool's to name. A file that the user names may be a
 /// link, and stays one.
 #[test]
