@@ -5,8 +5,9 @@
 
 use std::path::PathBuf;
 
+use serde::de::Error as _;
 use serde::de::value::{Error, StrDeserializer};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A line on the worker's standard input. The end of the input ends the worker.
 #[derive(Debug, Deserialize, Serialize)]
@@ -44,6 +45,7 @@ pub enum Reply {
     Accepted,
     Units(Vec<UnitInfo>),
     Repeated {
+        #[serde(deserialize_with = "name")]
         digest: String,
     },
     Timed(Timed),
@@ -63,6 +65,7 @@ pub struct Timed {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct RowInfo {
     /// `KIND/WHAT/SIZE`.
+    #[serde(deserialize_with = "name")]
     pub name: String,
     pub kind: Kind,
     /// How many cores the row runs on.
@@ -103,6 +106,7 @@ impl Kind {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct UnitInfo {
     /// `WORKLOAD/WHAT/SIZE`.
+    #[serde(deserialize_with = "name")]
     pub name: String,
     /// Leaves of a tree, by which its counts are divided; 1 for everything else.
     pub leaves: usize,
@@ -121,7 +125,25 @@ pub struct Sample {
     #[serde(default)]
     pub hashing_ns: Option<u64>,
     /// SHA-256 of all outputs, in hexadecimal.
+    #[serde(deserialize_with = "name")]
     pub digest: String,
+}
+
+/// Reads a name that others wrote and that is printed: text without control characters, on one line.
+pub fn name<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
+    let name = String::deserialize(text)?;
+    if name.contains(is_control) {
+        return Err(D::Error::custom(format_args!(
+            "{name:?} has a control character"
+        )));
+    }
+    Ok(name)
+}
+
+/// Whether a character ends a line, controls a terminal or turns text around.
+pub fn is_control(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -140,6 +162,26 @@ mod tests {
             ("", Kind::Other),
         ] {
             assert_eq!(Kind::of(row), kind, "{row}");
+        }
+    }
+
+    #[test]
+    fn names_are_of_one_line() {
+        let reply = |name: &str| {
+            let unit = UnitInfo {
+                name: name.to_owned(),
+                leaves: 1,
+            };
+            let reply = serde_json::to_string(&Reply::Units(vec![unit])).unwrap();
+            serde_json::from_str::<Reply>(&reply).map_err(|error| error.to_string())
+        };
+        reply("lde/é/2^16x64 > a").unwrap();
+        for name in ["a\nb", "a\u{1b}[2Jb", "a\u{202e}b", "a\u{2028}b", "\u{85}"] {
+            let refused = reply(name).unwrap_err();
+            assert!(
+                refused.starts_with(&format!("{name:?} has a control character")),
+                "{refused}"
+            );
         }
     }
 }

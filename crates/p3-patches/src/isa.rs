@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use clap::ValueEnum;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use crate::error::Failure;
 
@@ -25,6 +27,18 @@ pub enum Isa {
     Native,
     /// aarch64 with NEON.
     Neon,
+}
+
+/// Reads the name of an instruction set, as others wrote it.
+pub fn name<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
+    let name = String::deserialize(text)?;
+    let mut known = Isa::value_variants().iter();
+    match known.any(|isa| isa.to_string() == name) {
+        true => Ok(name),
+        false => Err(D::Error::custom(format_args!(
+            "{name:?} is no instruction set"
+        ))),
+    }
 }
 
 impl Isa {

@@ -15,7 +15,7 @@
 //! - `commands` has a file for each subcommand; `cli` has the command line.
 //!
 //! Beside them stand `project`, which finds the patches in a checkout or in the executable, and what wraps one thing of the
-//! surroundings: `cargo`, `git`, `isa`, `emulation`, `interrupt`, `terminal`, `error`, `address`.
+//! surroundings: `cargo`, `git`, `isa`, `emulation`, `interrupt`, `terminal`, `error`, `address`, `escape`.
 //!
 //! Data goes to stdout, progress and notes to stderr. Exit codes: 0 done, 1 a check failed, 2 usage, 3 input
 //! refused, 4 the surroundings do not allow it, 130 interrupted.
@@ -26,6 +26,7 @@ mod cli;
 mod commands;
 mod emulation;
 mod error;
+mod escape;
 mod files;
 #[cfg(any(fuzzing, test))]
 pub mod fuzz_harness;

@@ -189,6 +189,228 @@ fn files_that_are_no_report_are_refused_by_name() {
     }
 }
 
+/// Each of these is a figure or a name that `ab` never writes.
+#[test]
+fn figures_that_contradict_themselves_are_refused_by_name() {
+    let fixture = Fixture::new();
+    let workload = "merkle-commit/koala-bear-poseidon2-w16/2^16x64";
+    let whole = row("x86-64-v3", 0.9);
+    let refuse = |key: &str, value: Value, why: &str| {
+        let mut row = whole.clone();
+        row[key] = value;
+        let file = fixture.write("wrong.json", &report("Narrow", &[row]));
+        let refused = fixture.report(&[&file]).assert().code(3).stdout("");
+        let path = format!("{}: ", file.display());
+        refused.stderr(contains(path).and(contains(why)));
+    };
+    let of_row = |key: &str, value: Value, why: &str| {
+        refuse(key, value, &format!("{workload}: {why}"));
+    };
+    of_row("outputs_equal", false.into(), "the outputs differ");
+    of_row(
+        "ci95",
+        json!([0.95, 0.85]),
+        "a ratio outside of its interval",
+    );
+    of_row(
+        "ci95",
+        json!([0.95, 0.99]),
+        "a ratio outside of its interval",
+    );
+    of_row(
+        "aa_ci95",
+        json!([1.1, 0.9]),
+        "a ratio outside of its interval",
+    );
+    of_row("aa_ratio", json!(2.0), "a ratio outside of its interval");
+    of_row(
+        "verdict",
+        "slower".into(),
+        "the verdict is not that of the figures",
+    );
+    of_row(
+        "verdict",
+        "no change".into(),
+        "the verdict is not that of the figures",
+    );
+    of_row(
+        "ci95",
+        json!([0.85, 0.9999]),
+        "the verdict is not that of the figures",
+    );
+    of_row("pairs", 0.into(), "no pairs");
+    of_row("baseline", json!(-1.0), "no time");
+    of_row("memory_ratio", json!(-1.0), "no ratio");
+    of_row(
+        "hashing",
+        json!({"share": 1.1, "ratio": 1.0}),
+        "more hashing than it took",
+    );
+    refuse("baseline", json!("inf"), "invalid type");
+    refuse("verdict", "better".into(), "unknown variant");
+    refuse(
+        "isa",
+        "x86-64-v9".into(),
+        "\"x86-64-v9\" is no instruction set",
+    );
+    for (name, shown) in [("a\nb", "\"a\\nb\""), ("a\u{1b}[2J", "\"a\\u{1b}[2J\"")] {
+        refuse(
+            "workload",
+            name.into(),
+            &format!("{shown} has a control character"),
+        );
+    }
+    let mut named = report("Narrow", &[]);
+    named["patches"] = json!(["quick\u{202e}"]);
+    for report in [report("a\nb", &[]), named] {
+        let refused = fixture
+            .report(&[&fixture.write("name.json", &report)])
+            .assert()
+            .code(3);
+        refused.stderr(contains("has a control character"));
+    }
+    let mut span = whole.clone();
+    span["workload"] = "span/prove".into();
+    span["baseline"] = json!(1e6);
+    let mut run = whole.clone();
+    run["workload"] = "run/wall".into();
+    let file = fixture.write("span.json", &report("Narrow", &[run, span]));
+    let refused = fixture.report(&[&file]).assert().code(3);
+    refused.stderr(contains("span/prove: takes longer than the run"));
+    // Rounded figures may be on either side.
+    let mut row = whole;
+    row["ci95"] = json!([0.85, 0.9804]);
+    for verdict in ["faster", "no change"] {
+        row["verdict"] = verdict.into();
+        let file = fixture.write("rounded.json", &report("Narrow", &[row.clone()]));
+        fixture.report(&[&file]).assert().success();
+    }
+}
+
+#[test]
+fn samples_that_are_none_are_refused_by_name() {
+    let fixture = Fixture::new();
+    let file = fixture.write("x.json", &report("Narrow", &[row("x86-64-v3", 0.5)]));
+    let whole = samples();
+    let (first, _) = whole.split_once(",x86").unwrap();
+    for (from, to, why) in [
+        (
+            "x86-64-v3,1,0,",
+            "x86-64-v3,1,",
+            "found record with 8 fields",
+        ),
+        ("baseline", "neither", "unknown variant `neither`"),
+        (",2000,1000,", ",-1,1000,", "invalid digit"),
+        (",2000,1000,", ",0,1000,", "seed 0, round 0 took no time"),
+        (",x86-64-v3,", ",sse,", "\"sse\" is no instruction set"),
+        ("merkle-commit", "\u{7}merkle", "has a control character"),
+    ] {
+        assert!(whole.contains(from) && first.contains("merkle"), "{from}");
+        fs::write(fixture.path("x.csv"), whole.replacen(from, to, 1)).unwrap();
+        let refused = fixture.report(&[&file]).assert().code(3).stdout("");
+        refused.stderr(contains("x.csv: ").and(contains(why)));
+    }
+    let hashing = whole.replacen("peak_kib\n", "peak_kib,hashing_ns\n", 1);
+    let hashing = hashing.replace(",\n", ",,1000000\n");
+    for (text, why) in [
+        (hashing.into_bytes(), "more hashing than it took"),
+        (vec![0xff], "not UTF-8"),
+    ] {
+        fs::write(fixture.path("x.csv"), text).unwrap();
+        let refused = fixture.report(&[&file]).assert().code(3);
+        refused.stderr(contains("x.csv: ").and(contains(why)));
+    }
+}
+
+#[test]
+fn names_are_text_in_markdown() {
+    let fixture = Fixture::new();
+    let hostile = [
+        ("<!-- p3:generated:end -->", "&lt;!-- p3:generated:end -->"),
+        ("a | b", "a \\| b"),
+        ("`x` ![y](z)", "\\`x\\` !\\[y\\](z)"),
+        ("prove > open", "`prove > open`"),
+    ];
+    let rows = hostile.map(|(name, _)| {
+        let mut row = row("x86-64-v3", 0.5);
+        row["workload"] = name.into();
+        row
+    });
+    let mut report = report("[CPU](x)", &rows);
+    report["patches"] = json!(["<b>"]);
+    let file = fixture.write("x.json", &report);
+    let printed = fixture.report(&[&file]).assert().success();
+    let printed = String::from_utf8_lossy(&printed.get_output().stdout).into_owned();
+    assert!(
+        printed.starts_with("### &lt;b>, Plonky3 0.8.0\n\n"),
+        "{printed}"
+    );
+    for (_, escaped) in hostile {
+        assert!(printed.contains(&format!("| {escaped} ")), "{printed}");
+    }
+    assert!(printed.contains(" \\[CPU\\](x) "), "{printed}");
+}
+
+/// What takes a step for each pair of rows would take minutes here, and be noticed.
+#[test]
+fn thousands_of_rows_are_no_burden() {
+    const ROWS: usize = 10_000;
+    let fixture = Fixture::new();
+    let whole = row("x86-64-v3", 0.5);
+    let name = |at: usize| format!("stark-prove/{at}");
+    let rows = (0..ROWS).map(|at| {
+        let mut row = whole.clone();
+        row["workload"] = name(at).into();
+        row
+    });
+    let file = fixture.write("many.json", &report("Narrow", &rows.collect::<Vec<_>>()));
+    let whole = samples();
+    let (head, whole) = whole.split_once('\n').unwrap();
+    let mut csv = format!("{head}\n");
+    for at in 0..ROWS {
+        csv += &whole.replace("merkle-commit/koala-bear-poseidon2-w16/2^16x64", &name(at));
+    }
+    fs::write(fixture.path("many.csv"), csv).unwrap();
+    let page = fixture.path("page.html");
+    let mut command = fixture.report(&[&file]);
+    let printed = command.arg("--html").arg(&page).assert().success();
+    let printed = String::from_utf8_lossy(&printed.get_output().stdout).into_owned();
+    assert_eq!(printed.matches("`stark-prove/").count(), ROWS);
+    let page = fs::read_to_string(page).unwrap();
+    assert_eq!(
+        page.matches("<small>4 of 16 disturbed</small>").count(),
+        ROWS
+    );
+}
+
+/// The page would take the place of what it is made from.
+#[test]
+fn a_page_is_a_file_of_its_own() {
+    let fixture = Fixture::new();
+    let file = fixture.write("x.json", &report("Narrow", &[row("x86-64-v3", 0.5)]));
+    fs::write(fixture.path("x.csv"), samples()).unwrap();
+    std::os::unix::fs::symlink("x.csv", fixture.path("linked.html")).unwrap();
+    fs::create_dir(fixture.path("folder")).unwrap();
+    for (page, why) in [
+        ("x.json", "x.json are the same file"),
+        ("patches/../x.csv", "x.csv are the same file"),
+        ("linked.html", "linked.html are the same file"),
+        ("folder", "folder: a folder"),
+    ] {
+        let mut command = fixture.report(&[&file]);
+        let refused = command
+            .arg("--html")
+            .arg(fixture.path(page))
+            .assert()
+            .code(3);
+        refused.stderr(contains(why));
+    }
+    assert_eq!(
+        fs::read_to_string(fixture.path("x.csv")).unwrap(),
+        samples()
+    );
+}
+
 #[test]
 fn the_page_shows_what_it_is_given_and_obeys_none_of_it() {
     let fixture = Fixture::new();

@@ -99,9 +99,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     if let Some(dir) = &args.build_only {
         return build_only(&args, project, dir);
     }
-    for path in args.json.iter().chain(&args.html) {
-        report::check_folder(path)?;
-    }
+    report::check_outputs(args.json.as_deref(), true, args.html.as_deref())?;
     let filing = (args.record)
         .then(|| Filing::new(project, args.loaded))
         .transpose()?;

@@ -113,6 +113,7 @@ fn one_isa(isa: Arg) -> Arg {
 }
 
 pub fn run(args: Args, project: &Project) -> Result<()> {
+    report::check_outputs(args.json.as_deref(), false, None)?;
     let isa = args.compared.isa[0];
     let (machine, mut target) = match isa {
         Isa::Neon => (

@@ -51,6 +51,7 @@ struct Report {
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
+    report::check_outputs(args.json.as_deref(), true, None)?;
     let isas = runnable(args.compared.isas())?;
     let (base, patches) = args.compared.chosen(project)?;
     ab::refuse_inert(&project.patches, &base, &args.compared.names)?;

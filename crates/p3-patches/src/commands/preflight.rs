@@ -90,9 +90,7 @@ struct TimedUnit {
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
-    if let Some(path) = &args.json {
-        report::check_folder(path)?;
-    }
+    report::check_outputs(args.json.as_deref(), false, None)?;
     let (base, chosen) = args.compared.chosen(project)?;
     let packages = patch::packages(&project.patches, &base, &chosen)?;
     let models = Models::find();

@@ -1,6 +1,6 @@
 //! `report`: what was measured, to look at and to pass on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
@@ -8,8 +8,9 @@ use anyhow::{Context, Result};
 
 use crate::cli;
 use crate::error::Failure;
+use crate::escape;
 use crate::measure::attribution;
-use crate::measure::report::{Report, read_csv};
+use crate::measure::report::{self, Report, read_csv, samples_of};
 use crate::project::Project;
 use crate::publish::documents::Documents;
 use crate::publish::results::{self, Section};
@@ -34,11 +35,20 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
+    if let Some(page) = &args.html {
+        report::check_outputs(None, false, Some(page))?;
+        let files = args.files.iter();
+        let files: BTreeSet<_> = files
+            .flat_map(|file| [file.clone(), samples_of(file)])
+            .collect();
+        let read = files.iter().chain([page]);
+        report::assert_distinct(read.map(PathBuf::as_path))?;
+    }
     if !args.files.is_empty() {
         let sections = merged(&args.files)?;
         for section in &sections {
             let table = markdown::markdown(&results::lines(&section.records), None);
-            println!("### {}\n\n{table}", markdown::plain(&section.title));
+            println!("### {}\n\n{table}", escape::text(&section.title));
             if let Some(savings) = attribution::markdown(&section.records) {
                 println!("{savings}");
             }
@@ -50,6 +60,8 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     }
     let sections = results::recorded(project)?;
     let documents = Documents::new(project, &sections, &cli::manual())?;
+    let page = args.html.iter().map(PathBuf::as_path);
+    report::assert_distinct(documents.paths().chain(page))?;
     for path in documents.write(project)? {
         println!("{}", project.relative(path));
     }
@@ -78,10 +90,10 @@ fn merged(files: &[PathBuf]) -> Result<Vec<Section>> {
     let mut seen = BTreeMap::new();
     for path in files {
         let report = Report::read(path)?;
-        let cpu = &report.machine.cpu;
+        let (title, cpu) = (report.title(), &report.machine.cpu);
         for row in &report.rows {
             let measured = (
-                report.title(),
+                title.clone(),
                 cpu.clone(),
                 row.workload.clone(),
                 row.isa.clone(),
@@ -99,7 +111,7 @@ fn merged(files: &[PathBuf]) -> Result<Vec<Section>> {
                 .into());
             }
         }
-        let samples = path.with_extension("csv");
+        let samples = samples_of(path);
         let runs = if samples.is_file() {
             read_csv(&samples)?
         } else {

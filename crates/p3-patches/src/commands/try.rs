@@ -99,9 +99,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         );
     }
     let input = Input::read()?;
-    for path in args.json.iter().chain(&args.html) {
-        report::check_folder(path)?;
-    }
+    report::check_outputs(args.json.as_deref(), true, args.html.as_deref())?;
     let manifest = Manifest::load(&args.downstream.manifest_path)?;
     let series = Series::load(patches)?;
     series.select(&args.names)?;

@@ -1,7 +1,10 @@
 //! The part of a proof's saving that follows from faster hashing, by its share of the proof, beside the saving measured.
 
+use std::collections::BTreeMap;
+
 use comfy_table::{Table, presets};
 
+use crate::escape;
 use crate::measure::protocol::Kind;
 use crate::measure::record::Record;
 use crate::measure::row::{Hashing, Row};
@@ -41,16 +44,16 @@ pub struct Attribution<'a> {
 
 /// Every proof with the commitment like it, in the order of the rows; none where hashing was not measured.
 pub fn attributions(record: &Record) -> Vec<Attribution<'_>> {
+    let keys = record.rows.iter().rev();
+    let rows: BTreeMap<_, _> = keys.map(|row| ((&*row.isa, &*row.workload), row)).collect();
     let pairs = record.rows.iter().filter_map(|proof| {
         let kind = Kind::of(&proof.workload);
         let (_, what) = proof.workload.split_once('/')?;
         let (_, _, like) =
             (PROOFS.iter()).find(|(of, start, _)| kind == *of && what.starts_with(start))?;
-        let commit = (record.rows.iter())
-            .find(|commit| commit.isa == proof.isa && Some(&*commit.workload) == *like)?;
         Some(Attribution {
             proof,
-            commit,
+            commit: rows.get(&(&*proof.isa, (*like)?))?,
             hashing: proof.hashing?,
         })
     });
@@ -136,9 +139,9 @@ pub fn markdown(records: &[Record]) -> Option<String> {
         for attribution in attributions(record) {
             let Attribution { proof, commit, .. } = &attribution;
             let head = [
-                format!("`{}`", proof.workload),
-                format!("`{}`", commit.workload),
-                proof.isa.clone(),
+                escape::code(&proof.workload),
+                escape::code(&commit.workload),
+                escape::text(&proof.isa),
             ];
             table.add_row(head.into_iter().chain(attribution.cells()));
         }

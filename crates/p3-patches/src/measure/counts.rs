@@ -8,7 +8,9 @@ use anyhow::{Context, Result};
 use comfy_table::{Table, presets};
 use serde::Deserialize;
 
-use crate::measure::record::{RECORDS, entries};
+use crate::escape;
+use crate::measure::protocol::name;
+use crate::measure::record::{RECORDS, entries, refuse};
 use crate::project::Patches;
 use crate::series::Series;
 use crate::series::patch::codes;
@@ -19,7 +21,9 @@ pub struct Counts {
     /// Below the project's root.
     #[serde(skip)]
     pub file: String,
+    #[serde(deserialize_with = "name")]
     pub emulated_cpu: String,
+    #[serde(deserialize_with = "name")]
     rustflags: String,
     /// The hash of each patch's code. Records before 2026-11-23 have none.
     #[serde(default)]
@@ -32,6 +36,7 @@ pub struct Counts {
 
 #[derive(Deserialize)]
 struct CountedUnit {
+    #[serde(deserialize_with = "name")]
     unit: String,
     baseline: Counted,
     candidate: Counted,
@@ -60,9 +65,8 @@ pub fn counts(
         let newest = entries(&root.join(&folder), false)?.into_iter().rev();
         for file in newest.filter(|file| file.ends_with(".json")).take(1) {
             let file = format!("{folder}/{file}");
-            let unreadable = || format!("cannot read {file}");
-            let json = fs::read(root.join(&file)).with_context(unreadable)?;
-            let read: Counts = serde_json::from_slice(&json).with_context(unreadable)?;
+            let json = fs::read(root.join(&file)).with_context(|| format!("cannot read {file}"))?;
+            let read = Counts::read(&json).map_err(|why| refuse(&file, &why))?;
             counts.push(Counts {
                 outdated: read.code != present,
                 file,
@@ -81,6 +85,25 @@ impl CountedUnit {
 }
 
 impl Counts {
+    /// Reads the text of a record; an error says what is wrong.
+    fn read(json: &[u8]) -> Result<Self, String> {
+        let read: Self = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+        for CountedUnit {
+            unit,
+            baseline,
+            candidate,
+        } in &read.units
+        {
+            let is_none = |of: &Counted| {
+                of.instructions == 0 || of.model_cycles.values().any(|cycles| *cycles == 0)
+            };
+            if is_none(baseline) || is_none(candidate) {
+                return Err(format!("{unit}: took no instructions, or no time"));
+            }
+        }
+        Ok(read)
+    }
+
     /// The unit that gains most.
     pub fn best(&self) -> Option<(&str, f64)> {
         let units = self.units.iter().map(|unit| (&*unit.unit, unit.ratio()));
@@ -94,7 +117,9 @@ impl Counts {
             .collect();
         let mut table = Table::new();
         table.load_style(presets::ASCII_MARKDOWN);
-        let models = cores.iter().map(|core| format!("cycles, {core} model"));
+        let models = cores
+            .iter()
+            .map(|core| format!("cycles, {} model", escape::text(core)));
         let head = ["with / without".to_owned(), "instructions".to_owned()];
         table.set_header(head.into_iter().chain(models));
         for unit in &self.units {
@@ -106,7 +131,7 @@ impl Counts {
                     format!("{:.3}", candidate as f64 / baseline as f64)
                 })
             });
-            let head = [format!("`{}`", unit.unit), format!("{:.3}", unit.ratio())];
+            let head = [escape::code(&unit.unit), format!("{:.3}", unit.ratio())];
             table.add_row(head.into_iter().chain(cycles));
         }
         let earlier = if self.outdated {
@@ -115,8 +140,9 @@ impl Counts {
             ""
         };
         format!(
-            "Executed by an emulated {}, `{}`; cycles are llvm-mca's models, nothing was timed.{earlier}\n\n{table}\n",
-            self.emulated_cpu, self.rustflags
+            "Executed by an emulated {}, {}; cycles are llvm-mca's models, nothing was timed.{earlier}\n\n{table}\n",
+            escape::text(&self.emulated_cpu),
+            escape::code(&self.rustflags)
         )
     }
 }

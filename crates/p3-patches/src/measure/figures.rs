@@ -9,6 +9,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use walkdir::WalkDir;
 
+use crate::error::Failure;
+
 /// Nanoseconds of an iteration, by the benchmark's name.
 pub type Figures = Vec<(String, f64)>;
 
@@ -33,12 +35,14 @@ struct Estimate {
 
 /// The figures of a run, of which criterion has written its own below `folder`, and libtest to `stdout`.
 pub fn read(folder: &Path, stdout: &[u8]) -> Result<Figures> {
-    let figures = criterion(folder)?;
-    Ok(if figures.is_empty() {
-        libtest(&String::from_utf8_lossy(stdout))
-    } else {
-        figures
-    })
+    let figures = match criterion(folder)? {
+        none if none.is_empty() => libtest(&String::from_utf8_lossy(stdout)),
+        figures => figures,
+    };
+    match figures.iter().find(|(_, ns)| !ns.is_finite() || *ns < 0.0) {
+        Some((name, ns)) => Err(Failure::input(format!("{name}: {ns} ns is no time")).into()),
+        None => Ok(figures),
+    }
 }
 
 /// The estimates that criterion prints, by the folders that they are in.
@@ -59,9 +63,10 @@ fn criterion(folder: &Path) -> Result<Figures> {
 }
 
 fn parse<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let unreadable = || format!("cannot read criterion's {}", path.display());
-    let file = BufReader::new(File::open(path).with_context(unreadable)?);
-    serde_json::from_reader(file).with_context(unreadable)
+    let shown = path.display();
+    let file = File::open(path).with_context(|| format!("cannot read criterion's {shown}"))?;
+    serde_json::from_reader(BufReader::new(file))
+        .map_err(|error| Failure::input(format!("criterion's {shown}: {error}")).into())
 }
 
 /// In lines `test NAME ... bench: 1,234.56 ns/iter (+/- 5)`.
@@ -85,6 +90,11 @@ mod tests {
             test tests::commit ... bench:   1,234,567.89 ns/iter (+/- 5.10)\n\
             test tests::open   ... bench:          12 ns/iter (+/- 1) = 800 MB/s\n\
             test tests::reads ... ok\n\ntest result: ok.\n";
+        for none in ["inf", "NaN", "-1"] {
+            let printed = format!("test x ... bench: {none} ns/iter (+/- 0)");
+            let refused = read(Path::new("/dev/null"), printed.as_bytes()).unwrap_err();
+            assert!(refused.to_string().starts_with("x: "), "{refused}");
+        }
         let expected = [("tests::commit", 1234567.89), ("tests::open", 12.0)];
         assert_eq!(
             libtest(printed),

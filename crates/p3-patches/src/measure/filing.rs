@@ -11,7 +11,7 @@ use crate::files::dir::Dir;
 use crate::isa::Isa;
 use crate::measure::pairs::{Run, Workers};
 use crate::measure::record::{
-    Head, file_name, file_stem, files, files_of, machine, now, read, read_head,
+    self, Head, file_name, file_stem, files, files_of, machine, now, read, read_head,
 };
 use crate::measure::report::{Report, csv};
 use crate::measure::row::{Row, round4};
@@ -132,7 +132,7 @@ pub(super) fn loaded_rows<'r>(
     for file in files_of(root, machine)? {
         let (other, runs) = read(root, &file)?;
         if other.machine == head.machine && other.baseline_patches == head.baseline_patches {
-            for row in Row::all(&runs)? {
+            for row in record::rows(&file, &runs)? {
                 let time = least.entry(row.workload).or_insert(row.baseline);
                 *time = time.min(row.baseline);
             }

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::error::Failure;
-use crate::isa::Isa;
-use crate::measure::protocol::{Reply, Request, RowInfo, Sample, UnitInfo};
+use crate::isa::{self, Isa};
+use crate::measure::protocol::{Reply, Request, RowInfo, Sample, UnitInfo, name};
 use crate::measure::worker::Worker;
 use crate::registry::source::sha256_of_file;
 
@@ -59,7 +59,9 @@ pub enum Side {
 /// A raw sample, as it is kept in the CSV.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Run {
+    #[serde(deserialize_with = "name")]
     pub workload: String,
+    #[serde(deserialize_with = "isa::name")]
     pub isa: String,
     pub threads: usize,
     pub seed: u64,
@@ -81,6 +83,29 @@ impl Run {
     /// threads the two times are not comparable.
     pub fn disturbed(&self) -> bool {
         self.threads == 1 && self.wall_ns as f64 > 1.05 * self.cpu_ns as f64
+    }
+
+    /// Says what no run can have taken.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let Self {
+            workload,
+            seed,
+            round,
+            ..
+        } = self;
+        let what = if self.wall_ns == 0 {
+            "took no time"
+        } else if self
+            .hashing_ns
+            .is_some_and(|hashing| hashing > self.wall_ns)
+        {
+            "has more hashing than it took"
+        } else {
+            return Ok(());
+        };
+        Err(format!(
+            "{workload}: a run of seed {seed}, round {round} {what}"
+        ))
     }
 }
 

@@ -10,8 +10,10 @@ use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
 use serde::{Deserialize, Serialize};
 
+use crate::error::Failure;
 use crate::measure::pairs::Run;
-use crate::measure::report::{Machine, parse_csv};
+use crate::measure::protocol::name;
+use crate::measure::report::{Machine, parse_csv, text_of};
 use crate::measure::row::Row;
 use crate::project::{Patches, Project};
 use crate::series::Series;
@@ -33,7 +35,9 @@ pub struct Head {
     /// As it was typed.
     pub command: String,
     /// When the measurement began, in UTC: `2026-11-24T08:09:10.123Z`; of older records, the day.
+    #[serde(deserialize_with = "name")]
     pub time: String,
+    #[serde(deserialize_with = "name")]
     pub release: String,
     pub seeds: usize,
     /// The most that a seed has.
@@ -67,26 +71,40 @@ impl Head {
         Ok(text)
     }
 
-    fn parse(text: &str) -> Result<Self> {
+    fn parse(text: &str) -> Result<Self, String> {
         let comments = text.lines().map_while(|line| line.strip_prefix('#'));
         let toml = comments.collect::<Vec<_>>().join("\n");
-        Ok(toml::from_str(&toml)?)
+        let head: Self = toml::from_str(&toml).map_err(|error| error.to_string())?;
+        match head.loaded.iter().find(|(_, ratio)| !ratio.is_finite()) {
+            Some((row, ratio)) => Err(format!("{row}: {ratio} is no ratio")),
+            None => Ok(head),
+        }
     }
 }
 
 /// Reads a record: its head, and the text that has its samples too.
 pub(super) fn read_head(root: &Path, file: &str) -> Result<(Head, String)> {
-    let unreadable = || format!("cannot read {file}");
-    let text = fs::read_to_string(root.join(file)).with_context(unreadable)?;
-    let head = Head::parse(&text).with_context(unreadable)?;
+    let text = text_of(&root.join(file), file)?;
+    let head = Head::parse(&text).map_err(|why| refuse(file, &why))?;
     Ok((head, text))
 }
 
 /// Reads a record: its head and its samples.
 pub(super) fn read(root: &Path, file: &str) -> Result<(Head, Vec<Run>)> {
     let (head, text) = read_head(root, file)?;
-    let runs = parse_csv(&text).with_context(|| format!("cannot read {file}"))?;
+    let runs = parse_csv(&text).map_err(|why| refuse(file, &why))?;
     Ok((head, runs))
+}
+
+/// Evaluates the samples of a record.
+pub(super) fn rows(file: &str, runs: &[Run]) -> Result<Vec<Row>, Failure> {
+    Row::read(runs).map_err(|why| refuse(file, &why))
+}
+
+/// Refuses a record for what it says.
+pub(super) fn refuse(file: &str, why: &str) -> Failure {
+    Failure::input(format!("{file}: {}", why.trim_end()))
+        .hint("restore that file from git, or delete it; `cargo p3 ab --record` makes another one")
 }
 
 /// A comparison on one machine with one ISA.
@@ -225,9 +243,8 @@ fn newest(
             if known.is_some_and(|known| outdated || !records[known].outdated) {
                 continue;
             }
-            let unreadable = || format!("cannot read {file}");
             let record = Record {
-                rows: Row::all(&runs).with_context(unreadable)?,
+                rows: rows(&file, &runs)?,
                 file: Some(file.clone()),
                 machine: head.machine,
                 outdated,
@@ -278,7 +295,14 @@ pub(super) fn entries(dir: &Path, folders: bool) -> Result<Vec<String>> {
     for entry in entries {
         let entry = entry.with_context(unreadable)?;
         if entry.file_type()?.is_dir() == folders {
-            names.push(entry.file_name().to_string_lossy().into_owned());
+            let name = entry.file_name().to_string_lossy().into_owned();
+            // Documents have links to these.
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+            if !name.chars().all(is_plain) {
+                let what = format!("{}: {name:?} is no name of a record", dir.display());
+                return Err(Failure::input(what).hint("rename or delete it").into());
+            }
+            names.push(name);
         }
     }
     names.sort();

@@ -1,9 +1,11 @@
 //! Results: the rows of a comparison, as a table, JSON and CSV.
 
-use std::fs;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::path::{self, Path, PathBuf};
 use std::process::Command;
 use std::thread;
+use std::{fs, io};
 
 use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, Table, presets};
@@ -15,8 +17,10 @@ use crate::files::replace;
 use crate::interrupt;
 use crate::isa::Isa;
 use crate::measure::pairs::Run;
+use crate::measure::protocol::{is_control, name};
 use crate::measure::row::Row;
 use crate::measure::stats::Verdict;
+use crate::measure::trial::{RUN, SPAN};
 use crate::prover::tree;
 
 /// The output of `--json`. Other programs read it: a change of meaning is a new `schema`.
@@ -26,6 +30,7 @@ pub struct Report {
     /// As it was typed. Older reports have none.
     #[serde(default)]
     pub command: String,
+    #[serde(deserialize_with = "name")]
     pub base: String,
     /// The patches that the baseline has, too; none where that is the release as published.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -41,6 +46,7 @@ pub struct Report {
 
 /// The patches that are not `below`, which a comparison is about.
 pub fn own<'a>(patches: &'a [String], below: &[String]) -> Vec<&'a str> {
+    let below: BTreeSet<_> = below.iter().collect();
     let own = patches.iter().filter(|name| !below.contains(name));
     own.map(String::as_str).collect()
 }
@@ -48,9 +54,12 @@ pub fn own<'a>(patches: &'a [String], below: &[String]) -> Vec<&'a str> {
 /// Where and how the numbers were made.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Machine {
+    #[serde(deserialize_with = "name")]
     pub cpu: String,
     pub cores: usize,
+    #[serde(deserialize_with = "name")]
     pub rustc: String,
+    #[serde(deserialize_with = "name")]
     pub rustflags: String,
 }
 
@@ -164,22 +173,66 @@ pub fn verdict_name(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Refuses a file whose folder is missing: better than after an hour of measuring.
-pub fn check_folder(path: &Path) -> Result<(), Failure> {
-    match path.parent() {
-        Some(folder) if folder != Path::new("") && !folder.is_dir() => {
-            let folder = folder.display();
-            Err(Failure::environment(format!("{folder}: no such folder")))
+/// Refuses files of `--json`, with `samples` or without, and of `--html` that could not be written: better than after an hour of
+/// measuring.
+pub fn check_outputs(
+    json: Option<&Path>,
+    samples: bool,
+    html: Option<&Path>,
+) -> Result<(), Failure> {
+    let beside = json.filter(|_| samples).map(samples_of);
+    let files = [json, beside.as_deref(), html];
+    let files = || files.into_iter().flatten();
+    for path in files() {
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            let what = format!("{}: no such folder", folder.display());
+            return Err(Failure::environment(what));
         }
-        _ => Ok(()),
+        if path.is_dir() {
+            let what = format!("{}: a folder, and no file's name", path.display());
+            return Err(Failure::input(what));
+        }
     }
+    assert_distinct(files())
+}
+
+/// Refuses two names of one file.
+pub fn assert_distinct<'p>(paths: impl Iterator<Item = &'p Path>) -> Result<(), Failure> {
+    let mut seen = BTreeMap::<PathBuf, &Path>::new();
+    for path in paths {
+        // A pipe, or what is thrown away, may be named twice.
+        if path.exists() && !path.is_file() {
+            continue;
+        }
+        let whole = path.canonicalize().or_else(|_| {
+            let absolute = path::absolute(path)?;
+            let folder = absolute.parent().unwrap_or(&absolute).canonicalize()?;
+            io::Result::Ok(folder.join(absolute.file_name().unwrap_or_default()))
+        });
+        let whole = whole.unwrap_or_else(|_| path.to_owned());
+        if let Some(other) = seen.insert(whole, path) {
+            let (path, other) = (path.display(), other.display());
+            return Err(
+                Failure::input(format!("{other} and {path} are the same file")).hint(
+                    "each file needs a name of its own; samples are beside `--json`, as .csv",
+                ),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Names the file of the samples, beside that of the rows.
+pub fn samples_of(json: &Path) -> PathBuf {
+    json.with_extension("csv")
 }
 
 /// Writes what `--json` asks for, and raw samples beside it.
 pub fn write(path: &Path, report: &impl Serialize, runs: Option<&[Run]>) -> Result<()> {
     let mut files = vec![(path.to_owned(), tree::json(report))];
     if let Some(runs) = runs {
-        files.push((path.with_extension("csv"), csv(runs)?));
+        files.push((samples_of(path), csv(runs)?));
     }
     replace::files(&files)
 }
@@ -199,15 +252,28 @@ impl Report {
                 .hint(format!("this tool reads schema {}", Self::SCHEMA))
                 .into());
         }
-        for row in &report.rows {
-            let figures = [row.ratio, row.aa_ratio].into_iter();
-            let mut figures = figures.chain(row.ci95).chain(row.aa_ci95);
-            // A ratio that no machine measures would have scales without end.
-            if !figures.all(|ratio| (1e-6..=1e6).contains(&ratio)) {
-                return Err(refused(format!("{}: no ratio", row.workload)).into());
+        report.check().map_err(refused)?;
+        Ok(report)
+    }
+
+    /// Says what is wrong with the names and the figures, which may be anybody's.
+    fn check(&self) -> Result<(), String> {
+        let names = self.patches.iter().chain(&self.baseline_patches);
+        if let Some(name) = names.into_iter().find(|name| name.contains(is_control)) {
+            return Err(format!("{name:?} has a control character"));
+        }
+        self.rows.iter().try_for_each(Row::check)?;
+        let whole = |row: &&Row| row.workload == format!("{RUN}wall");
+        for run in self.rows.iter().filter(whole) {
+            let longest = run.baseline.max(run.candidate) * (self.machine.cores.max(1) as f64);
+            let is_longer = |row: &&Row| {
+                row.workload.starts_with(SPAN) && row.baseline.max(row.candidate) > longest
+            };
+            if let Some(span) = self.rows.iter().find(is_longer) {
+                return Err(format!("{}: takes longer than the run", span.workload));
             }
         }
-        Ok(report)
+        Ok(())
     }
 }
 
@@ -220,17 +286,30 @@ pub fn csv(runs: &[Run]) -> Result<Vec<u8>> {
     Ok(writer.into_inner()?)
 }
 
-/// Reads what [`csv`] has written, below comments or without.
-pub fn parse_csv(text: &str) -> Result<Vec<Run>> {
+/// Reads what [`csv`] has written, below comments or without; an error says what is wrong.
+pub fn parse_csv(text: &str) -> Result<Vec<Run>, String> {
     let mut reader = csv::ReaderBuilder::new();
     let mut reader = reader.comment(Some(b'#')).from_reader(text.as_bytes());
-    Ok(reader.deserialize().collect::<Result<_, _>>()?)
+    let runs = reader.deserialize().map(|run| {
+        let run: Run = run.map_err(|error: csv::Error| error.to_string())?;
+        run.check()?;
+        Ok(run)
+    });
+    runs.collect()
 }
 
 /// Reads a file of samples.
 pub fn read_csv(path: &Path) -> Result<Vec<Run>> {
-    let unreadable = || format!("cannot read {}", path.display());
-    parse_csv(&fs::read_to_string(path).with_context(unreadable)?).with_context(unreadable)
+    let shown = path.display();
+    let text = text_of(path, &shown)?;
+    Ok(parse_csv(&text).map_err(|why| Failure::input(format!("{shown}: {why}")))?)
+}
+
+/// Reads a text.
+pub(super) fn text_of(path: &Path, shown: impl Display) -> Result<String> {
+    let bytes = fs::read(path).with_context(|| format!("cannot read {shown}"))?;
+    let text = String::from_utf8(bytes);
+    Ok(text.map_err(|_| Failure::input(format!("{shown}: not UTF-8 text")))?)
 }
 
 #[cfg(test)]

@@ -5,15 +5,20 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
+use crate::isa;
 use crate::measure::pairs::{Run, Side};
+use crate::measure::protocol::name;
 use crate::measure::stats::{Ratio, Verdict, median};
 use crate::measure::trial::ITERATIONS;
 
 /// One workload on one ISA.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Row {
+    #[serde(deserialize_with = "name")]
     pub workload: String,
+    #[serde(deserialize_with = "isa::name")]
     pub isa: String,
+    #[serde(deserialize_with = "name")]
     pub unit: String,
     /// Medians.
     pub baseline: f64,
@@ -31,7 +36,7 @@ pub struct Row {
     /// The share of hashing, where the samples tell and there is any.
     #[serde(default)]
     pub hashing: Option<Hashing>,
-    /// Always true: a row whose outputs differ has no times and is never made.
+    /// Always true: a row whose outputs differ has no times and is never made, nor read.
     pub outputs_equal: bool,
     pub verdict: Verdict,
 }
@@ -144,6 +149,52 @@ impl Row {
         })
     }
 
+    /// Says which of the figures contradict themselves.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let is_ratio = |ratio: f64| (1e-6..=1e6).contains(&ratio);
+        let holds = |Ratio { value, low, high }: Ratio| low <= value && value <= high;
+        let [effect, control] = [self.effect(), self.control()];
+        let figures = [effect, control].map(|Ratio { value, low, high }| [value, low, high]);
+        let is_time = |time: f64| time.is_finite() && time >= 0.0;
+        let what = if !self.outputs_equal {
+            "the outputs differ, so that no times can be compared"
+        // A ratio that no machine measures would have scales without end.
+        } else if !figures.into_iter().flatten().all(is_ratio)
+            || !self.memory_ratio.is_none_or(is_ratio)
+        {
+            "no ratio"
+        } else if !is_time(self.baseline) || !is_time(self.candidate) {
+            "no time"
+        } else if !holds(effect) || !holds(control) {
+            "a ratio outside of its interval"
+        } else if self.pairs == 0 {
+            "no pairs"
+        } else if !self
+            .hashing
+            .is_none_or(|of| (0.0..=1.0).contains(&of.share) && is_ratio(of.ratio))
+        {
+            "more hashing than it took"
+        } else if !self.follows(self.verdict) {
+            "the verdict is not that of the figures"
+        } else {
+            return Ok(());
+        };
+        Err(format!("{}: {what}", self.workload))
+    }
+
+    /// Whether figures that are rounded to these have the verdict.
+    fn follows(&self, verdict: Verdict) -> bool {
+        const ROUNDED: f64 = 0.5e-4;
+        let widened = |Ratio { value, low, high }: Ratio, by: f64| Ratio {
+            value,
+            low: (low - by).max(f64::MIN_POSITIVE),
+            high: high + by,
+        };
+        let [effect, control] = [self.effect(), self.control()];
+        let given = |by| widened(effect, by).verdict(&widened(control, by));
+        [-ROUNDED, 0.0, ROUNDED].map(given).contains(&verdict)
+    }
+
     pub fn effect(&self) -> Ratio {
         let [low, high] = self.ci95;
         Ratio {
@@ -172,6 +223,13 @@ impl Row {
             interval(self.aa_ci95),
             self.pairs.to_string(),
         ]
+    }
+
+    /// Evaluates samples that others wrote; an error says what is wrong with them.
+    pub(super) fn read(runs: &[Run]) -> Result<Vec<Self>, String> {
+        let rows = Self::all(runs).map_err(|error| format!("{error:#}"))?;
+        rows.iter().try_for_each(Self::check)?;
+        Ok(rows)
     }
 
     /// One row per workload and ISA, in the order of their first samples.

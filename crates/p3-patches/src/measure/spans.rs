@@ -108,8 +108,10 @@ fn nanoseconds(time: &str) -> Option<u64> {
         .iter()
         .map(|(name, unit)| (time.strip_suffix(name), unit));
     let (number, unit) = parts.find_map(|(number, unit)| Some((number?, unit)))?;
-    let number: f64 = number.parse().ok()?;
-    Some((number * unit).round() as u64)
+    let ns = number.parse::<f64>().ok()? * unit;
+    (0.0..u64::MAX as f64)
+        .contains(&ns)
+        .then(|| ns.round() as u64)
 }
 
 #[cfg(test)]
@@ -200,6 +202,10 @@ close time.busy=1.00s
             "prove [ 1.25s | 3.00% ]",
             "2026 INFO prove: target: close time.busy=soon time.idle=1ns",
             "INFO     prove [ 3.00% | 1.25s ]",
+            "INFO     prove [ infs | 3.00% ]",
+            "INFO     prove [ NaNs | 3.00% ]",
+            "INFO     prove [ -1s | 3.00% ]",
+            "INFO     prove [ 1e12s | 3.00% ]",
         ] {
             assert_eq!(read(line), [], "{line}");
         }

@@ -18,6 +18,7 @@ use crate::measure::figures;
 use crate::measure::input::Input;
 use crate::measure::pairs::{ROUND, Run, Side};
 use crate::measure::program::{Done, Program};
+use crate::measure::protocol::is_control;
 use crate::measure::spans::Spans;
 use crate::registry::source::sha256;
 
@@ -233,16 +234,15 @@ impl Trial<'_> {
             let time = |ns: f64| (ns * ITERATIONS).round() as u64;
             let figures = figures.into_iter();
             figures
-                .map(|(name, ns)| (format!("{BENCH}{name}"), time(ns)))
+                .map(|(name, ns)| (printed(BENCH, &name), time(ns)))
                 .collect()
         } else if self.phases {
             let mut spans = Spans::default();
             spans.read(&done.stdout);
             spans.read(&done.stderr);
+            refuse_longer(&spans.0, done.wall)?;
             let spans = spans.0.into_iter();
-            spans
-                .map(|(path, ns)| (format!("{SPAN}{path}"), ns))
-                .collect()
+            spans.map(|(path, ns)| (printed(SPAN, &path), ns)).collect()
         } else {
             Vec::new()
         };
@@ -281,6 +281,28 @@ fn refuse_short(name: &str, run: Duration) -> Result<(), Failure> {
     .hint(format!("give it work for {SHORTEST:?} or more")))
 }
 
+/// Names a part of a run by what the program has printed, on one line.
+fn printed(kind: &str, name: &str) -> String {
+    format!("{kind}{}", name.replace(is_control, " "))
+}
+
+/// Refuses spans that took longer than all cores had for a run.
+fn refuse_longer(spans: &[(String, u64)], run: Duration) -> Result<(), Failure> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let most = run.as_nanos() * cores as u128;
+    let longer = spans.iter().find(|(_, ns)| u128::from(*ns) > most);
+    let refuse = |(path, ns): &(String, u64)| {
+        let took = Duration::from_nanos(*ns);
+        let what = format!(
+            "span {path}: took {took:.1?} by what is printed, in a run of {run:.1?} on {cores} cores"
+        );
+        Failure::input(what).hint(
+            "leave out --phases, or print the spans of this run, from no more threads than cores",
+        )
+    };
+    longer.map_or(Ok(()), |span| Err(refuse(span)))
+}
+
 fn no_figures(name: &str) -> Failure {
     Failure::input(format!(
         "{name}: the bench reports no figures that are read here, and may run for a fixed time"
@@ -316,6 +338,14 @@ fn show_last(stderr: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spans_fit_into_their_run() {
+        let spans = |ns| [("prove".to_owned(), ns)];
+        let run = Duration::from_millis(10);
+        refuse_longer(&spans(10_000_000), run).unwrap();
+        refuse_longer(&spans(u64::MAX), run).unwrap_err();
+    }
 
     #[test]
     fn short_runs_are_refused() {

@@ -57,7 +57,7 @@ impl GitSource {
         self.parts().2
     }
 
-    /// The source in cargo's notation, as lock files and manifests have it: with what is not to be shown, where it has that.
+    /// Names the source as lock files and manifests do, with the token that it may have.
     pub fn as_written(&self) -> &str {
         &self.0
     }

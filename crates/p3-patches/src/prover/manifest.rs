@@ -131,7 +131,7 @@ impl Manifest {
         self.root().join(LOCK)
     }
 
-    /// The text of the lock file; none where there is no such file.
+    /// Reads the text of the lock file, which is empty where there is no such file.
     pub fn lock(&self) -> Result<String> {
         let lock = self.dir()?.read(LOCK)?.unwrap_or_default();
         let text = String::from_utf8(lock);

@@ -4,7 +4,7 @@ use std::fmt::{Display, Write as _};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::error::Failure;
 use crate::files::replace;
@@ -89,13 +89,18 @@ impl Documents {
         Ok(())
     }
 
+    /// Lists the files' paths.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.0.iter().map(|(path, _)| &**path)
+    }
+
     /// Writes the files, and names them.
     pub fn write(&self, project: &Project) -> Result<Vec<&Path>> {
         let bytes =
             |(path, expected): &(PathBuf, String)| (path.clone(), expected.as_bytes().to_vec());
         let roots = [&*project.root, &*project.patches_dir];
         replace::files_below(&roots, &self.0.iter().map(bytes).collect::<Vec<_>>())?;
-        Ok(self.0.iter().map(|(path, _)| &**path).collect())
+        Ok(self.paths().collect())
     }
 }
 
@@ -117,20 +122,57 @@ fn crate_readme<'s>(path: &Path, sections: impl Iterator<Item = &'s Section>) ->
 fn generated(path: &Path, part: &str, links: &Links) -> Result<String> {
     let shown = path.display();
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
-    let (before, after) =
-        outside(&text).ok_or_else(|| Failure::input(format!("{shown}: no lines {BEGIN}{END}")))?;
+    let refuse = |what: String| {
+        Failure::input(format!("{shown}: {what}"))
+            .hint("restore that file from git, or leave one line of each kind, first the beginning")
+    };
+    let (before, after) = outside(&text).map_err(refuse)?;
     let mut links = links.markdown();
     if !links.is_empty() {
         links.push('\n');
     }
-    Ok(format!("{before}{BEGIN}{part}\n{links}{END}{after}"))
+    let generated = format!("{before}{BEGIN}{part}\n{links}{END}{after}");
+    // The next run has to find the same.
+    let again = outside(&generated).map_err(refuse)?;
+    ensure!(
+        again == (before, after),
+        "{shown}: generated text moves its marks"
+    );
+    Ok(generated)
 }
 
-/// The text before and after the marker lines.
-fn outside(text: &str) -> Option<(&str, &str)> {
-    let (before, rest) = text.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some((before, after))
+/// Splits off the text before and after the marker lines, of which there has to be one each; an error says where they are.
+fn outside(text: &str) -> Result<(&str, &str), String> {
+    let (mut begins, mut ends) = (Vec::new(), Vec::new());
+    let mut at = 0;
+    for (line, number) in text.split_inclusive('\n').zip(1..) {
+        if line == BEGIN {
+            begins.push((number, at));
+        } else if line.trim_end() == END {
+            ends.push((number, at));
+        }
+        at += line.len();
+    }
+    match (&begins[..], &ends[..]) {
+        ([(_, begin)], [(_, end)]) if begin < end => {
+            Ok((&text[..*begin], &text[end + END.len()..]))
+        }
+        ([], []) => Err(format!("no lines {BEGIN}{END}")),
+        _ => {
+            let lines = |found: &[(usize, usize)]| match found {
+                [] => "in none".to_owned(),
+                found => {
+                    let lines = found.iter().map(|(line, _)| format!("in line {line}"));
+                    lines.collect::<Vec<_>>().join(" and ")
+                }
+            };
+            Err(format!(
+                "the generated part begins {} and ends {}",
+                lines(&begins),
+                lines(&ends)
+            ))
+        }
+    }
 }
 
 /// Refuses a README in which a figure is neither generated from a record nor in a section that says when it was taken. A figure is
@@ -138,7 +180,7 @@ fn outside(text: &str) -> Option<(&str, &str)> {
 pub fn check_figures(path: &Path, shown: impl Display) -> Result<()> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
     let (before, after) =
-        outside(&text).ok_or_else(|| Failure::check(format!("{shown}: no lines {BEGIN}{END}")))?;
+        outside(&text).map_err(|what| Failure::check(format!("{shown}: {what}")))?;
     // The text after the marker begins with the end of its line.
     let first_after = text[..text.len() - after.len()].lines().count() - 1;
     for (first, part) in [(0, before), (first_after, after)] {
@@ -189,6 +231,7 @@ fn figures(line: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Kind;
     use crate::measure::record::RECORDS;
     use crate::measure::record::tests::{COUNTS, Filed};
     use crate::publish::results::recorded;
@@ -215,6 +258,154 @@ mod tests {
         }
         let refused = readme("a\n\n1.02").unwrap_err();
         assert!(refused.contains(":8: 1.02 is"), "{refused}");
+    }
+
+    #[test]
+    fn marks_that_were_moved_are_refused() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let written = |text: &str, part: &str| {
+            fs::write(file.path(), text).unwrap();
+            let written = generated(file.path(), part, &Links::default());
+            written.map_err(|error| error.to_string())
+        };
+        let whole = written(&format!("a\n{BEGIN}old\n{END}\nb\n"), "new").unwrap();
+        assert_eq!(whole, format!("a\n{BEGIN}new\n{END}\nb\n"));
+        // Within a line it is no mark.
+        let inside = format!("see {END} and {BEGIN}{whole}");
+        assert!(written(&inside, "new").unwrap() == inside);
+        for (text, why) in [
+            (
+                format!("{END}\n{BEGIN}\n"),
+                "begins in line 2 and ends in line 1",
+            ),
+            (
+                format!("{whole}\n{END}\n"),
+                "begins in line 2 and ends in line 4 and in line 7",
+            ),
+            (format!("{whole}{whole}"), "begins in line 2 and in line 7"),
+            (format!("{BEGIN}\n"), "begins in line 1 and ends in none"),
+            ("a\n".to_owned(), "no lines"),
+        ] {
+            let refused = written(&text, "new").unwrap_err();
+            assert!(refused.contains(why), "{refused}");
+        }
+        let refused = written(&whole, &format!("{END}\n")).unwrap_err();
+        assert!(
+            refused.contains("ends in line 3 and in line 5"),
+            "{refused}"
+        );
+    }
+
+    /// A record whose row is named like a mark, and one that is named like code.
+    #[test]
+    fn a_record_moves_no_mark() {
+        let filed = Filed::new();
+        filed.write(
+            "series",
+            "2026-11-02-narrow",
+            "Narrow",
+            0.25,
+            &["base-layer", "quick-sponge"],
+        );
+        let record = format!("{RECORDS}/0.8.0/triple-x86-64-v3/series/2026-11-02-narrow.csv");
+        let text = fs::read_to_string(filed.root().join(&record)).unwrap();
+        let project = Project::at(filed.root());
+        let [readme, results, manual] =
+            ["README.md", RESULTS, MANUAL].map(|path| filed.root().join(path));
+        fs::create_dir(filed.root().join("docs")).unwrap();
+        for path in [&readme, &results, &manual] {
+            fs::write(path, format!("# Title\n\n{BEGIN}stale\n{END}\n\nRest.\n")).unwrap();
+        }
+        let workload = "merkle-commit/x/2^4";
+        assert!(text.contains(workload));
+        for name in [
+            END,
+            "merkle-commit/`|`",
+            "stark-prove/<!-- p3:generated:end -->",
+        ] {
+            filed.put(&record, &text.replace(workload, name));
+            let written = || {
+                let documents = Documents::new(&project, &recorded(&project).unwrap(), "help");
+                documents.unwrap().write(&project).unwrap();
+                [&readme, &results].map(|path| fs::read_to_string(path).unwrap())
+            };
+            let once = written();
+            for text in &once {
+                assert_eq!(text.matches(END).count(), 1, "{text}");
+                assert!(text.ends_with(&format!("{END}\n\nRest.\n")), "{text}");
+            }
+            assert_eq!(written(), once);
+        }
+        for (from, to, why) in [
+            (workload, "\"a\nb\"", "has a control character"),
+            ("x86-64-v3,", "sse,", "is no instruction set"),
+            ("baseline", "neither", "unknown variant"),
+            (
+                "baseline,10100000",
+                "baseline,0",
+                "seed 0, round 0 took no time",
+            ),
+            (
+                ",candidate,",
+                ",baseline,",
+                "round 0 of merkle-commit/x/2^4",
+            ),
+            ("cores = 2", "cores = two", "TOML parse error"),
+            ("cpu = \"", "cpu = \"\\u001b", "has a control character"),
+        ] {
+            filed.put(&record, &text.replace(from, to));
+            let error = recorded(&project).err().expect(why);
+            let failure = Failure::behind(&error).expect(why);
+            assert_eq!(failure.kind, Kind::Input);
+            assert!(
+                failure.message.starts_with(&record) && failure.message.contains(why),
+                "{error:#}"
+            );
+        }
+        for (from, to, why) in [
+            (
+                "\"instructions\": 1000",
+                "\"instructions\": 0",
+                "permute/x: took no instructions",
+            ),
+            (
+                "\"neoverse-n1\": 400",
+                "\"neoverse-n1\": 0",
+                "permute/x: took no instructions",
+            ),
+            ("-C opt", "-C\\u0007opt", "has a control character"),
+            ("\"schema\": 1,", "", "EOF"),
+        ] {
+            filed.put(&record, &text);
+            let counts = record
+                .replace("series/", "quick-sponge/")
+                .replace(".csv", ".json");
+            let changed = COUNTS.replace(from, to);
+            let end = changed.len() - usize::from(why == "EOF");
+            filed.put(&counts, &changed[..end]);
+            let error = recorded(&project).err().expect(why);
+            let failure = Failure::behind(&error).expect(why);
+            assert_eq!(failure.kind, Kind::Input);
+            assert!(
+                failure.message.starts_with(&counts) && failure.message.contains(why),
+                "{error:#}"
+            );
+            fs::remove_file(filed.root().join(counts)).unwrap();
+        }
+        filed.put(
+            "patches/effects.csv",
+            "patch,release,isa,date,cpu,workload,ratio,verdict,outdated\na,0.8.0,x86-64-v3,d,c,w,inf,faster,false\n",
+        );
+        let refused = effects::Effects::load(&project.patches)
+            .err()
+            .expect("no ratio");
+        assert!(
+            format!("{refused:#}").contains("effects.csv: a: inf is no ratio"),
+            "{refused:#}"
+        );
+        filed.put(&record.replace("-narrow", "-[x](y)"), &text);
+        let refused = format!("{:#}", recorded(&project).err().expect("a name"));
+        assert!(refused.contains("is no name of a record"), "{refused}");
     }
 
     #[test]

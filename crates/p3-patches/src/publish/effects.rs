@@ -3,20 +3,23 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::slice;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use cargo_metadata::semver::Version;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use crate::isa::Isa;
+use crate::error::Failure;
+use crate::isa::{self, Isa};
 use crate::measure::counts::Counts;
+use crate::measure::protocol::name;
 use crate::measure::record::{RECORDS, Record};
 use crate::measure::report::verdict_name;
 use crate::measure::row::round4;
 use crate::measure::stats::Verdict;
 use crate::project::Patches;
-use crate::publish::results::{Line, Section, best};
+use crate::publish::results::{Section, best, lines};
 
 /// The file, beside the series.
 pub const FILE: &str = "effects.csv";
@@ -24,11 +27,17 @@ pub const FILE: &str = "effects.csv";
 /// The best row of a patch's newest record for one release and one instruction set. A step's record goes before a stack's.
 #[derive(Deserialize, Serialize)]
 struct Effect {
+    #[serde(deserialize_with = "name")]
     patch: String,
+    #[serde(deserialize_with = "name")]
     release: String,
+    #[serde(deserialize_with = "isa::name")]
     isa: String,
+    #[serde(deserialize_with = "name")]
     date: String,
+    #[serde(deserialize_with = "name")]
     cpu: String,
+    #[serde(deserialize_with = "name")]
     workload: String,
     /// With the patch to without.
     ratio: f64,
@@ -116,8 +125,7 @@ impl Effect {
 
     /// The best row.
     fn timed(patch: &(String, String), record: &Record) -> Option<Self> {
-        let lines = record.rows.iter().map(|row| Line { record, row });
-        let row = best(lines)?.row;
+        let row = best(lines(slice::from_ref(record)))?.row;
         let cpu = record.machine.cpu.clone();
         let verdict = Some(row.verdict);
         Self::new(
@@ -189,9 +197,15 @@ impl Effects {
     pub fn load(patches: &Patches) -> Result<Self> {
         let text = patches.read(FILE)?.unwrap_or_default();
         let rows = csv::Reader::from_reader(&*text).into_deserialize();
-        let effects = rows.collect::<Result<_, _>>();
-        let unreadable = || format!("cannot read {}", patches.shown(FILE));
-        Ok(Self(effects.with_context(unreadable)?))
+        let effects = rows.collect::<Result<Vec<Effect>, csv::Error>>();
+        let refuse = |why: String| Failure::input(format!("{}: {why}", patches.shown(FILE)));
+        let effects = effects.map_err(|error| refuse(error.to_string()))?;
+        match effects.iter().find(|effect| !effect.ratio.is_finite()) {
+            Some(Effect { patch, ratio, .. }) => {
+                Err(refuse(format!("{patch}: {ratio} is no ratio")).into())
+            }
+            None => Ok(Self(effects)),
+        }
     }
 
     /// The effect of `patch` on this CPU's best instruction set: for `release` if that is recorded, else for the newest

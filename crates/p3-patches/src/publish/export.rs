@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::markdown;
 use super::results::{self, Line};
+use crate::escape;
 use crate::isa::Isa;
 use crate::measure::counts::{self, Counts};
 use crate::measure::record::{self, Record};
@@ -157,10 +158,11 @@ fn effects(records: &[Record], lines: &[Line<'_>]) -> String {
         machine, command, ..
     } in records
     {
-        let cpu = markdown::plain(&machine.cpu);
+        let [cpu, rustc] = [&machine.cpu, &machine.rustc].map(|text| escape::text(text));
+        let (flags, command) = (escape::code(&machine.rustflags), escape::block(command));
         text += &format!(
-            "\n{cpu}, {} cores, {}, `{}`:\n\n```\n{command}\n```\n",
-            machine.cores, machine.rustc, machine.rustflags
+            "\n{cpu}, {} cores, {rustc}, {flags}:\n\n{command}",
+            machine.cores
         );
     }
     text.trim_end().to_owned()
@@ -208,7 +210,7 @@ fn not_measured_on(patch: &Patch, lines: &[Line<'_>]) -> String {
         .filter(|isa| lines.iter().all(|line| line.row.isa != *isa))
         .collect::<Vec<_>>();
     let cpus = (lines.iter())
-        .map(|line| markdown::plain(&line.record.machine.cpu))
+        .map(|line| escape::text(&line.record.machine.cpu))
         .collect::<BTreeSet<_>>();
     let cpus = cpus.into_iter().collect::<Vec<_>>().join(", ");
     match (&missing[..], &*cpus) {

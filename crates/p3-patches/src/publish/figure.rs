@@ -231,7 +231,7 @@ pub fn svg(title: &str, lines: &[Line<'_>]) -> String {
         svg x=(LEFT) width=(PLOT) height=(AXIS) { (axis(&scale, 16)) }
         @for group in groups {
             text.workload x="0" y=({ y += HEADING; y - 7 }) { (group[0].row.workload) }
-            @for Line { record, row } in group {
+            @for Line { record, row, .. } in group {
                 @let mark = marks.iter().find(|(_, cpu)| *cpu == record.machine.cpu);
                 text.soft x="12" y=(y + 12) {
                     (row.isa) @if let Some((mark, _)) = mark { " " (mark) }

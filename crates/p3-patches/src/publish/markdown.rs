@@ -1,7 +1,11 @@
 //! Rows as tables of Markdown.
 
+use std::collections::HashMap;
+use std::hash::Hash;
+
 use comfy_table::{Table, presets};
 
+use crate::escape;
 use crate::measure::filing::LOADED;
 use crate::measure::stats::Verdict;
 use crate::publish::results::Line;
@@ -33,6 +37,30 @@ impl Links {
     }
 }
 
+/// Values in the order in which they are first seen.
+struct Unique<T> {
+    all: Vec<T>,
+    numbers: HashMap<T, usize>,
+}
+
+impl<T> Default for Unique<T> {
+    fn default() -> Self {
+        Self {
+            all: Vec::new(),
+            numbers: HashMap::new(),
+        }
+    }
+}
+
+impl<T: Copy + Eq + Hash> Unique<T> {
+    fn number(&mut self, value: T) -> usize {
+        *self.numbers.entry(value).or_insert_with(|| {
+            self.all.push(value);
+            self.all.len() - 1
+        })
+    }
+}
+
 /// Marks a ratio whose patches have other code by now.
 pub const OUTDATED: &str = "\u{2020}";
 
@@ -42,31 +70,29 @@ const ON_LOADED: &str = "\u{2021}";
 /// Effects as Markdown: a line per workload and CPU, a column per ISA, below it what the marks mean. Ratios link to their records
 /// if there are `links`, which are relative to the repository's root.
 pub fn markdown(lines: &[Line<'_>], mut links: Option<&mut Links>) -> String {
-    let mut heads: Vec<(&str, &str)> = Vec::new();
-    let mut isas: Vec<&str> = Vec::new();
-    for Line { record, row } in lines {
-        if !isas.contains(&&*row.isa) {
-            isas.push(&row.isa);
-        }
-        let head = (&*row.workload, &*record.machine.cpu);
-        if !heads.contains(&head) {
-            heads.push(head);
-        }
+    let mut isas = Unique::default();
+    let mut heads = Unique::default();
+    let mut cells = HashMap::new();
+    for line in lines {
+        let Line { record, row, .. } = line;
+        let isa = isas.number(&*row.isa);
+        let head = heads.number((&*row.workload, &*record.machine.cpu));
+        cells.entry((head, isa)).or_insert(line);
     }
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
-    table.set_header(["time with / without", "CPU"].iter().chain(&isas));
-    for (workload, cpu) in heads {
-        let mut cell = |isa: &&str| {
-            let mut lines = lines.iter().filter(|Line { record, row }| {
-                (&*row.workload, &*record.machine.cpu, &*row.isa) == (workload, cpu, *isa)
-            });
-            lines.next().map_or_else(String::new, |line| {
+    let names = isas.all.iter().map(|isa| escape::text(isa));
+    let head = ["time with / without", "CPU"].map(str::to_owned);
+    table.set_header(head.into_iter().chain(names));
+    for (head, (workload, cpu)) in heads.all.iter().enumerate() {
+        let mut cell = |isa| {
+            let line = cells.get(&(head, isa));
+            line.map_or_else(String::new, |line| {
                 markdown_cell(line, links.as_deref_mut())
             })
         };
-        let head = [format!("`{workload}`"), plain(cpu)];
-        table.add_row(head.into_iter().chain(isas.iter().map(&mut cell)));
+        let head = [escape::code(workload), escape::text(cpu)];
+        table.add_row(head.into_iter().chain((0..isas.all.len()).map(&mut cell)));
     }
     let mut text = table.to_string() + "\n";
     if lines.iter().any(|line| line.record.outdated) {
@@ -82,14 +108,8 @@ pub fn markdown(lines: &[Line<'_>], mut links: Option<&mut Links>) -> String {
     text
 }
 
-/// `text` as Markdown that is only text, in a table as well.
-pub fn plain(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;");
-    text.replace('|', "\\|").replace(['\n', '\r'], " ")
-}
-
 fn markdown_cell(line: &Line<'_>, links: Option<&mut Links>) -> String {
-    let Line { record, row } = line;
+    let Line { record, row, .. } = line;
     let [low, high] = row.ci95;
     let ratio = match links.zip(record.file.as_ref()) {
         Some((links, file)) => format!("[{:.3}][{}]", row.ratio, links.number(file)),

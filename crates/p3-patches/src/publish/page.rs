@@ -252,10 +252,10 @@ fn table(lines: &[Line<'_>], title: &str) -> Markup {
 }
 
 fn table_row(line: &Line<'_>, cpu: Option<&str>, scale: &Scale) -> Markup {
-    let Line { record, row } = line;
+    let Line { record, row, runs } = line;
     let Row { unit, pairs, .. } = row;
     let interval = |[low, high]: [f64; 2]| format!("{low:.3} to {high:.3}");
-    let disturbed = line.runs().iter().filter(|run| run.disturbed()).count();
+    let disturbed = runs.iter().filter(|run| run.disturbed()).count();
     html! {
         tr {
             th scope="row" { (row.isa) @if let Some(cpu) = cpu { small { (cpu) } } }
@@ -273,12 +273,12 @@ fn table_row(line: &Line<'_>, cpu: Option<&str>, scale: &Scale) -> Markup {
             }
             td.verdict {
                 b class=(figure::class(row.verdict)) { (verdict_name(row.verdict)) }
-                @if disturbed > 0 { small { (disturbed) " of " (line.runs().len()) " disturbed" } }
+                @if disturbed > 0 { small { (disturbed) " of " (runs.len()) " disturbed" } }
                 @if record.outdated { small { "earlier text" } }
                 @if line.loaded() { small { "loaded machine" } }
             }
             td.time {
-                @match line.runs() {
+                @match runs {
                     [] => small { "not beside the file" },
                     runs => svg aria-hidden="true" { (figure::samples(runs, row.verdict)) },
                 }

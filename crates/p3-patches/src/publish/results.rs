@@ -1,7 +1,7 @@
 //! Results: the sections of a report, from the records or from one run, as tables in Markdown; and the parts of documents that
 //! show the records.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
 use anyhow::Result;
@@ -37,20 +37,33 @@ pub struct Section {
 pub struct Line<'a> {
     pub record: &'a Record,
     pub row: &'a Row,
+    /// The samples, in the order in which they were taken.
+    pub runs: &'a [Run],
 }
 
 /// All rows; those of one workload are neighbours, and workloads are in the order of their first samples.
 pub fn lines(records: &[Record]) -> Vec<Line<'_>> {
-    let lines = records
-        .iter()
-        .flat_map(|record| record.rows.iter().map(move |row| Line { record, row }));
-    let mut lines: Vec<Line<'_>> = lines.collect();
-    let workloads: Vec<&str> = lines.iter().map(|line| &*line.row.workload).collect();
-    lines.sort_by_key(|line| {
-        workloads
-            .iter()
-            .position(|known| *known == line.row.workload)
-    });
+    let mut lines = Vec::new();
+    for record in records {
+        let of = |run: &'_ Run| (run.workload.clone(), run.isa.clone());
+        let mut samples = HashMap::new();
+        for runs in record
+            .runs
+            .chunk_by(|a, b| (&a.workload, &a.isa) == (&b.workload, &b.isa))
+        {
+            samples.entry(of(&runs[0])).or_insert(runs);
+        }
+        lines.extend(record.rows.iter().map(|row| {
+            let runs = samples.get(&(row.workload.clone(), row.isa.clone()));
+            let runs = runs.copied().unwrap_or_default();
+            Line { record, row, runs }
+        }));
+    }
+    let mut first = HashMap::new();
+    for (at, line) in lines.iter().enumerate() {
+        first.entry(&*line.row.workload).or_insert(at);
+    }
+    lines.sort_by_key(|line| first[&*line.row.workload]);
     lines
 }
 
@@ -78,14 +91,6 @@ impl Line<'_> {
     pub fn loaded(&self) -> bool {
         self.record.loaded.contains_key(&self.row.workload)
     }
-
-    /// The samples of this row, in the order in which they were taken.
-    pub fn runs(&self) -> &[Run] {
-        let row = |run: &Run| (run.workload.clone(), run.isa.clone());
-        let mut rows = self.record.runs.chunk_by(|a, b| row(a) == row(b));
-        rows.find(|runs| row(&runs[0]) == (self.row.workload.clone(), self.row.isa.clone()))
-            .unwrap_or_default()
-    }
 }
 
 /// The row that gains most: of the present text and of a prover's workload, if there is one that gains.
@@ -104,6 +109,7 @@ impl Report {
     /// This report as a section, with its samples and, where these were filed, the file of each ISA.
     pub fn into_section(self, runs: &[Run], files: &BTreeMap<String, String>) -> Section {
         let title = self.title();
+        // There are few of them: what is read names one that is known.
         let mut isas: Vec<&str> = Vec::new();
         for row in &self.rows {
             if !isas.contains(&&*row.isa) {
@@ -262,9 +268,6 @@ mod tests {
         let lines = lines(&section.records);
         let ratios: Vec<f64> = lines.iter().map(|line| line.row.ratio).collect();
         assert_eq!(ratios, [0.8, 0.9]);
-        assert_eq!(
-            [lines[0].runs(), lines[1].runs()],
-            [&runs[..40], &runs[40..]]
-        );
+        assert_eq!([lines[0].runs, lines[1].runs], [&runs[..40], &runs[40..]]);
     }
 }

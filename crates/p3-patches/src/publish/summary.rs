@@ -4,11 +4,12 @@ use std::path::Path;
 
 use anyhow::Result;
 
+use crate::escape;
 use crate::isa::Isa;
 use crate::measure::protocol::Kind;
 use crate::measure::stats::Verdict;
 use crate::project::Project;
-use crate::publish::markdown::{OUTDATED, plain};
+use crate::publish::markdown::OUTDATED;
 use crate::publish::results::{Line, Section, best, lines};
 use crate::series::patch::Patch;
 use crate::series::{Entry, Series};
@@ -74,13 +75,13 @@ fn patch(
         .filter_map(|counts| Some((counts.best()?, counts.outdated)))
         .min_by(|(a, _), (b, _)| a.1.total_cmp(&b.1));
     let workload = match (&best, &counted) {
-        (Some(best), _) => format!("`{}`", best.row.workload),
-        (None, Some(((unit, _), _))) => format!("`{unit}`"),
+        (Some(best), _) => escape::code(&best.row.workload),
+        (None, Some(((unit, _), _))) => escape::code(unit),
         (None, None) => "not measured by itself".to_owned(),
     };
     let mut cells = vec![
         format!("[{name}](crates/{name})"),
-        plain(header.subject()),
+        escape::text(header.subject()),
         packages.join(", "),
         workload,
     ];
@@ -112,14 +113,18 @@ fn proofs(sections: &[Section]) -> String {
             continue;
         };
         let cpu = &chosen.record.machine.cpu;
-        let mut text = format!("\n{}, {}:\n\n", plain(&section.title), plain(cpu));
+        let mut text = format!(
+            "\n{}, {}:\n\n",
+            escape::text(&section.title),
+            escape::text(cpu)
+        );
         text += &head(["proof"].into_iter().chain(ISAS.map(|(_, name)| name)));
         let mut seen = Vec::new();
         for line in lines.iter().filter(of_proof) {
             let workload = &*line.row.workload;
             if line.record.machine.cpu == *cpu && !seen.contains(&workload) {
                 seen.push(workload);
-                let mut cells = vec![format!("`{workload}`")];
+                let mut cells = vec![escape::code(workload)];
                 cells.extend(ISAS.map(|(isa, _)| cell(&lines, line, isa)));
                 text += &row(cells.iter().map(String::as_str));
             }

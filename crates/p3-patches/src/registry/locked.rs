@@ -45,7 +45,7 @@ pub fn packages(lock: &str) -> Result<Vec<Locked>> {
     Ok(lock.package)
 }
 
-/// The text of a lock file, to be edited.
+/// Parses the text of a lock file for an edit.
 pub fn document(lock: &str) -> Result<DocumentMut, Failure> {
     lock.parse::<DocumentMut>()
         .map_err(|error| unparsed(&error))
@@ -57,7 +57,7 @@ fn unparsed(error: &impl Display) -> Failure {
         .hint("cargo writes that file: restore it from git, or delete it")
 }
 
-/// The text of a lock file without a package, of which cargo would otherwise say what the file says.
+/// Writes the text of a lock file without a package, of which cargo would otherwise say what the file says.
 pub(super) fn without(lock: &str, name: &str, version: &str) -> Result<String> {
     let mut lock = document(lock)?;
     let packages = lock
@@ -70,4 +70,20 @@ pub(super) fn without(lock: &str, name: &str, version: &str) -> Result<String> {
         });
     }
     Ok(lock.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+
+    #[test]
+    fn a_lock_file_that_does_not_parse_is_refused() {
+        for text in ["[[package", "package = 1"] {
+            let error = packages(text).unwrap_err();
+            let failure = Failure::behind(&error).expect("a failure that was foreseen");
+            assert_eq!(failure.kind, Kind::Input);
+        }
+        assert_eq!(document("[[package").unwrap_err().kind, Kind::Input);
+    }
 }

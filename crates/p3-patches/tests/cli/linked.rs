@@ -339,6 +339,38 @@ fn a_linked_lock_file_is_not_read() {
     }
 }
 
+/// Nothing is built or run before that is known.
+#[test]
+fn two_outputs_are_not_one_file() {
+    let fixture = Fixture::new();
+    symlink("other.json", fixture.prover().join("page.html")).unwrap();
+    write(&fixture.prover().join("other.json"), "");
+    let of_try = ["--", "run"];
+    for (command, files, tail) in [
+        ("ab", &["--json", "x.csv"][..], &[][..]),
+        ("ab", &["--json", "x.json", "--html", "./x.csv"], &[]),
+        ("phases", &["--json", "x.csv"], &[]),
+        ("try", &["--json", "x.csv"], &of_try),
+        ("try", &["--json", "x", "--html", "../prover/x"], &of_try),
+        (
+            "try",
+            &["--json", "other.json", "--html", "page.html"],
+            &of_try,
+        ),
+    ] {
+        let run = fixture.run(&[&[command, "demo"], files, tail].concat());
+        assert!(
+            run.starts_with("exit 3\n") && run.contains("are the same file\nhint: "),
+            "{run}"
+        );
+    }
+    let run = fixture.run(&["count", "demo", "--json", "."]);
+    assert!(
+        run.starts_with("exit 3\n") && run.contains(".: a folder"),
+        "{run}"
+    );
+}
+
 /// A folder that the user names is followed to; the files in it are the tool's to name. A file that the user names may be a
 /// link, and stays one.
 #[test]

@@ -292,8 +292,8 @@ fn phases_are_compared_and_what_got_slower_comes_first() {
         )
     };
     let prover = Prover::new(
-        &spans("2.00s", "1.00s", "500ms"),
-        &spans("1.80s", "700ms", "600ms"),
+        &spans("20.0ms", "10.0ms", "5.00ms"),
+        &spans("18.0ms", "7.00ms", "6.00ms"),
     );
     let printed = prover.run(&["demo", "--phases"]);
     let (_, phases) = printed.split_once("\n\n").unwrap();
@@ -302,6 +302,13 @@ fn phases_are_compared_and_what_got_slower_comes_first() {
 
     let silent = Prover::new(SLEEP, SLEEP);
     assert_snapshot!("no_phases", silent.fails(&["demo", "--phases"]));
+
+    let other = &spans("infs", "9000.00s", "1.00ms");
+    let refused = Prover::new(other, other).fails(&["demo", "--phases"]);
+    assert!(
+        refused.contains("error: span open: took 9000.0s by what is printed"),
+        "{refused}"
+    );
 }
 
 #[test]
