@@ -2,20 +2,30 @@
 //! work that they are for, together with all that they have started.
 //!
 //! Each child leads a group of processes: `cargo` that is killed leaves a `rustc` behind, which goes on to write below the
-//! target folder. A terminal sends its Ctrl-C to the tool's own group, and the tool ends the others.
+//! target folder. A terminal sends its Ctrl-C to the tool's own group, and the tool ends the others. A tool that is killed
+//! ends nothing; its guard, a second process of the same executable, then does.
 
+use std::collections::BTreeSet;
+use std::env;
 use std::fmt;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Output, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, ExitCode, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, test_kill_process_group,
-    waitid, waitpid,
+    Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, WaitOptions, kill_process_group,
+    test_kill_process_group, waitid, waitpid,
 };
 
 use crate::cargo::settle_paths;
@@ -35,10 +45,70 @@ impl fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
-/// Turns SIGINT, SIGTERM and SIGHUP into the flag that [`check`] reads.
-pub fn install() -> Result<()> {
+/// The argument by which this executable knows that it is a guard.
+const GUARD: &str = "end-groups";
+
+/// The standard input of the guard, which reads there which groups of processes there are.
+static TOLD: Mutex<Option<ChildStdin>> = Mutex::new(None);
+
+/// The process that ends the groups of a tool that was killed. It ends with the value.
+pub struct Guard(Child);
+
+/// Turns SIGINT, SIGTERM and SIGHUP into the flag that [`check`] reads, and starts the guard.
+pub fn install() -> Result<Guard> {
     ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::SeqCst))
-        .context("cannot install the Ctrl-C handler")
+        .context("cannot install the Ctrl-C handler")?;
+    let mut guard = Command::new(executable()?);
+    guard.arg(GUARD).stdin(Stdio::piped());
+    let mut guard = lead(guard.stdout(Stdio::null()).stderr(Stdio::null()))?;
+    *told() = guard.stdin.take();
+    Ok(Guard(guard))
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // The end of its input ends it.
+        told().take();
+        let _ = self.0.wait();
+    }
+}
+
+/// Runs as the guard, if this process is one: reads the groups until the tool has ended, and ends those that it has left.
+pub fn guard() -> Option<ExitCode> {
+    if env::args_os().nth(1)? != GUARD {
+        return None;
+    }
+    let mut groups = BTreeSet::new();
+    for line in io::stdin().lines().map_while(Result::ok) {
+        match line.strip_prefix('-') {
+            Some(gone) => groups.remove(gone),
+            None => groups.insert(line),
+        };
+    }
+    let groups = groups.iter().filter_map(|group| group.parse().ok());
+    groups.filter_map(Pid::from_raw).for_each(end);
+    Some(ExitCode::SUCCESS)
+}
+
+/// Tells the guard of a group: `NUMBER` of one that has begun, `-NUMBER` of one that is gone.
+fn tell(group: &str) {
+    if let Some(guard) = &mut *told() {
+        // Without a guard the work goes on.
+        let _ = writeln!(guard, "{group}");
+    }
+}
+
+fn told() -> MutexGuard<'static, Option<ChildStdin>> {
+    TOLD.lock().expect("no thread panics with it")
+}
+
+/// The executable of this process. Linux has it even after another build has taken its name, which is likely while workers compile.
+pub fn executable() -> Result<PathBuf> {
+    let running = Path::new("/proc/self/exe");
+    if running.exists() {
+        return Ok(running.to_owned());
+    }
+    env::current_exe().context("cannot tell where this tool is")
 }
 
 /// Fails once the user has asked to stop.
@@ -50,36 +120,77 @@ pub fn check() -> Result<()> {
     }
 }
 
-/// A child process that leads a group. A child that goes on is ended with the value, and its group with it.
+/// A child process that leads a group. Both end with the value.
 pub struct Group(pub Child);
 
 impl Group {
     /// Starts `command`.
     pub fn start(command: &mut Command) -> Result<Self> {
         settle_paths(command);
-        let child = command.process_group(0).spawn();
-        let unstartable = || format!("cannot run {}", command.get_program().display());
-        Ok(Self(child.with_context(unstartable)?))
+        let child = lead(command)?;
+        tell(&child.id().to_string());
+        Ok(Self(child))
+    }
+
+    /// The child's end, if it has come. Nobody has waited for it then, and the group keeps its number.
+    fn ended(&self) -> io::Result<Option<WaitIdStatus>> {
+        let end = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        Ok(waitid(WaitId::Pid(pid(self.0.id())), end)?)
+    }
+
+    pub fn has_ended(&self) -> bool {
+        !matches!(self.ended(), Ok(None))
+    }
+
+    /// Whether the child has ended with success.
+    pub fn has_succeeded(&self) -> bool {
+        let ended = self.ended().ok().flatten();
+        ended.and_then(|status| status.exit_status()) == Some(0)
+    }
+
+    /// Waits for a child that has ended, and ends what it has left in its group.
+    pub fn reap<T>(&mut self, wait: impl FnOnce(&mut Child) -> io::Result<T>) -> Result<T> {
+        let group = pid(self.0.id());
+        // Once the child has been waited for, another group may have the number.
+        let _ = kill_process_group(group, Signal::TERM);
+        let reaped = wait(&mut self.0);
+        await_end(group);
+        reaped.context("cannot wait for a child")
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
         // Once the child has been waited for, another group may have its number.
-        let any = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        if waitid(WaitId::Pid(Pid::from_child(&self.0)), any).is_ok() {
-            end(self.0.id());
+        if self.ended().is_ok() {
+            end(pid(self.0.id()));
         }
+        tell(&format!("-{}", self.0.id()));
     }
 }
 
-/// Ends the group that a child leads. Git removes its locks when it is asked to end, and `--setup` may have started anything;
-/// after a while, nobody is asked.
-pub fn end(child: u32) {
-    const PATIENCE: Duration = Duration::from_secs(2);
-    let group = pid(child);
-    // These fail where all have ended already.
+/// Starts `command` as the leader of a group.
+fn lead(command: &mut Command) -> Result<Child> {
+    let child = command.process_group(0).spawn();
+    child.with_context(|| format!("cannot run {}", command.get_program().display()))
+}
+
+/// Blocks until a child has ended, and leaves it to be waited for.
+pub fn wait_for_end(child: u32) {
+    let end = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    while matches!(waitid(WaitId::Pid(pid(child)), end), Err(Errno::INTR)) {}
+}
+
+/// Ends a group. Git removes its locks when it is asked to end, and `--setup` may have started anything.
+fn end(group: Pid) {
+    // Fails where all have ended already.
     let _ = kill_process_group(group, Signal::TERM);
+    await_end(group);
+}
+
+/// Waits for the end of a group that was asked to end; after a while, nobody is asked.
+fn await_end(group: Pid) {
+    const PATIENCE: Duration = Duration::from_secs(2);
     let start = Instant::now();
     while start.elapsed() < PATIENCE {
         // A child that nobody has waited for counts as one of its group.
@@ -114,40 +225,94 @@ fn pid(child: u32) -> Pid {
     Pid::from_raw(child.cast_signed()).expect("no process has the number 0")
 }
 
-/// Runs `command` to its end with its output captured; an interrupt ends it, and all that it has started.
+/// Waits until a child has ended; an interrupt ends it.
+pub fn wait(group: &Group, command: &Command) -> Result<()> {
+    while !group.has_ended() {
+        check_on(group.0.id(), command)?;
+        thread::sleep(Duration::from_millis(10));
+    }
+    check()
+}
+
+/// Runs `command` to its end with its output captured. An interrupt ends it, and all that it has started; what it leaves in the
+/// background ends with it, and may hold the pipes until then.
 pub fn output(command: &mut Command) -> Result<Output> {
     check()?;
     let (stdin, pipe) = (Stdio::null(), Stdio::piped);
     let mut group = Group::start(command.stdin(stdin).stdout(pipe()).stderr(pipe()))?;
-    let drain = |mut pipe: Box<dyn Read + Send>| {
-        thread::spawn(move || {
-            let mut bytes = Vec::new();
-            pipe.read_to_end(&mut bytes).map(|_| bytes)
-        })
-    };
     let child = &mut group.0;
-    let stdout = drain(Box::new(child.stdout.take().expect("stdout is piped")));
-    let stderr = drain(Box::new(child.stderr.take().expect("stderr is piped")));
-    let status = loop {
-        // In this order: whatever holds a pipe is ended with the group, which has to be known for that.
-        if stdout.is_finished()
-            && stderr.is_finished()
-            && let Some(status) = child.try_wait()?
-        {
-            break status;
+    let stdout = child.stdout.take().expect("stdout is piped").into();
+    let stderr = child.stderr.take().expect("stderr is piped").into();
+    let mut pipes = [Pipe::new(stdout)?, Pipe::new(stderr)?];
+    loop {
+        // Before the pipes are read: they then have all that the child has written.
+        let ended = group.has_ended();
+        pipes.iter_mut().try_for_each(Pipe::drain)?;
+        if ended {
+            break;
         }
-        check_on(child.id(), command)?;
-        thread::sleep(Duration::from_millis(10));
-    };
+        check_on(group.0.id(), command)?;
+        wait_for_any(&pipes)?;
+    }
     check()?;
-    let read = |pipe: thread::JoinHandle<io::Result<Vec<u8>>>| {
-        pipe.join().expect("the reader does not panic")
-    };
+    let status = group.reap(Child::wait)?;
+    let [stdout, stderr] = pipes.map(|pipe| pipe.read);
     Ok(Output {
         status,
-        stdout: read(stdout)?,
-        stderr: read(stderr)?,
+        stdout,
+        stderr,
     })
+}
+
+/// The end of a pipe that a child writes to, and what was read there.
+struct Pipe {
+    /// Nothing once the other end is closed.
+    file: Option<File>,
+    read: Vec<u8>,
+}
+
+impl Pipe {
+    fn new(end: OwnedFd) -> Result<Self> {
+        fcntl_setfl(&end, OFlags::NONBLOCK).context("cannot read a pipe")?;
+        Ok(Self {
+            file: Some(end.into()),
+            read: Vec::new(),
+        })
+    }
+
+    /// Reads what is in the pipe.
+    fn drain(&mut self) -> Result<()> {
+        /// The most that a pipe holds. Whoever goes on to write keeps nobody here.
+        const MOST: usize = 1 << 20;
+        let Some(file) = &self.file else {
+            return Ok(());
+        };
+        match file.take(MOST as u64).read_to_end(&mut self.read) {
+            Ok(MOST) => Ok(()),
+            Ok(_) => {
+                self.file = None;
+                Ok(())
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+            Err(error) => Err(error).context("cannot read a pipe"),
+        }
+    }
+}
+
+/// Waits until a pipe can be read or is closed, or for as long as an interrupt may go unseen.
+fn wait_for_any(pipes: &[Pipe]) -> Result<()> {
+    let open = pipes.iter().filter_map(|pipe| pipe.file.as_ref());
+    let mut open: Vec<_> = open.map(|file| PollFd::new(file, PollFlags::IN)).collect();
+    // A child that has closed its pipes is about to end.
+    let milliseconds = if open.is_empty() { 1 } else { 10 };
+    let wait = Timespec {
+        tv_sec: 0,
+        tv_nsec: milliseconds * 1_000_000,
+    };
+    match poll(&mut open, Some(&wait)) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error).context("cannot wait for a pipe"),
+    }
 }
 
 #[cfg(test)]
@@ -171,6 +336,28 @@ mod tests {
             drop(group);
             assert_eq!(stdout.read_to_end(&mut Vec::new()).unwrap(), 0);
         }
+    }
+
+    #[test]
+    fn the_childs_end_is_the_end_whoever_holds_its_pipes() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut command = shell(
+            "(trap 'touch ended; exit' TERM; touch up; while :; do sleep 0.01; done) 2>&1 &
+            while [ ! -e up ]; do sleep 0.01; done; echo out; echo err >&2; exit 3",
+        );
+        let output = output(command.current_dir(&dir)).unwrap();
+        assert!(dir.path().join("ended").exists());
+        assert_eq!(output.status.code(), Some(3));
+        assert_eq!([&*output.stdout, &output.stderr], [b"out\n", b"err\n"]);
+    }
+
+    #[test]
+    fn output_is_read_to_the_childs_end_and_not_beyond() {
+        const MANY: usize = 3_000_000;
+        let long = output(&mut shell(&format!("head -c {MANY} /dev/zero"))).unwrap();
+        assert_eq!(long.stdout.len(), MANY);
+        let flooded = output(&mut shell("yes & echo")).unwrap();
+        assert!(flooded.status.success());
     }
 
     #[test]

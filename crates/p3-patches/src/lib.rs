@@ -62,8 +62,8 @@ use project::Patches;
 
 /// Runs the tool on the command line's arguments.
 pub fn main(embedded: Embedded) -> ExitCode {
-    if let Some(recorded) = measure::launch::record() {
-        return recorded;
+    if let Some(ended) = measure::launch::record().or_else(interrupt::guard) {
+        return ended;
     }
     let cli = Cli::from_command_line();
     let report_panic = panic::take_hook();
@@ -88,7 +88,7 @@ fn nobody_reads(payload: &dyn Any) -> bool {
 }
 
 fn run(cli: Cli, embedded: Embedded) -> Result<()> {
-    interrupt::install()?;
+    let _guard = interrupt::install()?;
     let root = match cli.project {
         None if cli.checkout => Some(project::checkout()?),
         named => named,

@@ -11,6 +11,7 @@ use cargo_metadata::semver::Version;
 use include_dir::Dir;
 
 use crate::error::Failure;
+use crate::files::plain;
 
 /// The name of this tool, of its package and of its executable.
 pub const TOOL: &str = env!("CARGO_PKG_NAME");
@@ -167,7 +168,7 @@ impl Patches {
     }
 
     fn read_file(&self, path: &Path) -> Result<Option<Cow<'static, [u8]>>> {
-        match fs::read(path) {
+        match plain::read(path) {
             Ok(contents) => Ok(Some(contents.into())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => {
@@ -234,7 +235,7 @@ impl Patches {
     /// The lock file that has the checksums of what is built here; a checkout of other patches need not have one.
     pub fn lock(&self) -> Option<Cow<'static, str>> {
         match &self.root {
-            Some(root) => fs::read_to_string(root.join("Cargo.lock"))
+            Some(root) => plain::read_to_string(&root.join("Cargo.lock"))
                 .ok()
                 .map(Cow::Owned),
             None => Some(self.embedded.lock.into()),

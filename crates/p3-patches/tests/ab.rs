@@ -5,10 +5,12 @@
 #![cfg(unix)]
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command as Process, Stdio};
+use std::process::{Command as Process, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
@@ -298,6 +300,9 @@ fn a_page_has_the_row_and_every_sample() {
 fn a_file_that_cannot_be_written_is_refused_before_anything_is_measured() {
     let fixture = Fixture::new();
     let honest = fixture.honest("worker", 10);
+    let pipe = Process::new("mkfifo").arg(fixture.path("pipe")).status();
+    assert!(pipe.unwrap().success());
+    fs::create_dir(fixture.path("folder")).unwrap();
     for option in ["--json", "--html"] {
         fixture
             .ab(&honest, &honest)
@@ -307,6 +312,22 @@ fn a_file_that_cannot_be_written_is_refused_before_anything_is_measured() {
             .code(4)
             .stdout("")
             .stderr(contains("missing: no such folder"));
+        for (file, complaint) in [("pipe", ": a pipe\n"), ("folder", ": a folder\n")] {
+            fixture
+                .ab(&honest, &honest)
+                .arg(option)
+                .arg(fixture.path(file))
+                .assert()
+                .code(3)
+                .stderr(contains(complaint));
+        }
+        fixture
+            .ab(&honest, &honest)
+            .arg(option)
+            .arg(OsStr::from_bytes(b"\xff.json"))
+            .assert()
+            .code(3)
+            .stderr(contains(r#"error: "\xFF.json": no UTF-8 text"#));
     }
     assert!(!fixture.path("pids").exists());
 }
@@ -400,6 +421,8 @@ fn a_worker_that_crashes_or_talks_nonsense_is_named() {
     for (run, complaint) in [
         ("kill -SEGV $$", "ended early: signal: 11"),
         ("exit 7", "ended early: exit status: 7"),
+        // Another process holds its output.
+        ("sleep 600 & exit 7", "ended early: exit status: 7"),
         (
             "echo thread panicked",
             "printed what is no reply: thread panicked",
@@ -481,34 +504,73 @@ fn times_that_no_run_took_are_refused() {
 #[test]
 fn an_interrupt_leaves_no_worker() {
     let fixture = Fixture::new();
-    let slow = fixture.worker("slow", READY, "exec sleep 600", "");
-    let mut driver = Process::new(assert_cmd::cargo::cargo_bin("p3-patches"))
-        .arg("--project")
-        .arg(fixture.dir.path())
-        .args(["ab", "--workers"])
-        .args([&slow, &slow])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    // One worker lists the rows, three are prepared.
+    assert_eq!(fixture.ended_by("-INT").code(), Some(130));
+    fixture.assert_no_worker_left();
+    assert_eq!(fixture.copies(), Vec::<PathBuf>::new());
+}
+
+/// The guard ends the workers; the next run removes the executables that nobody runs any more.
+#[test]
+fn a_killed_run_leaves_no_worker_and_the_next_one_no_copy() {
+    let fixture = Fixture::new();
+    assert_eq!(fixture.ended_by("-KILL").code(), None);
     let started = Instant::now();
-    while fs::read_to_string(fixture.path("pids"))
-        .unwrap_or_default()
-        .lines()
-        .count()
-        < 4
-    {
+    let pids = fs::read_to_string(fixture.path("pids")).unwrap();
+    while !pids.lines().all(|pid| processes_of(pid).is_empty()) {
         assert!(started.elapsed() < Duration::from_secs(30));
         std::thread::sleep(Duration::from_millis(20));
     }
-    let interrupted = Process::new("kill")
-        .args(["-INT", &driver.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(interrupted.success());
-    assert_eq!(driver.wait().unwrap().code(), Some(130));
-    fixture.assert_no_worker_left();
+    assert_ne!(fixture.copies(), Vec::<PathBuf>::new());
+    let honest = fixture.honest("worker", 10);
+    let next = fixture.ab(&honest, &honest).arg("--quick").assert();
+    next.success();
+    assert_eq!(fixture.copies(), Vec::<PathBuf>::new());
+}
+
+impl Fixture {
+    /// A run that gets a signal while its workers are at work.
+    fn ended_by(&self, signal: &str) -> ExitStatus {
+        let slow = self.worker("slow", READY, "exec sleep 600", "");
+        let mut driver = Process::new(assert_cmd::cargo::cargo_bin("p3-patches"))
+            .arg("--project")
+            .arg(self.dir.path())
+            .args(["ab", "--workers"])
+            .args([&slow, &slow])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // One worker lists the rows, three are prepared.
+        let started = Instant::now();
+        while fs::read_to_string(self.path("pids"))
+            .unwrap_or_default()
+            .lines()
+            .count()
+            < 4
+        {
+            assert!(started.elapsed() < Duration::from_secs(30));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let interrupted = Process::new("kill")
+            .args([signal, &driver.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(interrupted.success());
+        driver.wait().unwrap()
+    }
+
+    /// The folders of executables that were copied to be run.
+    fn copies(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.dir.path()).unwrap();
+        let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+        paths.retain(|path| {
+            path.file_name()
+                .unwrap()
+                .to_string_lossy()
+                .contains("copies")
+        });
+        paths
+    }
 }
 
 #[test]
@@ -624,6 +686,9 @@ fn usage_errors_exit_with_2() {
     let honest = fixture.honest("worker", 10);
     for arguments in [
         &["--seeds", "0"][..],
+        // Their product is no number.
+        &["--seeds", "18446744073709551615"],
+        &["--reps", "18446744073709551615"],
         &["--isa", "pentium"],
         &["--quick", "--record"],
         &["--outputs-only", "--revert"],

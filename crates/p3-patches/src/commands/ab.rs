@@ -1,3 +1,4 @@
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,6 +31,9 @@ pub const SEEDS: u64 = 10;
 
 /// As [`SEEDS`], for `--quick`.
 pub const QUICK: u64 = 5;
+
+/// The most seeds, and the most pairs of one: beyond what any machine gets to, and their product is a number.
+pub const MOST: u64 = 1_000_000;
 
 /// Measure Plonky3 with patches against Plonky3 without, or without the last of them.
 ///
@@ -85,10 +89,10 @@ pub struct Args {
     #[arg(long, requires = "record")]
     loaded: bool,
     /// Inputs, each with processes of its own, at least 2 [default: 10, or 5 with --quick].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=MOST))]
     seeds: Option<u64>,
     /// Pairs per input. More seeds tell more: a process has its own luck with the layout of memory.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST))]
     reps: u64,
     /// Seconds after which a worker that gives no answer is given up.
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
@@ -100,6 +104,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         return build_only(&args, project, dir);
     }
     report::check_outputs(args.json.as_deref(), true, args.html.as_deref())?;
+    let typed = command()?;
     let filing = (args.record)
         .then(|| Filing::new(project, args.loaded))
         .transpose()?;
@@ -107,7 +112,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         Some(dir) => {
             let built = Built::read(dir, &project.patches)?;
             let isas = runnable(&built.isas(&args.compared.isa)?)?;
-            let command = built.command(&command(), &isas);
+            let command = built.command(&typed, &isas);
             let executables = Executables {
                 workers: built.workers(dir, &isas)?,
                 builder: None,
@@ -118,7 +123,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
             let isas = runnable(args.compared.isas())?;
             let subject = subject(&args, project)?;
             let executables = executables(&args, project, &subject, &isas)?;
-            (isas, command(), subject, executables)
+            (isas, typed, subject, executables)
         }
     };
     let Executables { workers, builder } = executables;
@@ -214,21 +219,27 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
 }
 
 /// The command as the user typed it. Cargo's alias stands for the option that it adds.
-pub fn command() -> String {
-    let words = std::env::args().skip(1).filter(|word| word != "--checkout");
-    let words: Vec<String> = words.collect();
-    let words = shlex::try_join(words.iter().map(String::as_str)).expect("no argument has a NUL");
-    format!("cargo p3 {}", without_credentials(&words))
+pub fn command() -> Result<String, Failure> {
+    let words = std::env::args_os().skip(1).map(OsString::into_string);
+    let words: Vec<String> = words.collect::<Result<_, _>>().map_err(|word| {
+        Failure::input(format!("{word:?}: no UTF-8 text"))
+            .hint("the command is kept with the figures, as text; name files in UTF-8")
+    })?;
+    let words = words.iter().map(String::as_str);
+    let words = shlex::try_join(words.filter(|word| *word != "--checkout"));
+    let words = words.expect("no argument has a NUL");
+    Ok(format!("cargo p3 {}", without_credentials(&words)))
 }
 
 /// Builds the workers for another machine.
 fn build_only(args: &Args, project: &Project, dir: &Path) -> Result<()> {
+    let command = command()?;
     let isas = each_once(&args.compared.isa, Isa::check_portable)?;
     let folder = built::Folder::create(dir)?;
     let subject = subject(args, project)?;
     // Until they are copied, no other run may build there.
     let built = executables(args, project, &subject, &isas)?;
-    folder.fill(command(), subject, &project.patches, &built.workers)?;
+    folder.fill(command, subject, &project.patches, &built.workers)?;
     let (tool, dir) = (dir.join(TOOL), dir.display());
     println!(
         "workers in {dir}; copy that folder and a checkout of these patches to the machine, and there, in the checkout:\n  {} \

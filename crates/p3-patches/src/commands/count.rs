@@ -132,7 +132,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     let models = Models::find();
     let mut report = Report {
         schema: 1,
-        command: ab::command(),
+        command: ab::command()?,
         time: record::now(),
         patches_sha256: patch::sha256_of_all(&project.patches, &base, &patches)?,
         code: patch::codes(&project.patches, &base, &patches)?,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::ab::{self, SEEDS};
+use super::ab::{self, MOST, SEEDS};
 use super::compared::{Compared, Executables, runnable};
 use crate::cargo::Toolchain;
 use crate::measure::breakdown::{Breakdown, Rows};
@@ -33,10 +33,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Inputs, each with processes of its own, at least 2.
-    #[arg(long, value_name = "N", default_value_t = SEEDS, value_parser = clap::value_parser!(u64).range(2..))]
+    #[arg(long, value_name = "N", default_value_t = SEEDS, value_parser = clap::value_parser!(u64).range(2..=MOST))]
     seeds: u64,
     /// Pairs per input.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST))]
     reps: u64,
 }
 

@@ -62,12 +62,12 @@ pub struct Args {
     #[command(flatten)]
     downstream: Downstream,
     /// Pairs of runs, at least 2.
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..=ab::MOST))]
     reps: u64,
     /// Output that must be equal on both sides: `stdout`, or a file that the program writes; may be given several times.
     #[arg(long, value_name = "OUTPUT")]
     same: Vec<Output>,
-    /// A shell command to run before each run, which is not measured.
+    /// A shell command to run before each run, which is not measured; what it leaves in the background ends with that run.
     #[arg(long, value_name = "COMMAND")]
     setup: Option<String>,
     /// Compare the tracing spans that the program prints, where they take 1 % of a run or more.
@@ -98,6 +98,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
                 .into(),
         );
     }
+    let typed = ab::command()?;
     let input = Input::read()?;
     report::check_outputs(args.json.as_deref(), true, args.html.as_deref())?;
     let manifest = Manifest::load(&args.downstream.manifest_path)?;
@@ -192,7 +193,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         writeln!(stdout, "equal in every run: {}", same.join(", "))?;
     }
     let (command, rustflags) = match args.show_flags {
-        true => (ab::command(), without_credentials(&machine.rustflags)),
+        true => (typed, without_credentials(&machine.rustflags)),
         false => (String::new(), String::new()),
     };
     let machine = Machine {

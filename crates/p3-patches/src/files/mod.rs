@@ -3,5 +3,7 @@
 //! In: a folder and contents. Out: the file's old bytes or its new ones, however the process ends.
 
 pub mod changed;
+pub mod claimed;
 pub mod dir;
+pub mod plain;
 pub mod replace;

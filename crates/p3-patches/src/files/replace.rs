@@ -2,16 +2,32 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use crate::error::Failure;
 use crate::files::dir::{Dir, Staged, cannot_write};
 
+/// Refuses a folder, and a pipe that has a name: nobody need read it. A pipe without one is a shell's, which has its reader.
+pub fn check(path: &Path) -> Result<(), Failure> {
+    let Ok(present) = fs::metadata(path) else {
+        return Ok(());
+    };
+    let is_named_pipe = present.file_type().is_fifo() && path.canonicalize().is_ok();
+    if present.is_dir() || is_named_pipe {
+        let what = if is_named_pipe { "a pipe" } else { "a folder" };
+        return Err(Failure::input(format!("{}: {what}", path.display())).hint("name a file"));
+    }
+    Ok(())
+}
+
 /// Writes files that the user has named and that belong together. None is touched before there is space for all. Links are
-/// followed, and what is no plain file, say a pipe, is written to.
+/// followed, and a device or a shell's pipe is written to.
 pub fn files(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
     let stage = |(path, contents): &(PathBuf, Vec<u8>)| {
+        check(path)?;
         let present = fs::metadata(path).ok();
         if present.as_ref().is_some_and(|present| !present.is_file()) {
             fs::write(path, contents).map_err(|error| cannot_write(path, &error))?;

@@ -14,6 +14,7 @@ use crate::cargo::{cargo, cargo_error, with_rustflags};
 use crate::emulation;
 use crate::error::Failure;
 use crate::files::changed::write_changed;
+use crate::files::plain;
 use crate::interrupt;
 use crate::isa::Isa;
 use crate::measure::pairs::{Side, Workers};
@@ -260,8 +261,8 @@ impl<'a> Builder<'a> {
         for entry in fs::read_dir(&sources).with_context(unreadable)? {
             let source = entry.with_context(unreadable)?.path();
             let name = source.file_name().expect("an entry of a folder");
-            let contents =
-                fs::read(&source).with_context(|| format!("cannot read {}", source.display()))?;
+            let contents = plain::read(&source)
+                .with_context(|| format!("cannot read {}", source.display()))?;
             write_changed(&package.join("benches/src").join(name), &contents)?;
         }
         Ok(())
@@ -385,7 +386,7 @@ fn leave_out(manifest: &mut DocumentMut, feature: &str) -> Result<()> {
 
 fn read_manifest(path: &Path) -> Result<DocumentMut> {
     let text =
-        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        plain::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     text.parse()
         .with_context(|| format!("cannot parse {}", path.display()))
 }

@@ -1,21 +1,23 @@
 //! Workers that are built on one machine and measured on another: a folder with the executables, this tool, and what is compared.
 //! The other machine needs neither cargo nor a compiler.
 
-use std::collections::BTreeMap;
-use std::env;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
+use cargo_metadata::semver::Version;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use crate::cargo::Toolchain;
 use crate::error::Failure;
 use crate::files::dir::{Dir, cannot_write};
+use crate::interrupt;
 use crate::isa::Isa;
 use crate::measure::pairs::Workers;
 use crate::project::{Patches, TOOL};
+use crate::series::Series;
 use crate::series::patch::codes;
 
 /// Says what is in the folder. Written last.
@@ -81,7 +83,7 @@ impl Folder {
             let copied = fs::copy(from, to);
             copied.map_err(|error| cannot_write(to, &error))
         };
-        copy(&running()?, &dir.path().join(TOOL))?;
+        copy(&interrupt::executable()?, &dir.path().join(TOOL))?;
         let mut built = Built {
             command,
             code: codes(patches, &subject.base, &subject.patches)?,
@@ -100,15 +102,6 @@ impl Folder {
     }
 }
 
-/// The executable of this process. Linux has it even after another build has taken its name, which is likely while workers compile.
-fn running() -> Result<PathBuf> {
-    let running = Path::new("/proc/self/exe");
-    if running.exists() {
-        return Ok(running.to_owned());
-    }
-    env::current_exe().context("cannot tell where this tool is")
-}
-
 /// Where the folder has the workers for an instruction set.
 fn placed(dir: &Path, isa: Isa) -> Workers {
     let dir = dir.join(isa.to_string());
@@ -125,20 +118,42 @@ impl Built {
         let refused = |why: String| Failure::input(format!("{}: {why}", path.display()));
         let unreadable =
             |why: String| refused(why).hint("`cargo p3 ab --build-only DIR` writes such a folder");
-        let text = fs::read_to_string(&path).map_err(|error| unreadable(error.to_string()))?;
-        let built: Self = toml::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
+        let dir = dir.is_dir().then(|| Dir::open(dir)).transpose()?;
+        let facts = dir.map(|dir| dir.read(FACTS)).transpose()?.flatten();
+        let facts = facts.ok_or_else(|| unreadable("no such file".to_owned()))?;
+        let built: Self =
+            toml::from_slice(&facts).map_err(|error| unreadable(error.to_string()))?;
+        built.assert_names().map_err(unreadable)?;
         let Subject {
             base,
+            asked,
+            baseline_patches: below,
             patches: names,
             ..
         } = &built.subject;
+        let series = Series::load(patches)?;
+        let named = || path.display().to_string();
+        let (_, chosen) = series
+            .chosen(patches, Some(base), asked)
+            .with_context(named)?;
+        let stacked_on = series.below(patches, &Version::parse(base)?, asked)?;
+        if *names != chosen || !below.is_empty() && *below != stacked_on {
+            let asked = match &asked[..] {
+                [] => "the whole series".to_owned(),
+                asked => asked.join(" "),
+            };
+            return Err(refused(format!(
+                "not the patches that {asked} stands for in this checkout"
+            ))
+            .hint("check out the commit that they were built from, or build them again")
+            .into());
+        }
         let here = codes(patches, base, names)?;
-        let differ = names
-            .iter()
-            .filter(|name| here.get(*name) != built.code.get(*name));
-        let differ: Vec<&str> = differ.map(String::as_str).collect();
+        let known = here.keys().chain(built.code.keys());
+        let differ = known.filter(|name| here.get(*name) != built.code.get(*name));
+        let differ: BTreeSet<&str> = differ.map(String::as_str).collect();
         if !differ.is_empty() {
-            let differ = differ.join(", ");
+            let differ = differ.into_iter().collect::<Vec<_>>().join(", ");
             return Err(refused(format!(
                 "built from other code than this checkout has: {differ}"
             ))
@@ -146,6 +161,38 @@ impl Built {
             .into());
         }
         Ok(built)
+    }
+
+    /// Proves that what becomes a part of a path, a command or a table can be one.
+    fn assert_names(&self) -> Result<(), String> {
+        let Subject {
+            base, toolchain, ..
+        } = &self.subject;
+        Version::parse(base).map_err(|error| format!("base: {error}"))?;
+        let is_of_a_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if toolchain.host.is_empty() || !toolchain.host.chars().all(is_of_a_name) {
+            return Err("host: no platform".to_owned());
+        }
+        for (field, text) in [("command", &self.command), ("version", &toolchain.version)] {
+            if text.contains(char::is_control) {
+                return Err(format!("{field}: has control characters"));
+            }
+        }
+        if shlex::split(&self.command).is_none() {
+            return Err("command: has a quote without its end".to_owned());
+        }
+        if self.workers.is_empty() {
+            return Err("no workers".to_owned());
+        }
+        let known = |name: &&String| {
+            Isa::value_variants()
+                .iter()
+                .any(|isa| isa.to_string() == **name)
+        };
+        match self.workers.keys().find(|name| !known(name)) {
+            Some(name) => Err(format!("workers: {name:?} is no instruction set")),
+            None => Ok(()),
+        }
     }
 
     /// The instruction sets that are `asked` for, or else all; refuses one that nothing was built for.

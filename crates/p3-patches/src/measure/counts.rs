@@ -1,7 +1,6 @@
 //! Records of instruction counts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -9,6 +8,7 @@ use comfy_table::{Table, presets};
 use serde::Deserialize;
 
 use crate::escape;
+use crate::files::plain;
 use crate::measure::protocol::name;
 use crate::measure::record::{RECORDS, entries, refuse};
 use crate::project::Patches;
@@ -65,7 +65,8 @@ pub fn counts(
         let newest = entries(&root.join(&folder), false)?.into_iter().rev();
         for file in newest.filter(|file| file.ends_with(".json")).take(1) {
             let file = format!("{folder}/{file}");
-            let json = fs::read(root.join(&file)).with_context(|| format!("cannot read {file}"))?;
+            let json =
+                plain::read(&root.join(&file)).with_context(|| format!("cannot read {file}"))?;
             let read = Counts::read(&json).map_err(|why| refuse(&file, &why))?;
             counts.push(Counts {
                 outdated: read.code != present,

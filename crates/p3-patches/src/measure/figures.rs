@@ -1,7 +1,5 @@
 //! The figures that a bench reports itself: such a bench runs for a fixed time, so that its whole run says nothing.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -10,6 +8,7 @@ use serde::de::DeserializeOwned;
 use walkdir::WalkDir;
 
 use crate::error::Failure;
+use crate::files::plain;
 
 /// Nanoseconds of an iteration, by the benchmark's name.
 pub type Figures = Vec<(String, f64)>;
@@ -64,8 +63,8 @@ fn criterion(folder: &Path) -> Result<Figures> {
 
 fn parse<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let shown = path.display();
-    let file = File::open(path).with_context(|| format!("cannot read criterion's {shown}"))?;
-    serde_json::from_reader(BufReader::new(file))
+    let json = plain::read(path).with_context(|| format!("cannot read criterion's {shown}"))?;
+    serde_json::from_slice(&json)
         .map_err(|error| Failure::input(format!("criterion's {shown}: {error}")).into())
 }
 

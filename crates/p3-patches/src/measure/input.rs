@@ -46,18 +46,19 @@ impl Input {
             .context(unreadable)?
             .file_type()
             .is_char_device();
-        if device && stdin.read(&mut [0]).context(unreadable)? > 0 {
-            return Err(Failure::input("standard input is a device without an end")
-                .hint("`< FILE` gives each run the same bytes, `< /dev/null` none")
-                .into());
-        }
         let mut file = tempfile::tempfile().context("cannot create a temporary file")?;
         let start = Instant::now();
         let (sender, ended) = mpsc::channel();
         thread::spawn(move || {
-            let copied = io::copy(&mut stdin, &mut file);
+            let read = || {
+                if device && stdin.read(&mut [0])? > 0 {
+                    return Ok(None);
+                }
+                io::copy(&mut stdin, &mut file)?;
+                Ok::<_, io::Error>(Some(file))
+            };
             // Nobody listens after an interrupt.
-            let _ = sender.send(copied.map(|_| file));
+            let _ = sender.send(read());
         });
         let mut told = false;
         let file = loop {
@@ -73,6 +74,10 @@ impl Input {
                 told = true;
             }
         };
+        let file = file.ok_or_else(|| {
+            Failure::input("standard input is a device without an end")
+                .hint("`< FILE` gives each run the same bytes, `< /dev/null` none")
+        })?;
         Ok(Self {
             file,
             is_terminal: false,

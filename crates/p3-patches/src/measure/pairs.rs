@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::error::Failure;
+use crate::files::claimed::Claimed;
 use crate::isa::{self, Isa};
 use crate::measure::protocol::{Reply, Request, RowInfo, Sample, UnitInfo, name};
 use crate::measure::worker::Worker;
@@ -30,7 +31,7 @@ pub struct Workers {
 /// beside it. With one file for all seeds that is a bias that nothing shows. With a copy for each it is noise, in the
 /// intervals of the ratio and of the control.
 pub struct Copies {
-    _folder: TempDir,
+    _folder: Claimed<TempDir>,
     baseline: PathBuf,
     candidate: PathBuf,
     control: PathBuf,
@@ -163,12 +164,10 @@ impl Workers {
         let folder = self.baseline.parent().unwrap_or(Path::new("."));
         let copies = |_| {
             let unwritable = || format!("cannot copy the workers to {}", folder.display());
-            let folder = tempfile::Builder::new()
-                .prefix(".copies-")
-                .tempdir_in(folder)
-                .with_context(unwritable)?;
+            let copies = Claimed::new(folder, ".p3-copies-", |made| made.tempdir_in(folder));
+            let copies = copies.with_context(unwritable)?;
             let copy = |executable: &Path, name: &str| -> Result<PathBuf> {
-                let copy = folder.path().join(name);
+                let copy = copies.made.path().join(name);
                 fs::copy(executable, &copy).with_context(unwritable)?;
                 Ok(copy)
             };
@@ -176,7 +175,7 @@ impl Workers {
                 baseline: copy(&self.baseline, "base")?,
                 candidate: copy(&self.candidate, "cand")?,
                 control: copy(&self.baseline, "ctrl")?,
-                _folder: folder,
+                _folder: copies,
             })
         };
         (0..seeds).map(copies).collect()

@@ -8,7 +8,7 @@ use std::io;
 #[cfg(unix)]
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -25,6 +25,7 @@ use crate::cargo::{
     rustc,
 };
 use crate::error::Failure;
+use crate::files::claimed::Claimed;
 use crate::interrupt::{self, Group};
 use crate::measure::input::Input;
 use crate::measure::launch::{self, Launch};
@@ -476,16 +477,16 @@ pub struct Done {
 
 impl Program {
     /// The same program in a file of its own, which lies beside its executable: programs find others there.
-    pub fn copied(&self) -> Result<(Self, TempPath)> {
+    pub fn copied(&self) -> Result<(Self, Claimed<TempPath>)> {
         let from = &self.executable;
         let unwritable = || format!("cannot copy {}", from.display());
-        let copy = tempfile::Builder::new()
-            .prefix(".copy-")
-            .tempfile_in(from.parent().unwrap_or(Path::new(".")))
-            .with_context(unwritable)?
-            .into_temp_path();
-        fs::copy(from, &copy).with_context(unwritable)?;
-        let executable = copy.to_path_buf();
+        let folder = from.parent().unwrap_or(Path::new("."));
+        let copy = Claimed::new(folder, ".p3-copy-", |made| {
+            Ok(made.tempfile_in(folder)?.into_temp_path())
+        });
+        let copy = copy.with_context(unwritable)?;
+        fs::copy(from, &copy.made).with_context(unwritable)?;
+        let executable = copy.made.to_path_buf();
         let program = Self {
             executable,
             ..self.clone()
@@ -527,25 +528,19 @@ impl Program {
         let id = process.0.id();
         let (sender, ended) = mpsc::channel();
         thread::spawn(move || {
-            let used = process.0.wait4();
+            interrupt::wait_for_end(id);
             // Nobody listens after an interrupt.
-            let _ = sender.send((used, start.elapsed()));
+            let _ = sender.send(start.elapsed());
         });
-        let (used, wall) = loop {
+        let wall = loop {
             match ended.recv_timeout(Duration::from_millis(100)) {
-                Ok(ended) => break ended,
+                Ok(wall) => break wall,
                 Err(RecvTimeoutError::Disconnected) => unreachable!("the thread sends first"),
-                Err(RecvTimeoutError::Timeout) => {
-                    if let Err(error) = interrupt::check_on(id, &command) {
-                        interrupt::end(id);
-                        return Err(error);
-                    }
-                }
+                Err(RecvTimeoutError::Timeout) => interrupt::check_on(id, &command)?,
             }
         };
+        let used = process.reap(Child::wait4)?;
         interrupt::check()?;
-        let used =
-            used.with_context(|| format!("cannot wait for {}", self.executable.display()))?;
         let peak_kib = used.rusage.maxrss / 1024;
         Ok(Done {
             status: used.status,
@@ -560,7 +555,7 @@ impl Program {
 }
 
 /// The contents of a file that was written through other handles.
-fn contents(mut file: fs::File) -> io::Result<Vec<u8>> {
+pub(super) fn contents(mut file: fs::File) -> io::Result<Vec<u8>> {
     use io::{Read, Seek};
     let mut bytes = Vec::new();
     file.rewind()?;

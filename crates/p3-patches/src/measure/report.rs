@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cargo::Toolchain;
 use crate::error::Failure;
-use crate::files::replace;
+use crate::files::{plain, replace};
 use crate::interrupt;
 use crate::isa::Isa;
 use crate::measure::pairs::Run;
@@ -184,6 +184,7 @@ pub fn check_outputs(
     let files = [json, beside.as_deref(), html];
     let files = || files.into_iter().flatten();
     for path in files() {
+        replace::check(path)?;
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
             let what = format!("{}: no such folder", folder.display());
@@ -243,7 +244,7 @@ impl Report {
     /// Reads what `ab --json` wrote.
     pub fn read(path: &Path) -> Result<Self> {
         let refused = |why: String| Failure::input(format!("{}: {why}", path.display()));
-        let text = fs::read(path).map_err(|error| refused(error.to_string()))?;
+        let text = plain::read(path).map_err(|error| refused(error.to_string()))?;
         let report: Self = serde_json::from_slice(&text).map_err(|error| {
             refused(error.to_string()).hint("`cargo p3 ab --json FILE` writes such a file")
         })?;
@@ -307,7 +308,7 @@ pub fn read_csv(path: &Path) -> Result<Vec<Run>> {
 
 /// Reads a text.
 pub(super) fn text_of(path: &Path, shown: impl Display) -> Result<String> {
-    let bytes = fs::read(path).with_context(|| format!("cannot read {shown}"))?;
+    let bytes = plain::read(path).with_context(|| format!("cannot read {shown}"))?;
     let text = String::from_utf8(bytes);
     Ok(text.map_err(|_| Failure::input(format!("{shown}: not UTF-8 text")))?)
 }

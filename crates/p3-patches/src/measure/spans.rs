@@ -37,7 +37,7 @@ impl Spans {
 
     fn add(&mut self, path: String, ns: u64) {
         match self.0.iter_mut().find(|(known, _)| *known == path) {
-            Some((_, sum)) => *sum += ns,
+            Some((_, sum)) => *sum = sum.saturating_add(ns),
             None => self.0.push((path, ns)),
         }
     }
@@ -176,6 +176,12 @@ close time.busy=1.00s
     fn closes_are_added_up_by_path() {
         let expected = expected(&[("prove > open", 13_000_000), ("prove", 1_500_000_000)]);
         assert_eq!(read(CLOSED), expected);
+    }
+
+    #[test]
+    fn times_that_are_no_number_together_are_the_most_there_is() {
+        let output = "INFO     prove [ 18446744073.00s | 100.00% ]\n".repeat(2);
+        assert_eq!(read(&output), expected(&[("prove", u64::MAX)]));
     }
 
     #[test]

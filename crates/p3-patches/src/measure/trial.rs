@@ -5,19 +5,20 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 
 use crate::error::Failure;
-use crate::interrupt;
+use crate::files::plain;
+use crate::interrupt::{self, Group};
 use crate::isa::Isa;
 use crate::measure::figures;
 use crate::measure::input::Input;
 use crate::measure::pairs::{ROUND, Run, Side};
-use crate::measure::program::{Done, Program};
+use crate::measure::program::{Done, Program, contents};
 use crate::measure::protocol::is_control;
 use crate::measure::spans::Spans;
 use crate::registry::source::sha256;
@@ -93,6 +94,7 @@ impl Trial<'_> {
 
     /// Runs both, first each once: that pays for cold caches, and settles whether the two can be compared.
     pub fn measure(&self, pairs: usize, mut progress: impl FnMut()) -> Result<Samples> {
+        self.refuse_pipes()?;
         let mut expected = None;
         let mut shortest = Duration::MAX;
         for side in WARM {
@@ -160,6 +162,20 @@ impl Trial<'_> {
         Ok(Samples { runs, parts })
     }
 
+    /// Refuses to compare what is no file: a program that writes to a pipe waits for a reader.
+    fn refuse_pipes(&self) -> Result<(), Failure> {
+        for output in self.same {
+            if let Output::File(path) = output
+                && let Ok(present) = fs::metadata(self.baseline.folder.join(path))
+                && !present.is_file()
+            {
+                return Err(Failure::input(format!("--same {output}: not a plain file"))
+                    .hint("name a file that the program writes"));
+            }
+        }
+        Ok(())
+    }
+
     fn program(&self, side: Side) -> &Program {
         match side {
             Side::Baseline | Side::Control => &self.baseline,
@@ -178,7 +194,7 @@ impl Trial<'_> {
             Side::Baseline | Side::Control => "baseline",
             Side::Candidate => "candidate",
         };
-        self.set_up()?;
+        let _background = self.set_up()?;
         let before: Vec<_> = self
             .same
             .iter()
@@ -201,15 +217,17 @@ impl Trial<'_> {
             outputs.push(match output {
                 Output::Stdout => sha256(&done.stdout),
                 Output::File(path) => {
-                    let unwritten = || {
-                        let what = format!("--same {output}: the {name} does not write this file");
-                        Failure::check(what)
-                            .hint("paths start at the folder that the program runs in")
-                    };
                     if changed(program, output) == before {
-                        return Err(unwritten().into());
+                        let what = format!("--same {output}: the {name} does not write this file");
+                        return Err(Failure::check(what)
+                            .hint("paths start at the folder that the program runs in")
+                            .into());
                     }
-                    sha256(&fs::read(program.folder.join(path)).map_err(|_| unwritten())?)
+                    let contents = plain::read(&program.folder.join(path));
+                    sha256(&contents.map_err(|error| {
+                        Failure::check(format!("--same {output}: cannot be read: {error}"))
+                            .hint("name a file that the program writes")
+                    })?)
                 }
             });
         }
@@ -249,18 +267,28 @@ impl Trial<'_> {
         Ok((done, parts))
     }
 
-    fn set_up(&self) -> Result<()> {
+    /// Runs the command that comes before each run. What it leaves in the background ends with the value.
+    fn set_up(&self) -> Result<Option<Group>> {
         let Some(setup) = self.setup else {
-            return Ok(());
+            return Ok(None);
         };
+        // A file: whatever goes on in the background may write there.
+        let stderr = tempfile::tempfile().context("cannot create a temporary file")?;
         let mut shell = Command::new("sh");
-        let output =
-            interrupt::output(shell.args(["-c", setup]).current_dir(&self.baseline.folder))?;
-        if output.status.success() {
-            return Ok(());
+        shell
+            .args(["-c", setup])
+            .current_dir(&self.baseline.folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(stderr.try_clone()?);
+        let mut group = Group::start(&mut shell)?;
+        interrupt::wait(&group, &shell)?;
+        if group.has_succeeded() {
+            return Ok(Some(group));
         }
-        show_last(&output.stderr);
-        Err(Failure::input(format!("--setup '{setup}' ends with {}", output.status)).into())
+        show_last(&contents(stderr)?);
+        let status = group.reap(Child::wait)?;
+        Err(Failure::input(format!("--setup '{setup}' ends with {status}")).into())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -73,6 +73,7 @@ impl Worker {
         // Short waits, so that Ctrl-C is seen; on the core that the workers are not pinned to.
         const WAIT: Duration = Duration::from_millis(100);
         let start = Instant::now();
+        let mut ended = false;
         loop {
             interrupt::check()?;
             match self.lines.recv_timeout(WAIT) {
@@ -85,7 +86,9 @@ impl Worker {
                     let seconds = self.timeout.as_secs_f32();
                     return Err(self.failure(&format!("gave no answer in {seconds} s")));
                 }
-                Err(RecvTimeoutError::Timeout) => {}
+                // Others may hold its output.
+                Err(RecvTimeoutError::Timeout) if ended => return Err(self.died()),
+                Err(RecvTimeoutError::Timeout) => ended = self.process.has_ended(),
             }
         }
     }
@@ -108,14 +111,16 @@ impl Worker {
         const WAIT: Duration = Duration::from_millis(10);
         let start = Instant::now();
         loop {
-            match self.process.0.try_wait() {
-                Ok(Some(status)) => return self.failure(&format!("ended early: {status}")),
-                Ok(None) if start.elapsed() > self.timeout => {
-                    return self.failure("closed its input or its output, and goes on");
-                }
-                Ok(None) => thread::sleep(WAIT),
-                Err(error) => return error.into(),
+            if self.process.has_ended() {
+                return match self.process.reap(Child::wait) {
+                    Ok(status) => self.failure(&format!("ended early: {status}")),
+                    Err(error) => error,
+                };
             }
+            if start.elapsed() > self.timeout {
+                return self.failure("closed its input or its output, and goes on");
+            }
+            thread::sleep(WAIT);
             if let Err(interrupted) = interrupt::check() {
                 return interrupted;
             }

@@ -12,6 +12,7 @@ use crate::address::without_credentials;
 use crate::cargo::{self, cargo, cargo_error, configuration};
 use crate::error::Failure;
 use crate::files::dir::{Dir, Place};
+use crate::files::plain;
 use crate::interrupt;
 use crate::project::Patches;
 use crate::prover::git_source::{self, GitSource, canonical};
@@ -57,7 +58,7 @@ impl Manifest {
             let help = stderr.lines().find_map(|line| line.strip_prefix("help: "));
             let hint = if let Some(help) = help {
                 help
-            } else if fs::read_to_string(member).is_ok_and(|text| text.contains(BEGIN)) {
+            } else if plain::read_to_string(member).is_ok_and(|text| text.contains(BEGIN)) {
                 "if that is about an entry of the p3-patches block, delete the block, marks included; `cargo p3 apply` writes a new one"
             } else if error.contains("believes it's in a workspace") {
                 "add the package to the `members` or to the `exclude` of that workspace, or give it an empty `[workspace]`"
@@ -555,7 +556,7 @@ fn shown(registry: &str) -> String {
 }
 
 fn read_toml(path: &Path) -> Result<String> {
-    let bytes = fs::read(path).map_err(|error| {
+    let bytes = plain::read(path).map_err(|error| {
         refuse(path, &format!("cannot be read: {error}"))
             .hint("--manifest-path names a prover's Cargo.toml")
     })?;
@@ -606,7 +607,7 @@ fn parse(path: &Path, text: &str) -> Result<DocumentMut> {
 pub(super) fn line_of<P: AsRef<Path>>(manifests: [P; 2], package: &str) -> String {
     let shown = |path: &P| path.as_ref().display().to_string();
     let found = manifests.iter().find_map(|path| {
-        let text = fs::read_to_string(path).ok()?;
+        let text = plain::read_to_string(path.as_ref()).ok()?;
         let document = Document::parse(&*text).ok()?;
         let byte = requirement(document.as_item(), package)?;
         Some(format!("{}:{}", shown(path), line_at(&text, byte)))

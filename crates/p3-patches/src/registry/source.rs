@@ -17,6 +17,7 @@ use toml_edit::{DocumentMut, Item, Table, value};
 use crate::cargo::{self, cargo, cargo_error, home, vendoring};
 use crate::error::Failure;
 use crate::files::changed::write_changed;
+use crate::files::plain;
 use crate::interrupt;
 use crate::project::{Patches, Project};
 use crate::registry::checksums::Checksums;
@@ -165,7 +166,7 @@ pub fn sha256(bytes: &[u8]) -> String {
 
 /// The SHA-256 of a file, as [`sha256`] has it.
 pub fn sha256_of_file(path: &Path) -> Result<String> {
-    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes = plain::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(sha256(&bytes))
 }
 

@@ -179,8 +179,106 @@ fn other_code_and_other_executables_are_refused() {
     write(&facts, "nothing");
     refused(&[], "[DIR]/copied/built.toml: ");
     fs::remove_file(&facts).unwrap();
-    refused(&[], "[DIR]/copied/built.toml: No such file");
+    refused(&[], "[DIR]/copied/built.toml: no such file\n");
     assert!(!killer.fixture.path().join("ran").exists());
+}
+
+/// Whoever hands on the folder can write all of it: nothing there becomes a path, a name or a comparison before it is known to be
+/// one.
+#[test]
+fn facts_that_no_build_writes_are_refused() {
+    let killer = project();
+    let copied = built(&killer, &["demo"], &["generic"]);
+    let facts = copied.join("built.toml");
+    let original = fs::read_to_string(&facts).unwrap();
+    let (head, _) = original.split_once("[workers.generic]").unwrap();
+    let command = original.lines().next().unwrap();
+    let refused = |text: &str, complaint: &str| {
+        write(&facts, text);
+        let output = measure(&killer, &copied, &["--record"]).output().unwrap();
+        let transcript = killer.fixture.transcript(&output);
+        let start = "exit 3\n--- stdout\n--- stderr\nerror: [DIR]/copied/built.toml: ";
+        assert!(
+            transcript.starts_with(&format!("{start}{complaint}")),
+            "{transcript}"
+        );
+        assert!(transcript.contains("\nhint: "), "{transcript}");
+    };
+    for (from, to, complaint) in [
+        ("base = \"0.8.0\"", "base = \"../0.8.0\"", "base: "),
+        (
+            "base = \"0.8.0\"",
+            "base = \"0.8.1\"",
+            "no patches for Plonky3 0.8.1\n",
+        ),
+        (
+            "host = \"machine\"",
+            "host = \"../machine\"",
+            "host: no platform\n",
+        ),
+        ("host = \"machine\"", "host = \"\"", "host: no platform\n"),
+        (
+            "asked = [\"demo\"]",
+            "asked = [\"stacked\"]",
+            "not the patches that stacked stands for in this checkout\n",
+        ),
+        (
+            "asked = [\"demo\"]",
+            "asked = []",
+            "not the patches that the whole series stands for in this checkout\n",
+        ),
+        (
+            "asked = [\"demo\"]",
+            "asked = [\"../demo\"]",
+            "no patch is named `../demo`\n",
+        ),
+        (
+            "baseline-patches = []",
+            "baseline-patches = [\"stacked\"]",
+            "not the patches that demo stands for in this checkout\n",
+        ),
+        (
+            "[code]\n",
+            "[code]\n\"../demo\" = \"\"\n",
+            "built from other code than this checkout has: ../demo\n",
+        ),
+        (
+            "version = \"rustc 0.0.0\"",
+            "version = \"rustc\\u001B[2J\"",
+            "version: has control characters\n",
+        ),
+        (
+            command,
+            "command = \"ab\\u0000\"",
+            "command: has control characters\n",
+        ),
+        (
+            command,
+            "command = \"ab 'demo\"",
+            "command: has a quote without its end\n",
+        ),
+        (
+            "[workers.generic]",
+            "[workers.\"../generic\"]",
+            "workers: \"../generic\" is no instruction set\n",
+        ),
+    ] {
+        assert!(original.contains(from), "{from}: {original}");
+        refused(&original.replace(from, to), complaint);
+    }
+    refused(&format!("{head}[workers]\n"), "no workers\n");
+
+    fs::remove_file(&facts).unwrap();
+    let pipe = Command::new("mkfifo").arg(&facts).status().unwrap();
+    assert!(pipe.success());
+    let output = measure(&killer, &copied, &[]).output().unwrap();
+    let transcript = killer.fixture.transcript(&output);
+    let expected =
+        "exit 3\n--- stdout\n--- stderr\nerror: [DIR]/copied/built.toml: not a plain file\nhint: ";
+    assert!(transcript.starts_with(expected), "{transcript}");
+
+    assert!(!killer.fixture.path().join("ran").exists());
+    assert_eq!(records(&killer), []);
 }
 
 #[test]

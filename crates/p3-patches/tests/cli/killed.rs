@@ -628,6 +628,10 @@ fn ab_killed_at_any_moment() {
         let hidden = files(&killer.fixture.prover()).into_keys();
         let hidden = hidden.filter(|name| name.contains(".part"));
         assert_eq!(hidden.count(), 0, "{what}");
+        let copies = fs::read_dir(killer.fixture.path()).unwrap();
+        let copies = copies.map(|entry| entry.unwrap().file_name());
+        let copies = copies.filter(|name| name.to_string_lossy().contains("copies"));
+        assert_eq!(copies.count(), 0, "{what}");
     }
     killer.assert_spread(&found);
 }

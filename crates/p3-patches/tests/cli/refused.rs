@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
 
@@ -38,6 +38,46 @@ fn a_patch_that_does_not_apply() {
     assert_snapshot!(with_patch(
         |patch| patch.replace(" extern crate alloc;", " extern crate std;")
     ));
+}
+
+/// Nobody need ever write to a pipe: it is refused before it is read.
+#[test]
+fn a_pipe_in_place_of_a_file() {
+    let fixture = Fixture::new();
+    for (file, complaint) in [
+        (
+            "prover/Cargo.toml",
+            "exit 3\n--- stdout\n--- stderr\nerror: [DIR]/prover/Cargo.toml: cannot be read: not a plain file\n",
+        ),
+        (
+            "prover/Cargo.lock",
+            "exit 3\n--- stdout\n--- stderr\nerror: [DIR]/prover/Cargo.lock: not a plain file\n",
+        ),
+        (
+            "project/patches/0.8.0/demo.patch",
+            "exit 4\n--- stdout\n--- stderr\nerror: cannot read patches/0.8.0/demo.patch: not a plain file\n",
+        ),
+    ] {
+        let path = fixture.path().join(file);
+        let aside = path.with_extension("aside");
+        fs::rename(&path, &aside).unwrap();
+        let made = Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let manifest = fixture.prover().join("Cargo.toml");
+        for command in [&["apply", "demo"][..], &["remove"], &["try", "demo"]] {
+            let mut command = fixture.command(command);
+            command.arg("--manifest-path").arg(&manifest);
+            if command.get_args().any(|arg| arg == "try") {
+                command.args(["--", "run"]);
+            }
+            let output = command.stdin(Stdio::null()).output().unwrap();
+            let transcript = fixture.transcript(&output);
+            let reads =
+                !command.get_args().any(|arg| arg == "remove") || file.starts_with("prover");
+            assert_eq!(transcript.starts_with(complaint), reads, "{transcript}");
+        }
+        fs::rename(&aside, &path).unwrap();
+    }
 }
 
 #[test]

@@ -2,10 +2,12 @@
 //! graphs are resolved by cargo itself.
 
 use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -59,6 +61,7 @@ impl Prover {
             cd 'HERE'
             echo "$side: $@" >> built
             if [ -e $side.holds ]; then exec ./waits held; fi
+            if [ -e $side.meanwhile ]; then . ./$side.meanwhile; fi
             if [ -e $side.broken ]; then echo 'error: cannot compile this' >&2; exit 101; fi
             case "$1" in build) test=false ;; *) test=true ;; esac
             artifact() {
@@ -120,10 +123,8 @@ impl Prover {
         stderr.to_owned()
     }
 
-    /// Interrupts a run once a file is there, and returns what the lock file was then. All that it has started is gone.
-    #[track_caller]
-    fn interrupted_at(&self, options: &[&str], signal: &str, file: &str) -> String {
-        let lock = self.fixture.lock();
+    /// Starts a run, and waits until a file is there.
+    fn at(&self, options: &[&str], file: &str) -> Child {
         let child = self
             .command(options, &["run"])
             .env("CARGO_TARGET_DIR", self.target.path())
@@ -133,9 +134,16 @@ impl Prover {
             .spawn()
             .unwrap();
         wait_for(&self.path(file));
+        child
+    }
+
+    /// Interrupts a run once a file is there, and returns what the lock file was then. All that it has started is gone.
+    #[track_caller]
+    fn interrupted_at(&self, options: &[&str], signal: &str, file: &str) -> String {
+        let lock = self.fixture.lock();
+        let child = self.at(options, file);
         let meanwhile = self.fixture.lock();
-        let kill = [signal, &child.id().to_string()];
-        assert!(Command::new("kill").args(kill).status().unwrap().success());
+        send(signal, &child);
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(130), "{stderr}");
@@ -143,11 +151,30 @@ impl Prover {
         assert_eq!(self.fixture.manifest(), MANIFEST);
         assert_eq!(self.fixture.lock(), lock);
         assert_eq!(self.fixture.leftovers(), Vec::<PathBuf>::new());
+        assert!(!self.path("prover/.p3-patches").exists());
         let groups = fs::read_to_string(self.path("groups")).unwrap();
         let left: Vec<_> = groups.lines().filter(|group| runs(group)).collect();
         assert_eq!(left, Vec::<&str>::new());
         meanwhile
     }
+}
+
+fn send(signal: &str, child: &Child) {
+    let kill = [signal, &child.id().to_string()];
+    assert!(Command::new("kill").args(kill).status().unwrap().success());
+}
+
+/// The processes in a file, a number a line, that still run.
+fn running(file: &Path) -> Vec<String> {
+    let listed = fs::read_to_string(file).unwrap();
+    assert!(!listed.is_empty());
+    let runs = |number: &&str| {
+        let mut ps = Command::new("ps");
+        let output = ps.args(["-o", "stat=", "-p", number]).output().unwrap();
+        let state = String::from_utf8(output.stdout).unwrap();
+        !state.trim_start().is_empty() && !state.trim_start().starts_with('Z')
+    };
+    listed.lines().filter(runs).map(str::to_owned).collect()
 }
 
 fn wait_for(file: &Path) {
@@ -584,6 +611,82 @@ fn each_round_runs_copies() {
         assert_eq!(file.parent(), Some(&*here));
         assert!(!file.exists(), "{told}");
     }
+}
+
+/// A server, say. It holds what the shell has for its output, and goes on while the program runs.
+#[test]
+fn what_is_left_in_the_background_ends() {
+    let prover = Prover::new(
+        &format!("kill -0 $(tail -n 1 servers) && {SLEEP}"),
+        &format!("sleep 100000 & echo $! >>left; {SLEEP}"),
+    );
+    let printed = prover.run(&["demo", "--setup", "sleep 100000 & echo $! >>servers"]);
+    assert!(printed.starts_with("exit 0"), "{printed}");
+    for file in ["servers", "left"] {
+        assert_eq!(running(&prover.path(file)), Vec::<String>::new(), "{file}");
+    }
+}
+
+#[test]
+fn a_pipe_in_place_of_an_output_is_refused() {
+    let prover = Prover::new(SLEEP, SLEEP);
+    let pipe = Command::new("mkfifo").arg(prover.path("proof")).status();
+    assert!(pipe.unwrap().success());
+    assert_snapshot!("same_pipe", prover.fails(&["demo", "--same", "proof"]));
+    // Where it comes to be one while the program runs.
+    let makes = format!("rm -f made; mkfifo made; {SLEEP}");
+    let prover = Prover::new(&makes, &makes);
+    assert_snapshot!("same_made", prover.fails(&["demo", "--same", "made"]));
+}
+
+#[test]
+fn a_killed_run_leaves_no_process_and_the_next_one_no_copy() {
+    // The compiler and the program each start another process.
+    let holds =
+        format!("case $0 in */.p3-copy-*) [ -e go ] || exec ./waits running;; esac; {SLEEP}");
+    let prover = Prover::new(SLEEP, &holds);
+    let copies = || {
+        let names = fs::read_dir(prover.path("")).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name());
+        let is_copy = |name: &OsString| name.to_string_lossy().contains("copy-");
+        names.filter(is_copy).count()
+    };
+    let killed_at = |file: &str| {
+        let mut child = prover.at(&["demo"], file);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let groups = fs::read_to_string(prover.path("groups")).unwrap();
+        let start = Instant::now();
+        while groups.lines().any(runs) {
+            assert!(start.elapsed() < Duration::from_secs(60), "{file}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    };
+    write(&prover.path("baseline.holds"), "");
+    killed_at("held");
+    fs::remove_file(prover.path("baseline.holds")).unwrap();
+    killed_at("running");
+    assert_eq!(copies(), 3);
+    write(&prover.path("go"), "");
+    let printed = prover.run(&["demo"]);
+    assert!(printed.starts_with("exit 0"), "{printed}");
+    assert_eq!(copies(), 0);
+}
+
+/// Before anything is built: afterwards, the figures of hours are lost.
+#[test]
+fn arguments_that_cannot_be_written_down_are_refused() {
+    let prover = Prover::new(SLEEP, SLEEP);
+    let mut refused = prover.fixture.command(&["try", "--json"]);
+    refused
+        .arg(OsStr::from_bytes(b"\xff.json"))
+        .args(["--manifest-path", "prover/Cargo.toml", "--", "run"])
+        .current_dir(prover.path(""))
+        .env("CARGO", prover.path("cargo"))
+        .stdin(Stdio::null());
+    let printed = prover.fixture.transcript(&refused.output().unwrap());
+    assert_snapshot!("no_text", printed);
+    assert!(!prover.path("built").exists());
 }
 
 #[test]
