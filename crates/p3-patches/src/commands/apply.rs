@@ -91,14 +91,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let manifest = Manifest::load(&manifest.path)?;
     let progress = spinner("applying patches");
     let applied = apply(args, patches, &series, &manifest, &folder, &progress);
-    let kept = match (&applied, &manifest.stanza) {
-        (Ok(applied), _) => applied.trees.iter().map(|tree| tree.path.clone()).collect(),
-        (Err(_), Some(stanza)) => stanza
-            .overrides
-            .values()
-            .map(|place| manifest.root().join(place))
-            .collect(),
-        (Err(_), None) => Vec::new(),
+    let kept = match &applied {
+        Ok(applied) => applied.trees.iter().map(|tree| tree.path.clone()).collect(),
+        Err(_) => manifest.named_trees(),
     };
     let cleaned = folder.keep_only(&kept);
     let Applied {
@@ -188,13 +183,14 @@ fn apply(
     progress: &Progress,
 ) -> Result<Applied> {
     series.select(&args.names)?;
-    let restore = manifest.restore(folder)?;
+    let mut lock = manifest.restore_lock(folder)?;
+    let mut restore = manifest.restore(folder)?;
     let recorded = manifest.stanza.as_ref();
     let recorded_source = recorded.and_then(|stanza| stanza.git.as_ref());
     let source = args.source.url(manifest)?;
     // Recorded patches are replaced in one step: they stay in place until then.
     let unpatched = match (recorded, recorded_source) {
-        (None, _) => Some(manifest.resolve()?),
+        (None, _) => Some(lock.during(|| manifest.resolve())?),
         (Some(_), Some(git)) => Some(manifest.graph_from(git, folder, patches)?),
         (Some(_), None) => None,
     };
@@ -244,7 +240,7 @@ fn apply(
     }
     let mut trees = plan.write_in_use(folder)?;
     progress.set_message("resolving the graph");
-    let write = |trees: &[Tree]| {
+    let mut write = |trees: &[Tree]| {
         let git = checkout
             .as_ref()
             .map(|checkout| checkout.replaced_by(trees));
@@ -261,8 +257,8 @@ fn apply(
                 .collect(),
             git,
         };
-        manifest.set(Some(&stanza), folder, patches)?;
-        manifest.resolve()
+        restore.during(|| lock.during(|| manifest.set(Some(&stanza), folder, patches)))?;
+        lock.during(|| manifest.resolve())
     };
     // A patch may span packages of which this prover uses some. What its graph lacks cannot be overridden and need
     // not be; what it has in another version or from elsewhere is a failure, found below.
@@ -312,6 +308,7 @@ fn apply(
     let other_releases = graph::other_releases(&metadata, patched, &base);
     let incremental = incremental(manifest, &trees)?;
     restore.keep();
+    lock.keep();
     Ok(Applied {
         incremental,
         inert: patch::inert(patches, &base, &names)?,

@@ -313,13 +313,18 @@ fn write(name: &str, dir: &Path, project: &Project, series: &Series) -> Result<(
             .context("a folder in a folder")?,
     )?;
     let place = |path: &Path| root.place(path.strip_prefix(root.path())?);
-    let places = files.iter().map(|(path, _)| place(path));
-    let restore = Restore::new(&folder, places.collect::<Result<Vec<_>>>()?)?;
-    let texts = files
+    let restores = files
         .iter()
-        .map(|(path, text)| Ok((place(path)?, text.clone())));
-    folder.replace_all(texts.collect::<Result<_>>()?)?;
-    restore.keep();
+        .map(|(path, _)| Restore::new(&folder, place(path)?));
+    let mut restores = restores.collect::<Result<Vec<_>>>()?;
+    let staged = files
+        .iter()
+        .map(|(path, text)| folder.stage(place(path)?, text));
+    let staged = staged.collect::<Result<Vec<_>>>()?;
+    for (restore, staged) in restores.iter_mut().zip(staged) {
+        restore.during(|| staged.put())?;
+    }
+    restores.into_iter().for_each(Restore::keep);
     let has_text = |base: &String| project.patches.has(&Patch::path(base, name));
     let older = series.bases.iter().rev().filter(|base| **base < release);
     if !ported

@@ -34,12 +34,14 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let manifest = Manifest::load(&manifest.path)?;
     let patches = &patches.at_work_in(manifest.root());
     let progress = spinner("resolving the graph");
-    let restore = manifest.restore(&folder)?;
-    manifest.set(None, &folder, patches)?;
+    let mut lock = manifest.restore_lock(&folder)?;
+    let mut restore = manifest.restore(&folder)?;
+    restore.during(|| lock.during(|| manifest.set(None, &folder, patches)))?;
     if manifest.lock_file().exists() {
-        manifest.resolve()?;
+        lock.during(|| manifest.resolve())?;
     }
     restore.keep();
+    lock.keep();
     folder.keep_only(&[])?;
     progress.finish_and_clear();
     manifest.print_moved();

@@ -29,6 +29,7 @@ use crate::prover::git_source::Checkout;
 use crate::prover::graph::{self, Use};
 use crate::prover::locked_dir::LockedDir;
 use crate::prover::manifest::Manifest;
+use crate::prover::restore::changed;
 use crate::prover::tree::{self, Tree};
 use crate::publish::page;
 use crate::series::Series;
@@ -120,8 +121,17 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             "note: {setting} has cargo compile what is patched incrementally, and what is published not; both builds are without it"
         );
     }
-    let chosen = choose(args, patches, &series, &manifest, &folder, &builder)?;
-    let [baseline, candidate] = build(&builder, &manifest, &folder, &chosen, &progress)?;
+    // `apply` and `remove` write to the lock file, too.
+    let prover = LockedDir::lock(&manifest.trees())?;
+    let manifest = Manifest::load(&manifest.path)?;
+    let chosen = choose(args, patches, &series, &manifest, &folder, &builder);
+    let built = chosen.and_then(|chosen| {
+        let built = build(&builder, &manifest, &folder, &chosen, &progress)?;
+        Ok((chosen, built))
+    });
+    let cleaned = prover.keep_only(&manifest.named_trees());
+    let (chosen, [baseline, candidate]) = built?;
+    cleaned?;
     assert_different(
         &baseline.name,
         [&baseline.executable, &candidate.executable],
@@ -236,6 +246,8 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
 struct Chosen {
     base: String,
     names: Vec<String>,
+    /// The lock file's contents, if there is one.
+    lock: String,
     trees: Vec<Tree>,
     /// Where patches are applied to the workspace: their packages as published.
     published: Vec<Tree>,
@@ -258,10 +270,13 @@ fn choose(
     builder: &Builder<'_>,
 ) -> Result<Chosen> {
     let patches = &patches.at_work_in(manifest.root());
-    let _lock = manifest.restore_lock(folder)?;
+    let lock = manifest.lock()?;
+    let mut restore = manifest.restore_lock(folder)?;
     let url = args.source.url(manifest)?;
     let configs = &builder.configs();
-    let resolve = |overrides: &[String]| manifest.resolve_with(&[configs, overrides].concat());
+    let mut resolve = |overrides: &[String]| {
+        restore.during(|| manifest.resolve_with(&[configs, overrides].concat()))
+    };
     let (graph, published) = match &manifest.stanza {
         None => (resolve(&[])?, Vec::new()),
         Some(stanza) => {
@@ -282,6 +297,7 @@ fn choose(
             choice::applicable(patches, series, manifest, &graph, base, names, from_git)?
         }
         Some(stanza) => {
+            manifest.assert_reviewed(patches)?;
             let base = base.or(Some(&stanza.base));
             let asked = if names.is_empty() {
                 &stanza.names
@@ -327,6 +343,7 @@ fn choose(
     Ok(Chosen {
         base,
         names,
+        lock,
         trees,
         published,
         baseline,
@@ -344,9 +361,14 @@ fn build(
 ) -> Result<[Program; 2]> {
     let side = |side: Side, patched: &[Tree], overrides: &[String]| {
         progress.announce(format!("building the {}", side.name()));
-        let _lock = manifest.restore_lock(folder)?;
+        let mut restore = manifest.restore_lock(folder)?;
+        // Two builds with other dependencies cannot be compared.
+        if manifest.lock()? != chosen.lock {
+            return Err(changed(&manifest.lock_file()).into());
+        }
         // Where the user says `--locked`, the lock file has to have the trees.
-        let graph = manifest.resolve_with(&[&builder.configs(), overrides].concat())?;
+        let configs = [&builder.configs(), overrides].concat();
+        let graph = restore.during(|| manifest.resolve_with(&configs))?;
         builder.build(side, patched, overrides, &graph)
     };
     Ok([

@@ -127,6 +127,16 @@ impl Manifest {
         self.root().join(TREES)
     }
 
+    /// The trees that the manifest on disk names by now; where it names none, those that it named when it was loaded.
+    pub fn named_trees(&self) -> Vec<PathBuf> {
+        let text = self.dir().and_then(|root| self.place(&root)?.read());
+        let text = String::from_utf8(text.ok().flatten().unwrap_or_default());
+        let now = text.ok().and_then(|text| split(&text).ok()?.stanza);
+        let stanza = now.as_ref().or(self.stanza.as_ref());
+        let places = stanza.iter().flat_map(|stanza| stanza.overrides.values());
+        places.map(|place| self.root().join(place)).collect()
+    }
+
     /// The workspace's lock file, which need not exist.
     pub fn lock_file(&self) -> PathBuf {
         self.root().join(LOCK)
@@ -144,15 +154,14 @@ impl Manifest {
         root.place(self.path.file_name().unwrap_or_default())
     }
 
-    /// Puts the manifest and the lock file back as they are now, unless they are to be kept.
+    /// Remembers the manifest as it is now, to be put back.
     pub fn restore(&self, folder: &LockedDir) -> Result<Restore> {
-        let root = self.dir()?;
-        Restore::new(folder, [self.place(&root)?, root.place(LOCK)?])
+        Restore::new(folder, self.place(&self.dir()?)?)
     }
 
-    /// As [`Self::restore`], for the lock file alone.
+    /// Remembers the lock file as it is now, to be put back.
     pub fn restore_lock(&self, folder: &LockedDir) -> Result<Restore> {
-        Restore::new(folder, [self.dir()?.place(LOCK)?])
+        Restore::new(folder, self.dir()?.place(LOCK)?)
     }
 
     /// The manifest's text with `stanza` in it.

@@ -110,6 +110,38 @@ fn a_second_run_is_turned_away() {
     fixture.succeed(&["status"]);
 }
 
+#[test]
+fn a_try_is_turned_away_while_patches_are_applied() {
+    let fixture = Fixture::new();
+    let held = Held::start(&fixture, &["apply", "demo"]);
+    let mut trial = fixture.command(&["try", "demo", "--", "run"]);
+    let output = trial.stdin(Stdio::null()).output().unwrap();
+    let transcript = fixture.transcript(&output);
+    let expected = "exit 4\n--- stdout\n--- stderr\nerror: [DIR]/prover/.p3-patches: another run is at work here\n";
+    assert!(transcript.starts_with(expected), "{transcript}");
+    held.open();
+    assert!(held.child.wait_with_output().unwrap().status.success());
+    fixture.succeed(&["status"]);
+}
+
+/// What is taken back is what the run has written, and its trees stay while a manifest names them.
+#[test]
+fn what_changes_meanwhile_stays() {
+    let fixture = Fixture::new();
+    let lock = fixture.lock();
+    let held = Held::start(&fixture, &["apply", "demo"]);
+    let edited = format!("{}\n# mine\n", fixture.manifest());
+    fixture.set_manifest(&edited);
+    held.signal("-INT");
+    let output = held.child.wait_with_output().unwrap();
+    assert_snapshot!("changed_meanwhile", fixture.transcript(&output));
+    assert_eq!((fixture.manifest(), fixture.lock()), (edited, lock));
+    assert!(fixture.resolves());
+    fixture.succeed(&["apply"]);
+    fixture.succeed(&["status"]);
+    assert!(fixture.manifest().contains("\n# mine\n"));
+}
+
 /// Killed where the manifest has just been replaced.
 #[test]
 fn kill_9_after_the_manifest_leaves_the_new_state() {

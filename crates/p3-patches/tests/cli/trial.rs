@@ -613,6 +613,50 @@ fn each_round_runs_copies() {
     }
 }
 
+#[test]
+fn while_it_builds_no_other_command_writes_to_the_prover() {
+    let prover = Prover::new(SLEEP, &format!("{SLEEP}; exec ./waits running"));
+    write(&prover.path("candidate.holds"), "");
+    let child = prover.at(&[], "held");
+    let refused = prover.fixture.run(&["apply", "demo"]);
+    assert_snapshot!("apply_meanwhile", refused);
+    send("-INT", &child);
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+
+    // While it measures, the prover is the user's.
+    fs::remove_file(prover.path("candidate.holds")).unwrap();
+    let child = prover.at(&[], "running");
+    prover.fixture.succeed(&["apply", "demo"]);
+    let applied = (prover.fixture.manifest(), prover.fixture.lock());
+    send("-INT", &child);
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    assert_eq!((prover.fixture.manifest(), prover.fixture.lock()), applied);
+    prover.fixture.succeed(&["status"]);
+}
+
+/// By an editor, or by cargo.
+#[test]
+fn what_changes_in_the_lock_file_meanwhile_stays() {
+    let prover = Prover::new(SLEEP, SLEEP);
+    let lock = prover.fixture.lock();
+    let edit = "echo '# mine' >>prover/Cargo.lock";
+    write(&prover.path("candidate.meanwhile"), edit);
+    let printed = prover.run(&["demo"]);
+    assert!(printed.starts_with("exit 0"), "{printed}");
+    let warning =
+        "warning: [DIR]/prover/Cargo.lock was changed by another program, and is left as it is";
+    assert!(printed.contains(warning), "{printed}");
+    assert!(prover.fixture.lock().ends_with("# mine\n"));
+
+    // The candidate would have other dependencies than the baseline.
+    fs::remove_file(prover.path("candidate.meanwhile")).unwrap();
+    write(&prover.path("baseline.meanwhile"), edit);
+    write(&prover.path("prover/Cargo.lock"), &lock);
+    let printed = prover.run(&["demo"]);
+    assert_snapshot!("changed_meanwhile", printed);
+    assert_eq!(prover.fixture.lock(), format!("{lock}# mine\n"));
+}
+
 /// A server, say. It holds what the shell has for its output, and goes on while the program runs.
 #[test]
 fn what_is_left_in_the_background_ends() {
