@@ -125,11 +125,11 @@ pub(super) fn read_vendored(
     let mut files = BTreeMap::new();
     for (file, expected) in sums.files {
         let path = folder.join(&file);
-        parts(Path::new(&file))
-            .map_err(|what| Failure::input(format!("{}: {what}", path.display())))?;
         let contents = dir.read(&file)?.ok_or_else(|| {
             Failure::input(format!("{}: is not there", path.display())).hint(again)
         })?;
+        parts(Path::new(&file))
+            .map_err(|what| Failure::input(format!("{}: {what}", path.display())))?;
         let found = sha256(&contents);
         if found != expected {
             return Err(wrong_checksum(&path, &expected, &found).hint(again).into());
