@@ -13,7 +13,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, ExitCode, Output, Stdio};
+use std::process::{self, Child, Command, ExitCode, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
@@ -30,6 +30,9 @@ use rustix::process::{
 
 use crate::cargo::settle_paths;
 use crate::error::Failure;
+
+/// The exit code of an interrupted run.
+pub const CODE: u8 = 130;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
@@ -48,32 +51,42 @@ impl std::error::Error for Interrupted {}
 /// The argument by which this executable knows that it is a guard.
 const GUARD: &str = "end-groups";
 
-/// The standard input of the guard, which reads there which groups of processes there are.
-static TOLD: Mutex<Option<ChildStdin>> = Mutex::new(None);
+/// The guard, which starts with the first group and reads from its standard input which groups there are.
+static GUARD_PROCESS: Mutex<Option<Child>> = Mutex::new(None);
 
-/// The process that ends the groups of a tool that was killed. It ends with the value.
-pub struct Guard(Child);
+/// The right to start groups. The guard ends with this value.
+pub struct Guarded;
 
-/// Turns SIGINT, SIGTERM and SIGHUP into the flag that [`check`] reads, and starts the guard.
-pub fn install() -> Result<Guard> {
-    ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::SeqCst))
-        .context("cannot install the Ctrl-C handler")?;
-    let mut guard = Command::new(executable()?);
-    guard.arg(GUARD).stdin(Stdio::piped());
-    let mut guard = lead(guard.stdout(Stdio::null()).stderr(Stdio::null()))?;
-    *told() = guard.stdin.take();
-    Ok(Guard(guard))
+/// Turns SIGINT, SIGTERM and SIGHUP into the flag that [`check`] reads. A second signal ends the process at once, and so does the
+/// first one after a while: no guard on the stack takes that long, and no work should go on without a look at the flag.
+pub fn install() -> Result<Guarded> {
+    const PATIENCE: Duration = Duration::from_secs(10);
+    let end = || process::exit(CODE.into());
+    ctrlc::set_handler(move || {
+        if INTERRUPTED.swap(true, Ordering::SeqCst) {
+            end();
+        }
+        thread::spawn(move || {
+            thread::sleep(PATIENCE);
+            end();
+        });
+    })
+    .context("cannot install the Ctrl-C handler")?;
+    Ok(Guarded)
 }
 
-impl Drop for Guard {
+impl Drop for Guarded {
     fn drop(&mut self) {
-        // The end of its input ends it.
-        told().take();
-        let _ = self.0.wait();
+        if let Some(mut guard) = guard_process().take() {
+            // The end of its input ends it.
+            drop(guard.stdin.take());
+            let _ = guard.wait();
+        }
     }
 }
 
-/// Runs as the guard, if this process is one: reads the groups until the tool has ended, and ends those that it has left.
+/// Runs as the guard, if this process is one: reads the groups until the tool has ended, `NUMBER` of one that has begun and
+/// `-NUMBER` of one that is gone, and ends those that it has left.
 pub fn guard() -> Option<ExitCode> {
     if env::args_os().nth(1)? != GUARD {
         return None;
@@ -90,16 +103,27 @@ pub fn guard() -> Option<ExitCode> {
     Some(ExitCode::SUCCESS)
 }
 
-/// Tells the guard of a group: `NUMBER` of one that has begun, `-NUMBER` of one that is gone.
-fn tell(group: &str) {
-    if let Some(guard) = &mut *told() {
-        // Without a guard the work goes on.
-        let _ = writeln!(guard, "{group}");
+/// Tells the guard of a group that has begun.
+fn tell(group: u32) -> Result<()> {
+    let mut process = guard_process();
+    if process.is_none() {
+        let mut guard = Command::new(executable()?);
+        guard.arg(GUARD).stdin(Stdio::piped());
+        *process = Some(lead(guard.stdout(Stdio::null()).stderr(Stdio::null()))?);
+    }
+    write_line(&mut process, &group.to_string());
+    Ok(())
+}
+
+/// Writes to the guard, without which the work goes on.
+fn write_line(process: &mut Option<Child>, line: &str) {
+    if let Some(stdin) = process.as_mut().and_then(|guard| guard.stdin.as_mut()) {
+        let _ = writeln!(stdin, "{line}");
     }
 }
 
-fn told() -> MutexGuard<'static, Option<ChildStdin>> {
-    TOLD.lock().expect("no thread panics with it")
+fn guard_process() -> MutexGuard<'static, Option<Child>> {
+    GUARD_PROCESS.lock().expect("no thread panics with it")
 }
 
 /// The executable of this process. Linux has it even after another build has taken its name, which is likely while workers compile.
@@ -128,8 +152,9 @@ impl Group {
     pub fn start(command: &mut Command) -> Result<Self> {
         settle_paths(command);
         let child = lead(command)?;
-        tell(&child.id().to_string());
-        Ok(Self(child))
+        let group = Self(child);
+        tell(group.0.id())?;
+        Ok(group)
     }
 
     /// The child's end, if it has come. Nobody has waited for it then, and the group keeps its number.
@@ -165,7 +190,7 @@ impl Drop for Group {
         if self.ended().is_ok() {
             end(pid(self.0.id()));
         }
-        tell(&format!("-{}", self.0.id()));
+        write_line(&mut guard_process(), &format!("-{}", self.0.id()));
     }
 }
 

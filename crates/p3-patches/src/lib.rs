@@ -88,7 +88,7 @@ fn nobody_reads(payload: &dyn Any) -> bool {
 }
 
 fn run(cli: Cli, embedded: Embedded) -> Result<()> {
-    let _guard = interrupt::install()?;
+    let _guarded = interrupt::install()?;
     let root = match cli.project {
         None if cli.checkout => Some(project::checkout()?),
         named => named,
@@ -120,7 +120,7 @@ fn run(cli: Cli, embedded: Embedded) -> Result<()> {
 fn report(error: &anyhow::Error) -> ExitCode {
     eprintln!("error: {}", without_credentials(&format!("{error:#}")));
     if error.is::<Interrupted>() {
-        return ExitCode::from(130);
+        return ExitCode::from(interrupt::CODE);
     }
     let failure = Failure::behind(error);
     if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {

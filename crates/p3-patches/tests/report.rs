@@ -1,12 +1,16 @@
 //! `report` on files of several machines: what is merged, what is refused, and the page in a browser.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{self, Stdio};
+use std::thread;
 use std::time::Duration;
 
 use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -351,14 +355,13 @@ fn names_are_text_in_markdown() {
     assert!(printed.contains(" \\[CPU\\](x) "), "{printed}");
 }
 
-/// What takes a step for each pair of rows would take minutes here, and be noticed.
-#[test]
-fn thousands_of_rows_are_no_burden() {
-    const ROWS: usize = 10_000;
-    let fixture = Fixture::new();
+const MANY: usize = 10_000;
+
+/// The report of many rows, with samples beside it, which takes seconds to draw.
+fn many(fixture: &Fixture) -> PathBuf {
     let whole = row("x86-64-v3", 0.5);
     let name = |at: usize| format!("stark-prove/{at}");
-    let rows = (0..ROWS).map(|at| {
+    let rows = (0..MANY).map(|at| {
         let mut row = whole.clone();
         row["workload"] = name(at).into();
         row
@@ -367,20 +370,56 @@ fn thousands_of_rows_are_no_burden() {
     let whole = samples();
     let (head, whole) = whole.split_once('\n').unwrap();
     let mut csv = format!("{head}\n");
-    for at in 0..ROWS {
+    for at in 0..MANY {
         csv += &whole.replace("merkle-commit/koala-bear-poseidon2-w16/2^16x64", &name(at));
     }
     fs::write(fixture.path("many.csv"), csv).unwrap();
+    file
+}
+
+/// What takes a step for each pair of rows would take minutes here, and be noticed.
+#[test]
+fn thousands_of_rows_are_no_burden() {
+    let fixture = Fixture::new();
+    let file = many(&fixture);
     let page = fixture.path("page.html");
     let mut command = fixture.report(&[&file]);
     let printed = command.arg("--html").arg(&page).assert().success();
     let printed = String::from_utf8_lossy(&printed.get_output().stdout).into_owned();
-    assert_eq!(printed.matches("`stark-prove/").count(), ROWS);
+    assert_eq!(printed.matches("`stark-prove/").count(), MANY);
     let page = fs::read_to_string(page).unwrap();
     assert_eq!(
         page.matches("<small>4 of 16 disturbed</small>").count(),
-        ROWS
+        MANY
     );
+}
+
+/// Drawing looks at no flag, so a second signal has to be the end.
+#[test]
+fn a_second_signal_ends_what_is_busy() {
+    let fixture = Fixture::new();
+    let file = many(&fixture);
+    let page = fixture.path("page.html");
+    let mut tool = process::Command::new(env!("CARGO_BIN_EXE_p3-patches"));
+    tool.arg("--project").arg(fixture.path(".")).arg("report");
+    tool.arg(&file).arg("--html").arg(&page);
+    let mut tool = tool.stdout(Stdio::null()).spawn().unwrap();
+    let ended = loop {
+        thread::sleep(Duration::from_millis(200));
+        match tool.try_wait().unwrap() {
+            Some(ended) => break ended,
+            None => {
+                let pid = Pid::from_child(&tool);
+                kill_process(pid, Signal::TERM).unwrap();
+            }
+        }
+    };
+    // The first one may have come before the tool was ready for it.
+    assert!(
+        ended.code() == Some(130) || ended.signal().is_some(),
+        "{ended}"
+    );
+    assert!(!page.exists());
 }
 
 /// The page would take the place of what it is made from.
