@@ -80,7 +80,7 @@ pub fn configuration_with_origins(
     text.parse().context("cargo config printed no TOML")
 }
 
-/// The comment behind a string of [`configuration_with_origins`], or behind the first of a list of them: the file that it is from.
+/// Returns the file that a string of [`configuration_with_origins`], or the first of a list of strings, comes from.
 pub fn origin(value: &toml_edit::Value) -> Option<&str> {
     let comment = match value {
         toml_edit::Value::Array(words) => match words.get(1) {
@@ -93,7 +93,7 @@ pub fn origin(value: &toml_edit::Value) -> Option<&str> {
     comment.trim_start().strip_prefix("# ")
 }
 
-/// The sources that cargo takes in place of crates.io in a folder, in a phrase, with the files of its configuration that say so.
+/// Says in a phrase which sources cargo takes in place of crates.io in a folder, and which files of its configuration name them.
 pub fn replacement(folder: &Path) -> Result<Option<String>> {
     let mut sources = vec!["crates-io".to_owned()];
     let mut steps = Vec::new();
@@ -122,8 +122,8 @@ pub fn replacement(folder: &Path) -> Result<Option<String>> {
     Ok(Some(replacement).filter(|_| !steps.is_empty()))
 }
 
-/// The way out where a package is not the one that was published, for work in a folder. Fetching it again changes nothing where
-/// another registry answers.
+/// Returns the hint for a package that is not the published one. Fetching the package again changes nothing where another
+/// registry answers.
 pub fn out_of_a_changed_package(folder: &Path) -> String {
     match replacement(folder) {
         Ok(Some(replacement)) => format!(
@@ -133,8 +133,8 @@ pub fn out_of_a_changed_package(folder: &Path) -> String {
     }
 }
 
-/// The failure of cargo to resolve a graph in a folder, with a `hint` for all errors but that of a package which is not the one that
-/// a lock file or the registry's index names.
+/// Makes cargo's error from resolving a graph in a folder a failure with this `hint`. An error about a checksum gets the hint of
+/// [`out_of_a_changed_package`].
 pub fn unresolved(folder: &Path, what: &str, error: &str, hint: &str) -> Failure {
     let message = format!("{what}: {error}");
     let changed = [

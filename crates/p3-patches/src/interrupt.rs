@@ -291,7 +291,7 @@ pub fn output(command: &mut Command) -> Result<Output> {
 
 /// The end of a pipe that a child writes to, and what was read there.
 struct Pipe {
-    /// Nothing once the other end is closed.
+    /// The end; `None` once the other end is closed.
     file: Option<File>,
     read: Vec<u8>,
 }
@@ -307,7 +307,7 @@ impl Pipe {
 
     /// Reads what is in the pipe.
     fn drain(&mut self) -> Result<()> {
-        /// The most that a pipe holds. Whoever goes on to write keeps nobody here.
+        /// The most that a pipe holds. A writer that goes on keeps nobody here.
         const MOST: usize = 1 << 20;
         let Some(file) = &self.file else {
             return Ok(());

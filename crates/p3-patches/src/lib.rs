@@ -45,6 +45,7 @@ mod terminal;
 mod upstream;
 
 use std::any::Any;
+use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
@@ -126,12 +127,24 @@ fn report(error: &anyhow::Error) -> ExitCode {
     if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {
         eprintln!("hint: {}", without_credentials(&as_called(hint)));
     }
-    // An error that no module foresaw is an operation of the system that failed.
     ExitCode::from(
         failure
-            .map_or(Kind::Environment, |failure| failure.kind)
+            .map_or_else(|| unforeseen(error), |failure| failure.kind)
             .code(),
     )
+}
+
+/// Returns the kind of an error that no module foresaw: an operation of the system failed, or refused what it was given, such as a
+/// pipe in place of a file.
+fn unforeseen(error: &anyhow::Error) -> Kind {
+    let causes = error.chain().filter_map(|cause| cause.downcast_ref());
+    let is_input = |cause: &io::Error| {
+        [io::ErrorKind::InvalidData, io::ErrorKind::InvalidInput].contains(&cause.kind())
+    };
+    match causes.into_iter().any(is_input) {
+        true => Kind::Input,
+        false => Kind::Environment,
+    }
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ impl Patches {
         }
     }
 
-    /// These patches for packages that are in cargo's cache, without a question to cargo.
+    /// Returns these patches for work without cargo: a package that is not in cargo's cache is an error.
     pub fn without_cargo(&self) -> Self {
         Self {
             asks_cargo: false,
@@ -223,7 +223,7 @@ impl Patches {
         }
     }
 
-    /// The text of [`CHECKSUMS`], of the checkout or the executable: those of a folder of variants are the same.
+    /// Returns the text of [`CHECKSUMS`], from the checkout or the executable. A folder of variants has the same checksums.
     pub fn checksums(&self) -> Result<Option<Cow<'static, [u8]>>> {
         let Some(root) = &self.root else {
             let file = self.embedded.patches.get_file(CHECKSUMS);

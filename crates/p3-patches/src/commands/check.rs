@@ -12,10 +12,11 @@ use crate::upstream::lints::{self, Outcome};
 
 /// Check that patches, crates and benches agree, and that every patch applies.
 ///
-/// Names agree across crates/, patches/series and benches/; each package that is patched has a checksum; the fields of each header are there and true; each patch
-/// applies exactly to every release it names, alone and in series order, and has no second text that does the same; a kernel's
-/// text stands in the crate alone, and each file there is named by a patch; an export gives the same text twice; the tables
-/// and figures are those of the records. Everything is checked; the exit code is 1 if anything failed.
+/// Names agree across crates/, patches/series and benches/; each package that is patched has a checksum; the fields of each
+/// header are there and true; each patch applies exactly to every release it names, alone and in series order, and has no second
+/// text that does the same; a kernel's text stands in the crate alone, and each file there is named by a patch; an export gives
+/// the same text twice; the tables and figures are those of the records. Everything is checked; the exit code is 1 if anything
+/// failed.
 ///
 /// With --upstream-lints, upstream's own checks run instead, on patched packages in upstream's layout: its formatting, its
 /// lints and rustdoc's for each instruction set, a target without a standard library, its suites with and without the feature

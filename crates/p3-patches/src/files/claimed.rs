@@ -1,5 +1,5 @@
-//! Temporary files and folders that go with the process that made them. It holds their lock, which the system lets go of
-//! however the process ends; the next process that makes some removes those that nobody holds.
+//! Temporary files and folders that a killed process leaves to the next one. Each has a lock, which the system releases when
+//! its process ends, however that ends; the next process removes the files and folders whose locks are free.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -15,7 +15,7 @@ pub struct Claimed<T> {
 }
 
 impl<T: AsRef<Path>> Claimed<T> {
-    /// Sweeps a folder, and makes something there whose name begins with `prefix`.
+    /// Sweeps a folder, and makes a temporary file or folder there whose name begins with `prefix`.
     pub fn new(
         folder: &Path,
         prefix: &str,
@@ -42,7 +42,7 @@ impl<T: AsRef<Path>> Claimed<T> {
     }
 }
 
-/// Removes what no live process holds. The rest may be another user's.
+/// Removes the files and folders that no live process holds. The rest may be another user's.
 fn sweep(folder: &Path, prefix: &str) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

@@ -1,4 +1,4 @@
-//! Reads of plain files alone: the other end of a pipe may never come, and nothing else is looked at meanwhile.
+//! Reads of plain files. A pipe is refused: its other end may never come, and no signal is seen meanwhile.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read};

@@ -163,7 +163,7 @@ impl Built {
         Ok(built)
     }
 
-    /// Proves that what becomes a part of a path, a command or a table can be one.
+    /// Checks the names that become parts of a path, a command or a table.
     fn assert_names(&self) -> Result<(), String> {
         let Subject {
             base, toolchain, ..

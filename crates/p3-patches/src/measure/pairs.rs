@@ -86,7 +86,7 @@ impl Run {
         self.threads == 1 && self.wall_ns as f64 > 1.05 * self.cpu_ns as f64
     }
 
-    /// Says what no run can have taken.
+    /// Names the figure that no run can have.
     pub(super) fn check(&self) -> Result<(), String> {
         let Self {
             workload,

@@ -101,7 +101,7 @@ pub(super) fn rows(file: &str, runs: &[Run]) -> Result<Vec<Row>, Failure> {
     Row::read(runs).map_err(|why| refuse(file, &why))
 }
 
-/// Refuses a record for what it says.
+/// Refuses a record by its name, with the reason.
 pub(super) fn refuse(file: &str, why: &str) -> Failure {
     Failure::input(format!("{file}: {}", why.trim_end()))
         .hint("restore that file from git, or delete it; `cargo p3 ab --record` makes another one")

@@ -257,7 +257,7 @@ impl Report {
         Ok(report)
     }
 
-    /// Says what is wrong with the names and the figures, which may be anybody's.
+    /// Checks the names and the figures, which may be anybody's; an error says which one is wrong.
     fn check(&self) -> Result<(), String> {
         let names = self.patches.iter().chain(&self.baseline_patches);
         if let Some(name) = names.into_iter().find(|name| name.contains(is_control)) {
@@ -306,7 +306,7 @@ pub fn read_csv(path: &Path) -> Result<Vec<Run>> {
     Ok(parse_csv(&text).map_err(|why| Failure::input(format!("{shown}: {why}")))?)
 }
 
-/// Reads a text.
+/// Reads a file of UTF-8 text.
 pub(super) fn text_of(path: &Path, shown: impl Display) -> Result<String> {
     let bytes = plain::read(path).with_context(|| format!("cannot read {shown}"))?;
     let text = String::from_utf8(bytes);

@@ -149,7 +149,7 @@ impl Row {
         })
     }
 
-    /// Says which of the figures contradict themselves.
+    /// Checks that no figure contradicts another one; an error names those that do.
     pub(super) fn check(&self) -> Result<(), String> {
         let is_ratio = |ratio: f64| (1e-6..=1e6).contains(&ratio);
         let holds = |Ratio { value, low, high }: Ratio| low <= value && value <= high;

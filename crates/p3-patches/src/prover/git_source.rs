@@ -210,7 +210,7 @@ impl<'m> Checkout<'m> {
         Self::at(source, metadata)
     }
 
-    /// Those that the graph has from `source`. There may be none left beside trees.
+    /// Finds the packages that the graph has from `source`. There may be none left beside trees.
     pub fn at(source: GitSource, metadata: &'m Metadata) -> Result<Self> {
         let mut packages = BTreeMap::new();
         for package in &metadata.packages {
@@ -231,8 +231,8 @@ impl<'m> Checkout<'m> {
         })
     }
 
-    /// Proves that what a build reads of each package, and of the repository's root manifest by way of it, is what was published as
-    /// the release `base`.
+    /// Checks that each package is the one that was published as the release `base`: the files that a build reads, and the fields
+    /// that the package inherits from the repository's root manifest.
     pub fn assert_release(&self, patches: &Patches, base: &str) -> Result<()> {
         for (name, package) in &self.packages {
             interrupt::check()?;

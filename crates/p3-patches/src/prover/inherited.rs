@@ -27,7 +27,7 @@ struct Fields {
     edition: String,
 }
 
-/// What a build reads; tests have more.
+/// The dependencies that a build reads. Tests have more.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct Tables {

@@ -127,7 +127,7 @@ impl Manifest {
         self.root().join(TREES)
     }
 
-    /// The trees that the manifest on disk names by now; where it names none, those that it named when it was loaded.
+    /// Lists the trees that the manifest on disk names by now, or the trees of the loaded manifest where it names none.
     pub fn named_trees(&self) -> Vec<PathBuf> {
         let text = self.dir().and_then(|root| self.place(&root)?.read());
         let text = String::from_utf8(text.ok().flatten().unwrap_or_default());
@@ -226,8 +226,8 @@ impl Manifest {
             .into())
     }
 
-    /// Refuses a lock file that has a package with another checksum than was reviewed with the patches: something else than
-    /// crates.io has answered where it was written.
+    /// Refuses a lock file with a checksum that differs from the one reviewed with the patches. Another registry than crates.io
+    /// answered where that file was written.
     pub fn assert_reviewed(&self, patches: &Patches) -> Result<()> {
         let lock = fs::read_to_string(self.lock_file()).unwrap_or_default();
         let (differences, _) = source::compare_locks(patches, &lock)?;

@@ -257,8 +257,8 @@ pub fn locked(patches: &Patches, name: &str, version: &str) -> Result<Locked> {
     }
 }
 
-/// The objection of the registry's index, as cargo has it, or of the vendored folder in its place, to the SHA-256 of a package's
-/// tarball, by which it was unpacked.
+/// Compares the SHA-256 of a package's tarball with the registry's index, or with the vendored folder in its place, and returns
+/// the objection.
 pub fn objection(
     patches: &Patches,
     name: &str,
@@ -274,7 +274,8 @@ pub fn objection(
     Ok(differs.then(|| format!("the tarball, by {index} {}", locked.checksum)))
 }
 
-/// The packages of a workspace's lock file that have another checksum there than with these patches; and how many have the same.
+/// Compares a workspace's lock file with the reviewed checksums: returns a line for each package that differs, and how many are
+/// equal.
 pub fn compare_locks(patches: &Patches, lock: &str) -> Result<(Vec<String>, usize)> {
     let key = |package: &Locked| {
         (

@@ -116,7 +116,7 @@ fn patches_are_chosen_with_their_effects_and_the_others_are_named() {
     fixture.succeed(&["remove"]);
     let broken = fixture.run(&["apply"]);
     assert!(
-        broken.contains("error: cannot read patches/effects.csv"),
+        broken.starts_with("exit 3\n") && broken.contains("error: patches/effects.csv: CSV"),
         "{broken}"
     );
     assert_eq!(fixture.manifest(), MANIFEST);
