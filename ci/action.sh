@@ -13,12 +13,13 @@ apply | status | try) ;;
 esac
 
 # Elsewhere than in the prover's folder, which may pin a Rust that is too old for the tool; so may a variable or rustup's default.
-# Target and flags are the prover's.
+# Target, flags, wrapper and target folder are the prover's.
 install() (
   cd "$GITHUB_ACTION_PATH"
   local rustup=()
   if command -v rustup >/dev/null; then rustup=(rustup run --install stable); fi
-  env -u CARGO_BUILD_TARGET -u RUSTFLAGS ${rustup[@]+"${rustup[@]}"} \
+  unset CARGO_BUILD_TARGET CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR RUSTC_WRAPPER RUSTFLAGS
+  ${rustup[@]+"${rustup[@]}"} \
     cargo install --quiet --locked --path crates/p3-patches --root "$RUNNER_TEMP/p3-patches"
 )
 install
@@ -34,8 +35,14 @@ done <<<"$EXTRA"
 printed=$RUNNER_TEMP/p3-patches/printed
 # The summary is written after a failure too. Its fence is longer than any that was printed.
 summarize() {
-  local fence='```'
-  while grep -q -F -e "$fence" "$printed"; do fence+='`'; done
+  local fence
+  fence=$(awk -v longest=2 '
+    {
+      gsub(/[^`]+/, "\n")
+      count = split($0, fences, "\n")
+      for (i = 1; i <= count; i++) if (length(fences[i]) > longest) longest = length(fences[i])
+    }
+    END { for (i = 0; i <= longest; i++) printf "`" }' "$printed")
   printf '### p3-patches %s\n\n%s\n' "$COMMAND" "$fence"
   cat "$printed"
   # A command that was ended may leave its last line open.

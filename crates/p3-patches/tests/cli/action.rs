@@ -80,6 +80,11 @@ fn no_output_ends_the_summarys_fence() {
     let (code, summary) = run("status", "", "echo '```'; echo '# a ````` title'");
     let expected = "### p3-patches status\n\n``````\n```\n# a ````` title\n``````\n";
     assert_eq!((code, &*summary), (Some(0), expected));
+
+    let long = "`".repeat(20_000);
+    let (code, summary) = run("status", "", &format!("echo '{long}'"));
+    let expected = format!("### p3-patches status\n\n{long}`\n{long}\n{long}`\n");
+    assert!(code == Some(0) && summary == expected);
 }
 
 #[test]
