@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # usage: ci/publish.sh REMOTE FOLDER
 # Pushes each overlay in FOLDER, which `overlay.sh` has written and named after its release, to the branch `plonky3-RELEASE` of a
-# git remote. A branch that has the same files already is left alone. Builds nothing, since it may write to the remote.
+# git remote. A branch that has the same files already is left alone. Builds nothing, since it may write to the remote, and takes
+# plain files from FOLDER alone: whoever builds may have written anything there.
 set -euo pipefail
 
 remote=$1
@@ -10,6 +11,18 @@ cd "$(dirname "$0")/.."
 GIT_DIR=$(git rev-parse --absolute-git-dir)
 index=$(mktemp -d)
 trap 'rm -rf "$index"' EXIT
+odd=$(find "$folder" ! -type d ! -type f -o -iname .git -o -iname .gitattributes -o -iname .gitmodules | head -n 1)
+if [[ -n $odd ]]; then
+  echo "publish.sh: $odd: an overlay has plain files only, and none of git's own" >&2
+  exit 1
+fi
+for overlay in "$folder"/*/; do
+  base=$(basename "$overlay")
+  if [[ ! -d patches/$base || ! $base =~ ^[0-9]+\.[0-9]+\.[0-9]+(-[0-9a-z.]+)?$ ]]; then
+    echo "publish.sh: $base: no release that there are patches for" >&2
+    exit 1
+  fi
+done
 for overlay in "$folder"/*/; do
   base=$(basename "$overlay")
   branch=plonky3-$base

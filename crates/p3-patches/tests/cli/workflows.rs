@@ -1,7 +1,11 @@
 //! The workflows of this repository: whose code they run, and which of it may write.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::fixture::{git, write};
 
 /// The workflows of this repository, by their paths.
 fn workflows() -> Vec<(PathBuf, String)> {
@@ -100,4 +104,62 @@ fn workflows_pass_values_to_scripts_through_the_environment() {
             );
         }
     }
+}
+
+/// The job that builds makes the folder, and may be anybody's.
+#[test]
+fn only_plain_overlays_of_releases_are_published() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    git(folder.path(), &["init", "--quiet", "--bare", "remote"]);
+    // A checkout of its own, in which the script commits.
+    fs::create_dir_all(place("own/ci")).unwrap();
+    fs::create_dir_all(place("own/patches/0.8.0")).unwrap();
+    fs::copy(checkout.join("ci/publish.sh"), place("own/ci/publish.sh")).unwrap();
+    write(&place("own/patches/0.8.0/a.patch"), "");
+    git(&place("own"), &["init", "--quiet"]);
+    git(&place("own"), &["add", "--all"]);
+    git(&place("own"), &["commit", "--quiet", "--message", "own"]);
+    let publish = || {
+        let script = place("own/ci/publish.sh");
+        let published = Command::new(script)
+            .args([place("remote"), place("overlays")])
+            .output()
+            .unwrap();
+        (
+            published.status.success(),
+            String::from_utf8_lossy(&published.stderr).into_owned(),
+        )
+    };
+    let pushed = || git(&place("remote"), &["for-each-ref"]);
+
+    write(&place("overlays/0.8.0/p3-x/lib.rs"), "");
+    let folder_at = |path: &Path| fs::create_dir(path).unwrap();
+    let link_at = |path: &Path| symlink("0.8.0", path).unwrap();
+    let text_at = |path: &Path| write(path, "* text=auto\n");
+    for (name, make) in [
+        ("0.8.0/link", &link_at as &dyn Fn(&Path)),
+        ("0.9.9", &link_at),
+        ("0.8.0/p3-x/.git", &folder_at),
+        ("0.8.0/.gitattributes", &text_at),
+        ("-d", &folder_at),
+    ] {
+        let path = place("overlays").join(name);
+        make(&path);
+        let (succeeded, why) = publish();
+        assert!(
+            !succeeded && why.starts_with("publish.sh: "),
+            "{name}: {why}"
+        );
+        assert_eq!(pushed(), "", "{name}");
+        if fs::symlink_metadata(&path).unwrap().is_dir() {
+            fs::remove_dir(path).unwrap();
+        } else {
+            fs::remove_file(path).unwrap();
+        }
+    }
+    let (succeeded, why) = publish();
+    assert!(succeeded, "{why}");
+    assert!(pushed().contains("refs/heads/plonky3-0.8.0"));
 }
