@@ -129,6 +129,9 @@ pub struct Sample {
     pub digest: String,
 }
 
+/// The most bytes of a name. A longer one is no name, and breaks tables.
+const LONGEST_NAME: usize = 4096;
+
 /// Reads a name that others wrote and that is printed: text without control characters, on one line.
 pub fn name<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
     let name = String::deserialize(text)?;
@@ -137,13 +140,19 @@ pub fn name<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
             "{name:?} has a control character"
         )));
     }
+    if name.len() > LONGEST_NAME {
+        return Err(D::Error::custom(format_args!(
+            "a name is longer than {LONGEST_NAME} bytes"
+        )));
+    }
     Ok(name)
 }
 
-/// Whether a character ends a line, controls a terminal or turns text around.
+/// Whether a character ends a line, controls a terminal, turns text around or is not seen.
 pub fn is_control(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{feff}')
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
 }
 
 #[cfg(test)]
@@ -176,7 +185,21 @@ mod tests {
             serde_json::from_str::<Reply>(&reply).map_err(|error| error.to_string())
         };
         reply("lde/é/2^16x64 > a").unwrap();
-        for name in ["a\nb", "a\u{1b}[2Jb", "a\u{202e}b", "a\u{2028}b", "\u{85}"] {
+        reply(&"a".repeat(LONGEST_NAME)).unwrap();
+        assert!(
+            reply(&"a".repeat(LONGEST_NAME + 1))
+                .unwrap_err()
+                .contains("longer")
+        );
+        for name in [
+            "a\nb",
+            "a\u{1b}[2Jb",
+            "a\u{202e}b",
+            "a\u{2028}b",
+            "a\u{61c}b",
+            "a\u{200b}",
+            "\u{85}",
+        ] {
             let refused = reply(name).unwrap_err();
             assert!(
                 refused.starts_with(&format!("{name:?} has a control character")),

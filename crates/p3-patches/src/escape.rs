@@ -2,14 +2,20 @@
 
 use crate::measure::protocol::is_control;
 
-/// Writes `text` as Markdown that is only text, in a table as well.
+/// Writes `text` as Markdown that is only text, in a table as well: no markup, no link, nobody's name that is called.
 pub fn text(text: &str) -> String {
     let mut escaped = String::new();
-    for c in text.chars() {
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let next = rest.peek().copied();
         match c {
             '&' => escaped += "&amp;",
             '<' => escaped += "&lt;",
-            '|' | '\\' | '`' | '*' | '[' | ']' | '~' => escaped.extend(['\\', c]),
+            _ if is_markup(c) => escaped.extend(['\\', c]),
+            // GitHub makes links of bare addresses, and calls whoever has the name.
+            ':' if next == Some('/') => escaped += ":\\",
+            '.' if next.is_some() && escaped.ends_with("www") => escaped += "\\.",
+            '@' if next.is_some_and(char::is_alphanumeric) => escaped += "@<!-- -->",
             c if is_control(c) => escaped.push(' '),
             c => escaped.push(c),
         }
@@ -17,12 +23,16 @@ pub fn text(text: &str) -> String {
     escaped
 }
 
+fn is_markup(c: char) -> bool {
+    "|\\`*[]~_".contains(c)
+}
+
 /// Writes a name as code in Markdown, in a table as well; as text, where it has what code cannot hold.
 pub fn code(name: &str) -> String {
-    let escaped = text(name);
-    match escaped == name && !name.trim().is_empty() {
+    let is_held = |c: char| c == '_' || !(is_markup(c) || is_control(c) || "&<".contains(c));
+    match name.chars().all(is_held) && !name.trim().is_empty() {
         true => format!("`{name}`"),
-        false => escaped,
+        false => text(name),
     }
 }
 
@@ -49,6 +59,9 @@ mod tests {
             ("![x](y)", "!\\[x\\](y)"),
             ("<!-- p3 -->", "&lt;!-- p3 -->"),
             ("a\nb\u{202e}", "a b "),
+            ("__a__|", "\\_\\_a\\_\\_\\|"),
+            ("|http://a www.b", "\\|http:\\//a www\\.b"),
+            ("|CPU @ 2 GHz, @me", "\\|CPU @ 2 GHz, @<!-- -->me"),
             ("", ""),
         ] {
             assert_eq!(code(name), escaped);

@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 
+use crate::address::without_credentials;
 use crate::error::Failure;
 use crate::files::plain;
 use crate::interrupt::{self, Group};
@@ -309,9 +310,10 @@ fn refuse_short(name: &str, run: Duration) -> Result<(), Failure> {
     .hint(format!("give it work for {SHORTEST:?} or more")))
 }
 
-/// Names a part of a run by what the program has printed, on one line.
+/// Names a part of a run by what the program has printed, on one line and without credentials.
 fn printed(kind: &str, name: &str) -> String {
-    format!("{kind}{}", name.replace(is_control, " "))
+    let name = without_credentials(&name.replace(is_control, " "));
+    format!("{kind}{name}")
 }
 
 /// Refuses spans that took longer than all cores had for a run.

@@ -13,6 +13,7 @@ use super::export;
 use super::results;
 use crate::cargo::target_features;
 use crate::error::Failure;
+use crate::files::plain;
 use crate::interrupt;
 use crate::project::{CHECKSUMS, Project};
 use crate::prover::tree;
@@ -218,7 +219,7 @@ fn checksums(project: &Project, series: &Series, bases: &[String]) -> Result<()>
 /// The crate and the bench that go with a patch.
 fn belongings(project: &Project, name: &str) -> Result<()> {
     let manifest = project.crates_dir().join(name).join("Cargo.toml");
-    let text = fs::read_to_string(&manifest)
+    let text = plain::read_to_string(&manifest)
         .with_context(|| format!("cannot read {}", project.relative(&manifest)))?;
     let CrateManifest { package } = toml::from_str(&text)?;
     ensure!(
@@ -407,7 +408,7 @@ fn kernels(project: &Project, series: &Series, base: &str, name: &str) -> Result
     let src = project.crates_dir().join(name).join("src");
     for added in patch.additions().filter(|added| !added.is_kernel) {
         let own = src.join(added.place);
-        if is_newest || fs::read(&own).is_ok_and(|own| own == added.text.as_bytes()) {
+        if is_newest || plain::read(&own).is_ok_and(|own| own == added.text.as_bytes()) {
             let what = format!("{}: the diff adds {}, a kernel", patch.shown, added.path);
             let own = project.relative(&own);
             return Err(Failure::input(what)

@@ -1,12 +1,12 @@
 //! The documents with generated parts: written by `report`, compared by `check`.
 
 use std::fmt::{Display, Write as _};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
 use crate::error::Failure;
+use crate::files::plain;
 use crate::files::replace;
 use crate::project::Project;
 use crate::publish::markdown::Links;
@@ -77,7 +77,7 @@ impl Documents {
     /// Fails where a file is not what the records, or the tool's help, say.
     pub fn check(&self) -> Result<()> {
         for (path, expected) in &self.0 {
-            if fs::read_to_string(path).ok().as_ref() != Some(expected) {
+            if plain::read_to_string(path).ok().as_ref() != Some(expected) {
                 let path = path.display();
                 return Err(Failure::check(format!(
                     "{path}: not what benches/record or the tool's help says"
@@ -121,7 +121,7 @@ fn crate_readme<'s>(path: &Path, sections: impl Iterator<Item = &'s Section>) ->
 /// The file's text with `part` between the marker lines.
 fn generated(path: &Path, part: &str, links: &Links) -> Result<String> {
     let shown = path.display();
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+    let text = plain::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
     let refuse = |what: String| {
         Failure::input(format!("{shown}: {what}"))
             .hint("restore that file from git, or leave one line of each kind, first the beginning")
@@ -178,7 +178,7 @@ fn outside(text: &str) -> Result<(&str, &str), String> {
 /// Refuses a README in which a figure is neither generated from a record nor in a section that says when it was taken. A figure is
 /// a number with two decimals or more.
 pub fn check_figures(path: &Path, shown: impl Display) -> Result<()> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+    let text = plain::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
     let (before, after) =
         outside(&text).map_err(|what| Failure::check(format!("{shown}: {what}")))?;
     // The text after the marker begins with the end of its line.
@@ -230,6 +230,8 @@ fn figures(line: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::error::Kind;
     use crate::measure::record::RECORDS;
