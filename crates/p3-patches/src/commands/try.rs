@@ -13,6 +13,7 @@ use super::{Downstream, Source, ab};
 use crate::address::without_credentials;
 use crate::cargo::incremental;
 use crate::error::Failure;
+use crate::files::plain;
 use crate::isa::Isa;
 use crate::measure::build::assert_different;
 use crate::measure::input::Input;
@@ -246,8 +247,8 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
 struct Chosen {
     base: String,
     names: Vec<String>,
-    /// The lock file's contents, if there is one.
-    lock: String,
+    /// The manifest's and the lock file's contents.
+    files: [String; 2],
     trees: Vec<Tree>,
     /// Where patches are applied to the workspace: their packages as published.
     published: Vec<Tree>,
@@ -270,7 +271,7 @@ fn choose(
     builder: &Builder<'_>,
 ) -> Result<Chosen> {
     let patches = &patches.at_work_in(manifest.root());
-    let lock = manifest.lock()?;
+    let files = files(manifest)?;
     let mut restore = manifest.restore_lock(folder)?;
     let url = args.source.url(manifest)?;
     let configs = &builder.configs();
@@ -343,7 +344,7 @@ fn choose(
     Ok(Chosen {
         base,
         names,
-        lock,
+        files,
         trees,
         published,
         baseline,
@@ -362,19 +363,42 @@ fn build(
     let side = |side: Side, patched: &[Tree], overrides: &[String]| {
         progress.announce(format!("building the {}", side.name()));
         let mut restore = manifest.restore_lock(folder)?;
-        // Two builds with other dependencies cannot be compared.
-        if manifest.lock()? != chosen.lock {
-            return Err(changed(&manifest.lock_file()).into());
-        }
+        chosen.assert_current(manifest)?;
         // Where the user says `--locked`, the lock file has to have the trees.
         let configs = [&builder.configs(), overrides].concat();
         let graph = restore.during(|| manifest.resolve_with(&configs))?;
         builder.build(side, patched, overrides, &graph)
     };
-    Ok([
+    let programs = [
         side(Side::Baseline, &[], &chosen.baseline)?,
         side(Side::Candidate, &chosen.trees, &chosen.candidate)?,
-    ])
+    ];
+    // The lock file is no part of what is built from here on.
+    if files(manifest)?[0] != chosen.files[0] {
+        return Err(changed(&manifest.path).into());
+    }
+    Ok(programs)
+}
+
+/// Reads the manifest and the lock file.
+fn files(manifest: &Manifest) -> Result<[String; 2]> {
+    let unreadable = || format!("cannot read {}", manifest.path.display());
+    let text = plain::read_to_string(&manifest.path).with_context(unreadable)?;
+    Ok([text, manifest.lock()?])
+}
+
+impl Chosen {
+    /// Refuses to build from another manifest or another lock file: two builds with other dependencies or profiles cannot be
+    /// compared.
+    fn assert_current(&self, manifest: &Manifest) -> Result<()> {
+        let paths = [manifest.path.clone(), manifest.lock_file()];
+        let now = files(manifest)?;
+        let mut pairs = paths.iter().zip(self.files.iter().zip(&now));
+        match pairs.find(|(_, (chosen, now))| chosen != now) {
+            Some((path, _)) => Err(changed(path).into()),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The rows of the table that compare whole runs.

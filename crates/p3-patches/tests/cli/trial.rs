@@ -634,6 +634,21 @@ fn while_it_builds_no_other_command_writes_to_the_prover() {
     prover.fixture.succeed(&["status"]);
 }
 
+/// The two builds may have had other profiles.
+#[test]
+fn a_manifest_that_changes_while_it_builds_ends_the_run() {
+    for side in ["baseline", "candidate"] {
+        let prover = Prover::new(SLEEP, SLEEP);
+        let edit = "echo '# mine' >>prover/Cargo.toml";
+        write(&prover.path(&format!("{side}.meanwhile")), edit);
+        let printed = prover.run(&["demo"]);
+        assert!(printed.starts_with("exit 4"), "{printed}");
+        let why = "prover/Cargo.toml: changed by another program meanwhile";
+        assert!(printed.contains(why), "{printed}");
+        assert!(prover.fixture.manifest().ends_with("# mine\n"));
+    }
+}
+
 /// By an editor, or by cargo.
 #[test]
 fn what_changes_in_the_lock_file_meanwhile_stays() {
