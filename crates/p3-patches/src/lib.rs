@@ -45,7 +45,7 @@ mod terminal;
 mod upstream;
 
 use std::any::Any;
-use std::io;
+use std::io::{self, Write as _};
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
@@ -58,6 +58,7 @@ use commands::{
 };
 use error::{Failure, Kind};
 use interrupt::Interrupted;
+use measure::protocol::is_control;
 pub use project::Embedded;
 use project::Patches;
 
@@ -69,23 +70,33 @@ pub fn main(embedded: Embedded) -> ExitCode {
     let cli = Cli::from_command_line();
     let report_panic = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
-        if !nobody_reads(panic.payload()) {
+        if unprinted(panic.payload()).is_none() {
             report_panic(panic);
         }
     }));
-    match panic::catch_unwind(AssertUnwindSafe(|| run(cli, embedded))) {
-        Ok(Ok(())) => ExitCode::SUCCESS,
-        Ok(Err(error)) => report(&error),
-        Err(payload) if nobody_reads(&*payload) => ExitCode::SUCCESS,
-        Err(payload) => panic::resume_unwind(payload),
+    let payload = match panic::catch_unwind(AssertUnwindSafe(|| run(cli, embedded))) {
+        Ok(Ok(())) => return ExitCode::SUCCESS,
+        Ok(Err(error)) => return report(&error),
+        Err(payload) => payload,
+    };
+    match unprinted(&*payload) {
+        // Nobody reads any more, as in `| head`.
+        Some(why) if why.contains("Broken pipe") => ExitCode::SUCCESS,
+        Some(why) => {
+            let _ = writeln!(io::stderr(), "error: {why}");
+            ExitCode::from(Kind::Environment.code())
+        }
+        None => panic::resume_unwind(payload),
     }
 }
 
-/// Whether it is the panic of `println!` behind which nobody reads any more, as in `| head`. There is nothing to report,
-/// and nobody to report it to; guards on the stack have done their work.
-fn nobody_reads(payload: &dyn Any) -> bool {
-    let message = payload.downcast_ref::<String>();
-    message.is_some_and(|text| text.starts_with("failed printing to stdout: Broken pipe"))
+/// Returns the message of the panic by which `println!` and `eprintln!` say that they cannot write. Guards on the stack have done
+/// their work.
+fn unprinted(payload: &dyn Any) -> Option<&str> {
+    let message = payload.downcast_ref::<String>()?;
+    message
+        .starts_with("failed printing to std")
+        .then_some(message)
 }
 
 fn run(cli: Cli, embedded: Embedded) -> Result<()> {
@@ -119,19 +130,34 @@ fn run(cli: Cli, embedded: Embedded) -> Result<()> {
 
 /// Prints what went wrong and gives the exit code that goes with it.
 fn report(error: &anyhow::Error) -> ExitCode {
-    eprintln!("error: {}", without_credentials(&format!("{error:#}")));
+    print_line("error", &format!("{error:#}"));
     if error.is::<Interrupted>() {
         return ExitCode::from(interrupt::CODE);
     }
     let failure = Failure::behind(error);
     if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {
-        eprintln!("hint: {}", without_credentials(&as_called(hint)));
+        print_line("hint", &as_called(hint));
     }
     ExitCode::from(
         failure
             .map_or_else(|| unforeseen(error), |failure| failure.kind)
             .code(),
     )
+}
+
+/// Prints what may quote others: without credentials, and without characters that control the terminal.
+fn print_line(what: &str, text: &str) {
+    let text = without_credentials(text);
+    let mut shown = String::new();
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => shown.push(c),
+            c if is_control(c) => shown.extend(c.escape_default()),
+            c => shown.push(c),
+        }
+    }
+    // The exit code says the same where this cannot be written.
+    let _ = writeln!(io::stderr(), "{what}: {shown}");
 }
 
 /// Returns the kind of an error that no module foresaw: an operation of the system failed, or refused what it was given, such as a

@@ -185,3 +185,25 @@ fn an_installed_tool_goes_by_its_own_name() {
         "{help}"
     );
 }
+
+/// A device that takes nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let fixture = Fixture::new();
+    let full = || {
+        std::fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .unwrap()
+    };
+    let printed = fixture.command(&["list"]).stdout(full()).output().unwrap();
+    let why = "error: failed printing to stdout: No space left on device (os error 28)\n";
+    assert_eq!(String::from_utf8_lossy(&printed.stderr), why);
+    assert_eq!(printed.status.code(), Some(4));
+    let refused = fixture
+        .command(&["status", "--manifest-path", "nothing/Cargo.toml"])
+        .stderr(full())
+        .status();
+    assert_eq!(refused.unwrap().code(), Some(3));
+}
