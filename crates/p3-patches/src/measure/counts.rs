@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use comfy_table::{Table, presets};
 use serde::Deserialize;
 
 use crate::escape;
-use crate::files::plain;
 use crate::measure::protocol::name;
-use crate::measure::record::{RECORDS, entries, refuse};
+use crate::measure::record::{RECORDS, contents, entries, refuse};
 use crate::project::Patches;
 use crate::series::Series;
 use crate::series::patch::codes;
@@ -60,14 +59,14 @@ pub fn counts(
     let (_, names) = series.chosen(patches, Some(base), &[name.to_owned()])?;
     let present = codes(patches, base, &names)?;
     let mut counts = Vec::new();
-    for machine in entries(&root.join(RECORDS).join(base), true)? {
-        let folder = format!("{RECORDS}/{base}/{machine}/{name}");
-        let newest = entries(&root.join(&folder), false)?.into_iter().rev();
+    let release = format!("{RECORDS}/{base}");
+    for machine in entries(root, &release, true)? {
+        let folder = format!("{release}/{machine}/{name}");
+        let newest = entries(root, &folder, false)?.into_iter().rev();
         for file in newest.filter(|file| file.ends_with(".json")).take(1) {
             let file = format!("{folder}/{file}");
-            let json =
-                plain::read(&root.join(&file)).with_context(|| format!("cannot read {file}"))?;
-            let read = Counts::read(&json).map_err(|why| refuse(&file, &why))?;
+            let read = Counts::read(&contents(root, &file)?);
+            let read = read.map_err(|why| refuse(&file, "count --record", &why))?;
             counts.push(Counts {
                 outdated: read.code != present,
                 file,
@@ -145,5 +144,47 @@ impl Counts {
             escape::text(&self.emulated_cpu),
             escape::code(&self.rustflags)
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::error::Failure;
+    use crate::measure::record::tests::{COUNTS, Filed};
+    use crate::project::Project;
+
+    #[test]
+    fn counts_are_refused_with_the_command_that_makes_others_and_no_link_is_followed() {
+        let filed = Filed::new();
+        let file = format!("{RECORDS}/0.8.0/triple-neon/quick-sponge/2026-11-01-qemu.json");
+        let project = Project::at(filed.root());
+        let series = Series::load(&project.patches).unwrap();
+        let read = || {
+            counts(
+                filed.root(),
+                &project.patches,
+                &series,
+                "0.8.0",
+                "quick-sponge",
+            )
+        };
+        filed.put(&file, COUNTS);
+        assert_eq!(read().unwrap().len(), 1);
+        filed.put(&file, "{}");
+        let refused = read().err().unwrap();
+        let hint = Failure::behind(&refused).unwrap().hint.as_ref().unwrap();
+        assert!(hint.contains("`cargo p3 count --record`"), "{hint}");
+
+        let path = filed.root().join(&file);
+        fs::remove_file(&path).unwrap();
+        filed.put("elsewhere.json", COUNTS);
+        symlink(filed.root().join("elsewhere.json"), &path).unwrap();
+        let refused = read().err().unwrap().to_string();
+        let expected = format!("{}: a symbolic link, ", path.display());
+        assert!(refused.starts_with(&expected), "{refused}");
     }
 }

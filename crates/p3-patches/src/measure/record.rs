@@ -1,19 +1,19 @@
 //! Records: measurements filed in `benches/record`, each in one file that describes itself, and how they are found again.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
+use rustix::fs::FileType;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Failure;
+use crate::files::dir::{Dir, is_link};
 use crate::measure::pairs::Run;
 use crate::measure::protocol::name;
-use crate::measure::report::{Machine, parse_csv, text_of};
+use crate::measure::report::{Machine, parse_csv};
 use crate::measure::row::Row;
 use crate::project::{Patches, Project};
 use crate::series::Series;
@@ -84,27 +84,39 @@ impl Head {
 
 /// Reads a record: its head, and the text that has its samples too.
 pub(super) fn read_head(root: &Path, file: &str) -> Result<(Head, String)> {
-    let text = text_of(&root.join(file), file)?;
-    let head = Head::parse(&text).map_err(|why| refuse(file, &why))?;
+    let text = String::from_utf8(contents(root, file)?);
+    let text = text.map_err(|_| refuse(file, RECORDER, "not UTF-8 text"))?;
+    let head = Head::parse(&text).map_err(|why| refuse(file, RECORDER, &why))?;
     Ok((head, text))
 }
 
 /// Reads a record: its head and its samples.
 pub(super) fn read(root: &Path, file: &str) -> Result<(Head, Vec<Run>)> {
     let (head, text) = read_head(root, file)?;
-    let runs = parse_csv(&text).map_err(|why| refuse(file, &why))?;
+    let runs = parse_csv(&text).map_err(|why| refuse(file, RECORDER, &why))?;
     Ok((head, runs))
 }
 
 /// Evaluates the samples of a record.
 pub(super) fn rows(file: &str, runs: &[Run]) -> Result<Vec<Row>, Failure> {
-    Row::read(runs).map_err(|why| refuse(file, &why))
+    Row::read(runs).map_err(|why| refuse(file, RECORDER, &why))
 }
 
-/// Refuses a record by its name, with the reason.
-pub(super) fn refuse(file: &str, why: &str) -> Failure {
-    Failure::input(format!("{file}: {}", why.trim_end()))
-        .hint("restore that file from git, or delete it; `cargo p3 ab --record` makes another one")
+/// The command that makes records with samples.
+const RECORDER: &str = "ab --record";
+
+/// Refuses a record of the command `recorder` by the record's name, with the reason.
+pub(super) fn refuse(file: &str, recorder: &str, why: &str) -> Failure {
+    let hint = format!(
+        "restore that file from git, or delete it; `cargo p3 {recorder}` makes another one"
+    );
+    Failure::input(format!("{file}: {}", why.trim_end())).hint(hint)
+}
+
+/// Reads the file of a record, below `root`; refuses a symbolic link.
+pub(super) fn contents(root: &Path, file: &str) -> Result<Vec<u8>> {
+    let read = Dir::open(root)?.read(file)?;
+    read.with_context(|| format!("cannot read {file}: it is gone"))
 }
 
 /// A comparison on one machine with one ISA.
@@ -221,10 +233,10 @@ fn newest(
     let mut records: Vec<Record> = Vec::new();
     let release = format!("{RECORDS}/{base}");
     let mut present = None;
-    for machine in entries(&root.join(&release), true)? {
+    for machine in entries(root, &release, true)? {
         let folder = format!("{release}/{machine}/{stem}");
         let of_machine = records.len();
-        for name in entries(&root.join(&folder), false)?.iter().rev() {
+        for name in entries(root, &folder, false)?.iter().rev() {
             if !name.ends_with(".csv") {
                 continue;
             }
@@ -264,9 +276,10 @@ fn newest(
 /// Every record with samples, below `root`.
 pub(super) fn files(root: &Path) -> Result<Vec<String>> {
     let mut files = Vec::new();
-    for base in entries(&root.join(RECORDS), true)? {
-        for machine in entries(&root.join(RECORDS).join(&base), true)? {
-            files.extend(files_of(root, &format!("{RECORDS}/{base}/{machine}"))?);
+    for base in entries(root, RECORDS, true)? {
+        let release = format!("{RECORDS}/{base}");
+        for machine in entries(root, &release, true)? {
+            files.extend(files_of(root, &format!("{release}/{machine}"))?);
         }
     }
     Ok(files)
@@ -275,31 +288,32 @@ pub(super) fn files(root: &Path) -> Result<Vec<String>> {
 /// The records with samples in the folder `machine`.
 pub(super) fn files_of(root: &Path, machine: &str) -> Result<Vec<String>> {
     let mut files = Vec::new();
-    for stem in entries(&root.join(machine), true)? {
-        let names = entries(&root.join(machine).join(&stem), false)?;
+    for stem in entries(root, machine, true)? {
+        let folder = format!("{machine}/{stem}");
+        let names = entries(root, &folder, false)?;
         let records = names.iter().filter(|name| name.ends_with(".csv"));
-        files.extend(records.map(|name| format!("{machine}/{stem}/{name}")));
+        files.extend(records.map(|name| format!("{folder}/{name}")));
     }
     Ok(files)
 }
 
-/// The names of the folders in `dir`, or of its files, sorted; none where there is no such folder.
-pub(super) fn entries(dir: &Path, folders: bool) -> Result<Vec<String>> {
-    let unreadable = || format!("cannot read {}", dir.display());
-    let entries = match fs::read_dir(dir) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).with_context(unreadable),
+/// The names of the folders in `folder` below `root`, or of its files, sorted; none where there is no such folder. A symbolic
+/// link there is refused.
+pub(super) fn entries(root: &Path, folder: &str, folders: bool) -> Result<Vec<String>> {
+    let Some(dir) = Dir::open(root)?.folder(folder)? else {
+        return Ok(Vec::new());
     };
     let mut names = Vec::new();
-    for entry in entries {
-        let entry = entry.with_context(unreadable)?;
-        if entry.file_type()?.is_dir() == folders {
-            let name = entry.file_name().to_string_lossy().into_owned();
+    for (name, kind) in dir.entries()? {
+        if kind == FileType::Symlink {
+            return Err(is_link(&dir.path().join(name)).into());
+        }
+        if (kind == FileType::Directory) == folders {
+            let name = name.to_string_lossy().into_owned();
             // Documents have links to these.
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
             if !name.chars().all(is_plain) {
-                let what = format!("{}: {name:?} is no name of a record", dir.display());
+                let what = format!("{}: {name:?} is no name of a record", dir.path().display());
                 return Err(Failure::input(what).hint("rename or delete it").into());
             }
             names.push(name);
@@ -311,9 +325,13 @@ pub(super) fn entries(dir: &Path, folders: bool) -> Result<Vec<String>> {
 
 #[cfg(test)]
 pub mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
     use statrs::distribution::{Binomial, DiscreteCDF};
 
     use super::*;
+    use crate::error::Kind;
     use crate::measure::filing::{self, loaded_rows, plan};
     use crate::measure::report::csv;
     use crate::measure::report::tests::runs;
@@ -471,6 +489,37 @@ pub mod tests {
         assert!(found().iter().all(|(_, _, outdated)| *outdated));
         // The newest of those that are out of date.
         assert!(found().contains(&("Narrow".into(), 0.5, true)));
+    }
+
+    #[test]
+    fn links_among_records_are_refused() {
+        let machine = format!("{RECORDS}/0.8.0/triple-x86-64-v3");
+        let record = format!("{machine}/quick-sponge/2026-01-01-narrow.csv");
+        let folder = format!("{machine}/quick-sponge");
+        for place in ["benches", RECORDS, &*machine, &folder, &record] {
+            let filed = Filed::new();
+            filed.write("quick-sponge", "2026-01-01-narrow", "Narrow", 0.5, &[]);
+            let project = Project::at(filed.root());
+            let read = || {
+                let patches = &project.patches;
+                let series = Series::load(patches)?;
+                records(&project.root, patches, &series, "0.8.0", "quick-sponge")?;
+                files(&project.root)
+            };
+            assert_eq!(read().unwrap(), [&*record]);
+            let path = filed.root().join(place);
+            let elsewhere = filed.root().join("elsewhere");
+            fs::rename(&path, &elsewhere).unwrap();
+            symlink(&elsewhere, &path).unwrap();
+            let is_refused = |refused: anyhow::Error| {
+                let expected = format!("{}: a symbolic link, ", path.display());
+                assert!(refused.to_string().starts_with(&expected), "{refused:#}");
+                assert_eq!(Failure::behind(&refused).unwrap().kind, Kind::Input);
+            };
+            is_refused(read().unwrap_err());
+            is_refused(files(&project.root).unwrap_err());
+            is_refused(contents(&project.root, &record).unwrap_err());
+        }
     }
 
     #[test]

@@ -307,7 +307,7 @@ pub fn read_csv(path: &Path) -> Result<Vec<Run>> {
 }
 
 /// Reads a file of UTF-8 text.
-pub(super) fn text_of(path: &Path, shown: impl Display) -> Result<String> {
+fn text_of(path: &Path, shown: impl Display) -> Result<String> {
     let bytes = plain::read(path).with_context(|| format!("cannot read {shown}"))?;
     let text = String::from_utf8(bytes);
     Ok(text.map_err(|_| Failure::input(format!("{shown}: not UTF-8 text")))?)
