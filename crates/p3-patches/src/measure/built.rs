@@ -16,6 +16,7 @@ use crate::files::dir::{Dir, cannot_write};
 use crate::interrupt;
 use crate::isa::Isa;
 use crate::measure::pairs::Workers;
+use crate::measure::protocol::is_control;
 use crate::project::{Patches, TOOL};
 use crate::series::Series;
 use crate::series::patch::codes;
@@ -148,6 +149,19 @@ impl Built {
             .hint("check out the commit that they were built from, or build them again")
             .into());
         }
+        let of_command = match values(&built.command, "--base").pop() {
+            Some(base) => base,
+            None => series.chosen(patches, None, asked)?.0,
+        };
+        if of_command != *base {
+            let why = format!("command: for Plonky3 {of_command}, and not for {base}");
+            return Err(unreadable(why).into());
+        }
+        let is_step = built.command.split(' ').any(|word| word == "--step");
+        if named_in(&built.command) != *asked || is_step == below.is_empty() {
+            let why = "command: not that of these patches".to_owned();
+            return Err(unreadable(why).into());
+        }
         let here = codes(patches, base, names)?;
         let known = here.keys().chain(built.code.keys());
         let differ = known.filter(|name| here.get(*name) != built.code.get(*name));
@@ -166,20 +180,35 @@ impl Built {
     /// Checks the names that become parts of a path, a command or a table.
     fn assert_names(&self) -> Result<(), String> {
         let Subject {
-            base, toolchain, ..
+            base,
+            asked,
+            toolchain,
+            ..
         } = &self.subject;
         Version::parse(base).map_err(|error| format!("base: {error}"))?;
         let is_of_a_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        if toolchain.host.is_empty() || !toolchain.host.chars().all(is_of_a_name) {
+        let host = &toolchain.host;
+        if host.len() > 64
+            || !host.starts_with(|c: char| c.is_ascii_alphanumeric())
+            || !host.chars().all(is_of_a_name)
+        {
             return Err("host: no platform".to_owned());
         }
+        let mut seen = BTreeSet::new();
+        if let Some(name) = asked.iter().find(|name| !seen.insert(*name)) {
+            return Err(format!("asked: {name:?} is there twice"));
+        }
         for (field, text) in [("command", &self.command), ("version", &toolchain.version)] {
-            if text.contains(char::is_control) {
+            if text.contains(is_control) {
                 return Err(format!("{field}: has control characters"));
             }
         }
-        if shlex::split(&self.command).is_none() {
-            return Err("command: has a quote without its end".to_owned());
+        let words = shlex::split(&self.command)
+            .ok_or_else(|| "command: has a quote without its end".to_owned())?;
+        let is_ab = words.starts_with(&["cargo".to_owned(), "p3".to_owned()])
+            && words.contains(&"ab".to_owned());
+        if !is_ab || values(&self.command, "--build-only").is_empty() {
+            return Err("command: not one of `cargo p3 ab --build-only`".to_owned());
         }
         if self.workers.is_empty() {
             return Err("no workers".to_owned());
@@ -233,11 +262,11 @@ impl Built {
     /// The command that builds and measures this in one go: that of the build, with the options of the one that measures, which
     /// is `typed`.
     pub fn command(&self, typed: &str, isas: &[Isa]) -> String {
-        let mut words = without(&self.command, ["--build-only", "--isa"]);
+        let mut words = without(&self.command, &["--build-only", "--isa"]);
         for isa in isas {
             words.extend(["--isa".to_owned(), isa.to_string()]);
         }
-        let options = without(typed, ["--built", "--isa"]).into_iter();
+        let options = without(typed, &["--built", "--isa"]).into_iter();
         words.extend(options.skip_while(|word| word != "ab").skip(1));
         let words = words.iter().map(String::as_str);
         shlex::try_join(words).expect("no argument has a NUL")
@@ -245,7 +274,7 @@ impl Built {
 }
 
 /// The words of a command without these options and their values.
-fn without(command: &str, options: [&str; 2]) -> Vec<String> {
+fn without(command: &str, options: &[&str]) -> Vec<String> {
     let mut words = shlex::split(command).unwrap_or_default().into_iter();
     let mut kept = Vec::new();
     while let Some(word) = words.next() {
@@ -257,4 +286,22 @@ fn without(command: &str, options: [&str; 2]) -> Vec<String> {
         }
     }
     kept
+}
+
+/// The values of an option in a command.
+fn values(command: &str, option: &str) -> Vec<String> {
+    let words = shlex::split(command).unwrap_or_default();
+    let value = |(at, word): (usize, &String)| match word.strip_prefix(option)? {
+        "" => words.get(at + 1).cloned(),
+        value => value.strip_prefix('=').map(str::to_owned),
+    };
+    words.iter().enumerate().filter_map(value).collect()
+}
+
+/// The patches that a command of `ab --build-only` names.
+fn named_in(command: &str) -> Vec<String> {
+    const VALUED: [&str; 5] = ["--build-only", "--isa", "--base", "--project", "--patches"];
+    let words = without(command, &VALUED).into_iter();
+    let names = words.skip_while(|word| word != "ab").skip(1);
+    names.filter(|word| !word.starts_with('-')).collect()
 }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -166,8 +167,21 @@ pub fn sha256(bytes: &[u8]) -> String {
 
 /// The SHA-256 of a file, as [`sha256`] has it.
 pub fn sha256_of_file(path: &Path) -> Result<String> {
-    let bytes = plain::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(sha256(&bytes))
+    const NO_FILE: [ErrorKind; 3] = [
+        ErrorKind::NotFound,
+        ErrorKind::InvalidInput,
+        ErrorKind::IsADirectory,
+    ];
+    match plain::read(path) {
+        Ok(bytes) => Ok(sha256(&bytes)),
+        Err(error) if NO_FILE.contains(&error.kind()) => {
+            let what = format!("cannot read {}: {error}", path.display());
+            Err(Failure::input(what)
+                .hint("put the executable there again: copy it, or build it")
+                .into())
+        }
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
 }
 
 /// The folders in which cargo keeps tarballs, one per registry.

@@ -166,6 +166,18 @@ fn other_code_and_other_executables_are_refused() {
     );
     write(&candidate, &original);
 
+    fs::remove_file(&candidate).unwrap();
+    let unreadable = "cannot read [DIR]/copied/generic/candidate: ";
+    refused(&["--isa", "generic"], unreadable);
+    fs::create_dir(&candidate).unwrap();
+    refused(&["--isa", "generic"], unreadable);
+    fs::remove_dir(&candidate).unwrap();
+    let pipe = Command::new("mkfifo").arg(&candidate).status().unwrap();
+    assert!(pipe.success());
+    refused(&["--isa", "generic"], unreadable);
+    fs::remove_file(&candidate).unwrap();
+    write(&candidate, &original);
+
     let foreign = if cfg!(target_arch = "x86_64") {
         "neon"
     } else {
@@ -193,6 +205,7 @@ fn facts_that_no_build_writes_are_refused() {
     let original = fs::read_to_string(&facts).unwrap();
     let (head, _) = original.split_once("[workers.generic]").unwrap();
     let command = original.lines().next().unwrap();
+    let long = format!("host = \"{}\"", "m".repeat(65));
     let refused = |text: &str, complaint: &str| {
         write(&facts, text);
         let output = measure(&killer, &copied, &["--record"]).output().unwrap();
@@ -246,6 +259,54 @@ fn facts_that_no_build_writes_are_refused() {
             "version = \"rustc 0.0.0\"",
             "version = \"rustc\\u001B[2J\"",
             "version: has control characters\n",
+        ),
+        (
+            "version = \"rustc 0.0.0\"",
+            "version = \"rustc \u{202e}0\"",
+            "version: has control characters\n",
+        ),
+        ("host = \"machine\"", "host = \"..\"", "host: no platform\n"),
+        ("host = \"machine\"", "host = \".\"", "host: no platform\n"),
+        ("host = \"machine\"", &long, "host: no platform\n"),
+        (
+            "asked = [\"demo\"]",
+            "asked = [\"demo\", \"demo\"]",
+            "asked: \"demo\" is there twice\n",
+        ),
+        (
+            command,
+            "command = \"\"",
+            "command: not one of `cargo p3 ab --build-only`\n",
+        ),
+        (
+            command,
+            "command = \"cargo p3 ab demo\"",
+            "command: not one of `cargo p3 ab --build-only`\n",
+        ),
+        (
+            command,
+            "command = \"cargo p3 try demo --build-only=built\"",
+            "command: not one of `cargo p3 ab --build-only`\n",
+        ),
+        (
+            command,
+            "command = \"cargo p3 ab demo --base=0.7.0 --build-only built\"",
+            "command: for Plonky3 0.7.0, and not for 0.8.0\n",
+        ),
+        (
+            command,
+            "command = \"cargo p3 ab demo --build-only built --base 0.7.0\"",
+            "command: for Plonky3 0.7.0, and not for 0.8.0\n",
+        ),
+        (
+            command,
+            "command = \"cargo p3 ab stacked --build-only built\"",
+            "command: not that of these patches\n",
+        ),
+        (
+            command,
+            "command = \"cargo p3 ab demo --step --build-only built\"",
+            "command: not that of these patches\n",
         ),
         (
             command,
