@@ -69,6 +69,8 @@ struct Applied {
     absent: Vec<String>,
     /// The patched packages that the graph has in other releases too, each in a phrase.
     other_releases: Vec<String>,
+    /// The note on packages without a reviewed checksum.
+    unreviewed: Option<String>,
     /// The notes on settings that have cargo compile the trees incrementally.
     incremental: Vec<String>,
 }
@@ -104,6 +106,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         trees,
         absent,
         other_releases,
+        unreviewed,
         incremental,
     } = applied?;
     cleaned?;
@@ -120,6 +123,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         eprintln!("note: nothing here depends on {absent}, which the patches change too");
     }
     for note in (other_releases.into_iter())
+        .chain(unreviewed)
         .chain(incremental)
         .chain(for_this_cpu)
     {
@@ -303,13 +307,14 @@ fn apply(
         }
     }
     graph::assert_in_place(&manifest.path, &metadata, &trees, checkout.as_ref())?;
-    manifest.assert_reviewed(patches)?;
+    let unreviewed = manifest.assert_reviewed(patches)?;
     let patched = trees.iter().map(|tree| &tree.package);
     let other_releases = graph::other_releases(&metadata, patched, &base);
     let incremental = incremental(manifest, &trees)?;
     restore.keep();
     lock.keep();
     Ok(Applied {
+        unreviewed,
         incremental,
         inert: patch::inert(patches, &base, &names)?,
         base,

@@ -89,7 +89,8 @@ struct Status {
     /// With `--verify`: what cargo takes in place of crates.io.
     #[serde(skip_serializing_if = "Option::is_none")]
     replacement: Option<String>,
-    /// With `--verify`: what the workspace's lock file has another checksum of than was reviewed with the patches.
+    /// With `--verify`: what the workspace's lock file has another checksum of than was reviewed with the patches, or in a version that
+    /// was not.
     #[serde(skip_serializing_if = "Option::is_none")]
     lock: Option<LockStatus>,
 }
@@ -237,6 +238,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let mut objection = None;
     let mut is_other_release = false;
     let mut is_needed = false;
+    let mut is_changed = false;
     for (package, place) in &stanza.overrides {
         let path = manifest.root().join(place);
         let tree = Tree {
@@ -310,7 +312,14 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         }
     }
     if args.verify {
-        let (differences, same) = source::compare_locks(patches, &lock)?;
+        let source::Comparison {
+            mut differences,
+            unreviewed,
+            same,
+        } = source::compare_locks(patches, &lock)?;
+        is_changed = !differences.is_empty();
+        let shown = |package| format!("{package} has no reviewed checksum");
+        differences.extend(unreviewed.into_iter().map(shown));
         status.lock = Some(LockStatus { differences, same });
         status.replacement = replacement(manifest.root())?;
     }
@@ -404,6 +413,18 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     }
     let is_intact = status.trees.iter().all(|tree| tree.state == "intact");
     if is_intact && status.trees.iter().all(|tree| tree.used) {
+        let is_index = |tree: &TreeStatus| {
+            tree.made_from
+                .iter()
+                .all(|from| from.differences.is_empty())
+        };
+        if !is_changed && status.trees.iter().all(is_index) {
+            let what = format!(
+                "{path}: a package of Plonky3's was not reviewed in the version that is locked"
+            );
+            let hint = "`cargo update PACKAGE --precise VERSION` takes a reviewed version; a newer release of this tool may know more";
+            return Err(Failure::check(what).hint(hint).into());
+        }
         let what = format!("{path}: a checksum is not the one that was reviewed with the patches");
         let hint = out_of_a_changed_package(manifest.root());
         return Err(Failure::check(what).hint(hint).into());

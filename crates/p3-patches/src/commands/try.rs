@@ -298,7 +298,6 @@ fn choose(
             choice::applicable(patches, series, manifest, &graph, base, names, from_git)?
         }
         Some(stanza) => {
-            manifest.assert_reviewed(patches)?;
             let base = base.or(Some(&stanza.base));
             let asked = if names.is_empty() {
                 &stanza.names
@@ -308,6 +307,9 @@ fn choose(
             choice::chosen(patches, series, &manifest.path, &graph, base, asked)?
         }
     };
+    if let Some(note) = manifest.assert_reviewed(patches)? {
+        eprintln!("note: {note}");
+    }
     if !args.names.is_empty() || manifest.stanza.is_some() {
         ab::refuse_inert(patches, &base, &names)?;
     }

@@ -227,12 +227,15 @@ impl Manifest {
     }
 
     /// Refuses a lock file with a checksum that differs from the one reviewed with the patches. Another registry than crates.io
-    /// answered where that file was written.
-    pub fn assert_reviewed(&self, patches: &Patches) -> Result<()> {
+    /// answered where that file was written. Returns a note on packages of which that version was not reviewed: it may be newer.
+    pub fn assert_reviewed(&self, patches: &Patches) -> Result<Option<String>> {
         let lock = fs::read_to_string(self.lock_file()).unwrap_or_default();
-        let (differences, _) = source::compare_locks(patches, &lock)?;
-        let Some(difference) = differences.first() else {
-            return Ok(());
+        let compared = source::compare_locks(patches, &lock)?;
+        let Some(difference) = compared.differences.first() else {
+            let unreviewed = compared.unreviewed.join(", ");
+            return Ok((!unreviewed.is_empty()).then(|| {
+                format!("no checksum was reviewed with the patches of {unreviewed}, in Cargo.lock")
+            }));
         };
         Err(refuse(&self.lock_file(), difference)
             .hint(cargo::out_of_a_changed_package(self.root()))

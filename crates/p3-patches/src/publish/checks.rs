@@ -207,7 +207,7 @@ fn checksums(project: &Project, series: &Series, bases: &[String]) -> Result<()>
             .hint("`cargo p3 refresh --checksums` adds what is missing")
             .into());
     }
-    let (differences, _) = source::compare_locks(patches, &lock)?;
+    let differences = source::compare_locks(patches, &lock)?.differences;
     ensure!(
         differences.is_empty(),
         "Cargo.lock: {}",

@@ -42,6 +42,11 @@ impl Checksums {
         self.0.get(&key).map(String::as_str)
     }
 
+    /// Tells whether the file has a package in some release.
+    pub fn knows(&self, name: &str) -> bool {
+        self.0.keys().any(|(_, known)| known == name)
+    }
+
     /// The checksums that `before` lacks, as packages with their versions.
     pub fn added<'c>(&'c self, before: &'c Self) -> impl Iterator<Item = (&'c str, &'c Version)> {
         let is_new = |key: &&(Version, String)| !before.0.contains_key(*key);

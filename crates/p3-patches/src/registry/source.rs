@@ -288,9 +288,19 @@ pub fn objection(
     Ok(differs.then(|| format!("the tarball, by {index} {}", locked.checksum)))
 }
 
-/// Compares a workspace's lock file with the reviewed checksums: returns a line for each package that differs, and how many are
-/// equal.
-pub fn compare_locks(patches: &Patches, lock: &str) -> Result<(Vec<String>, usize)> {
+/// The result of [`compare_locks`].
+#[derive(Debug, Default)]
+pub struct Comparison {
+    /// A line for each package with another checksum than the reviewed one.
+    pub differences: Vec<String>,
+    /// The packages of Plonky3's that were reviewed in other versions only, each with its version.
+    pub unreviewed: Vec<String>,
+    /// The number of packages with the reviewed checksum.
+    pub same: usize,
+}
+
+/// Compares a workspace's lock file with the reviewed checksums.
+pub fn compare_locks(patches: &Patches, lock: &str) -> Result<Comparison> {
     let key = |package: &Locked| {
         (
             package.name.clone(),
@@ -303,29 +313,27 @@ pub fn compare_locks(patches: &Patches, lock: &str) -> Result<(Vec<String>, usiz
         .map(|package| (key(&package), package.checksum))
         .collect();
     let reviewed = Checksums::load(patches)?;
-    let (mut others, mut same) = (Vec::new(), 0);
+    let mut compared = Comparison::default();
     for package in published(lock)? {
         let of_upstream = reviewed.get(&package.name, &package.version);
         let of_upstream = of_upstream.filter(|_| package.source == REGISTRY);
-        let Some(expected) = of_upstream.or_else(|| own.get(&key(&package)).map(String::as_str))
-        else {
-            continue;
-        };
+        let expected = of_upstream.or_else(|| own.get(&key(&package)).map(String::as_str));
         let Locked {
             name,
             version,
             checksum,
             ..
         } = &package;
-        if checksum == expected {
-            same += 1;
-        } else {
-            others.push(format!(
+        match expected {
+            Some(expected) if checksum == expected => compared.same += 1,
+            Some(expected) => compared.differences.push(format!(
                 "{name} {version} is locked with checksum {checksum}; the reviewed one is {expected}"
-            ));
+            )),
+            None if reviewed.knows(name) => compared.unreviewed.push(format!("{name} {version}")),
+            None => {}
         }
     }
-    Ok((others, same))
+    Ok(compared)
 }
 
 /// The package with the checksum that was reviewed with these patches, which is trusted first.
@@ -430,6 +438,33 @@ fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A mirror may invent a version of a package that is known, and cargo takes it for a compatible one.
+    #[test]
+    fn a_version_that_was_never_reviewed_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let sum = "0a".repeat(32);
+        let line = format!("{sum}  p3-util-0.7.0.crate\n");
+        write_changed(&dir.path().join("patches/SHA256SUMS"), line.as_bytes()).unwrap();
+        let entry = |name: &str, version: &str, source: &str| {
+            format!(
+                "[[package]]\nname = \"{name}\"\nversion = \"{version}\"\nsource = \"{source}\"\nchecksum = \"{sum}\"\n"
+            )
+        };
+        let lock = [
+            entry("p3-util", "0.7.0", REGISTRY),
+            entry("p3-util", "0.7.0+evil", REGISTRY),
+            entry("p3-util", "0.7.99", REGISTRY),
+            entry("p3-util", "0.6.0", "registry+https://mirror.invalid/index"),
+            entry("serde", "1.0.0", REGISTRY),
+        ];
+        let patches = Project::at(dir.path()).patches;
+        let compared = compare_locks(&patches, &lock.concat()).unwrap();
+        assert_eq!(compared.same, 1);
+        assert_eq!(compared.differences, [""; 0]);
+        let expected = ["p3-util 0.7.0+evil", "p3-util 0.7.99", "p3-util 0.6.0"];
+        assert_eq!(compared.unreviewed, expected);
+    }
 
     #[test]
     fn the_newest_release_is_read() {

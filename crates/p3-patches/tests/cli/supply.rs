@@ -198,6 +198,28 @@ fn a_mirror_that_serves_a_changed_package_is_refused() {
     assert_snapshot!(transcripts);
 }
 
+/// A mirror can invent a version of a known package. A release that is newer than the tool has no checksum either, so it is named.
+#[test]
+fn a_version_without_a_reviewed_checksum_is_named() {
+    let fixture = Fixture::new();
+    write(&fixture.project().join("Cargo.lock"), "version = 4\n");
+    let checksums = fs::read_to_string(fixture.checksums()).unwrap();
+    let is_kept = |line: &&str| !line.ends_with("  p3-util-0.8.0.crate\n");
+    let lines = checksums.split_inclusive('\n').filter(is_kept);
+    write(&fixture.checksums(), &lines.collect::<String>());
+    let note = "note: no checksum was reviewed with the patches of p3-util 0.8.0, in Cargo.lock\n";
+    let applied = fixture.succeed(&["apply", "demo"]);
+    assert!(applied.contains(note), "{applied}");
+    let verified = fixture.run(&["status", "--verify"]);
+    let difference = "\n  differs: p3-util 0.8.0 has no reviewed checksum\n";
+    assert!(
+        verified.starts_with("exit 1\n") && verified.contains(difference),
+        "{verified}"
+    );
+    let tried = fixture.run(&["try", "demo", "--", "run"]);
+    assert!(tried.contains(note), "{tried}");
+}
+
 /// A package that is patched in some release, or that the tool is built with, has a checksum.
 #[test]
 fn check_finds_a_package_without_a_checksum() {
