@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toml_edit::{DocumentMut, Item, Key};
+use toml_edit::{DocumentMut, Key};
 
 use crate::address::without_credentials;
 use crate::error::Failure;
@@ -98,21 +98,26 @@ pub fn replacement(folder: &Path) -> Result<Option<String>> {
     let mut sources = vec!["crates-io".to_owned()];
     let mut steps = Vec::new();
     while let Some(replaced) = sources.last() {
-        let key = format!("source.{}.replace-with", Key::new(replaced));
+        let key = format!("source.{}", Key::new(replaced));
         let configured = configuration_with_origins(folder, &key, &[])?;
-        let keys = ["source", replaced, "replace-with"].into_iter();
-        let value = keys
-            .into_iter()
-            .try_fold(configured.as_item(), |item, key| item.get(key));
-        let Some((value, by)) = value
-            .and_then(Item::as_value)
-            .and_then(|value| Some((value, value.as_str()?)))
-        else {
+        let source = (configured.get("source")).and_then(|source| source.get(replaced));
+        let set = |key: &str| {
+            let value = source?.get(key)?.as_value()?;
+            let from = origin(value).unwrap_or("cargo's configuration");
+            Some((value.as_str()?.to_owned(), from))
+        };
+        let Some((by, from)) = set("replace-with") else {
+            // Cargo takes packages from where the table of crates.io itself says.
+            let kinds = ["registry", "local-registry", "directory", "git"].into_iter();
+            let kinds = kinds.filter(|_| sources.len() == 1);
+            let named = kinds.filter_map(|kind| Some((kind, set(kind)?)));
+            steps.extend(named.map(|(kind, (place, from))| {
+                let place = without_credentials(&place);
+                format!("by the {kind} {place:?}, in {from}")
+            }));
             break;
         };
-        let from = origin(value).unwrap_or("cargo's configuration");
         steps.push(format!("by {by:?}, in {from}"));
-        let by = by.to_owned();
         if sources.contains(&by) {
             break;
         }
@@ -326,6 +331,36 @@ pub fn with_rustflags<'a>(command: &'a mut Command, flags: &str) -> &'a mut Comm
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Cargo takes packages from the place that `[source.crates-io]` itself names.
+    #[test]
+    fn a_place_of_crates_io_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join(".cargo/config.toml");
+        std::fs::create_dir(file.parent().unwrap()).unwrap();
+        for (key, place) in [
+            ("registry", "https://user:secret@mirror.invalid/index"),
+            ("local-registry", "mirror"),
+            ("directory", "vendor"),
+            ("git", "file:///mirror"),
+        ] {
+            std::fs::write(&file, format!("[source.crates-io]\n{key} = \"{place}\"\n")).unwrap();
+            let named = replacement(dir.path()).unwrap().unwrap();
+            let place = place.replace("user:secret@", "");
+            let expected = format!("crates.io is replaced by the {key} \"{place}\", in ");
+            assert!(named.starts_with(&expected), "{named}");
+        }
+        // A replacement comes before that, and its own place is no replacement.
+        let text = "[source.crates-io]\nregistry = \"r\"\nreplace-with = \"m\"\n[source.m]\nregistry = \"n\"\n";
+        std::fs::write(&file, text).unwrap();
+        let named = replacement(dir.path()).unwrap().unwrap();
+        assert!(
+            named.starts_with("crates.io is replaced by \"m\", in ") && !named.contains(", and"),
+            "{named}"
+        );
+        std::fs::write(&file, "[source.other]\nregistry = \"r\"\n").unwrap();
+        assert_eq!(replacement(dir.path()).unwrap(), None);
+    }
 
     #[test]
     fn configuration_is_merged_as_cargo_does() {
