@@ -1,6 +1,6 @@
 //! `status`: whether what a manifest records is what a build uses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,8 @@ use crate::terminal::spinner;
 /// was made from, by which files it differs, and what cargo's configuration has in place of crates.io.
 ///
 /// Cargo runs the programs that its configuration in the workspace names. With --without-cargo no program is run: packages come
-/// from cargo's cache, and the lock file says whether the trees are used.
+/// from cargo's cache, and the manifest and the lock file say whether the trees are used. Cargo's configuration is not read then:
+/// overrides in it (`[patch]`, `paths`) go unseen.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cargo p3 status --manifest-path ../prover/Cargo.toml
@@ -291,6 +292,34 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             used,
             made_from,
         });
+    }
+    let is_in_graph = |package: &str| match &metadata {
+        Some(Ok(metadata)) => graph::has_release(metadata, package, &stanza.base),
+        Some(Err(_)) => false,
+        None => {
+            (locked.iter()).any(|locked| locked.name == package && locked.version == stanza.base)
+        }
+    };
+    let patched = (plan.trees.iter()).map(|planned| planned.stamp.package.as_str());
+    let patched: BTreeSet<_> = patched.chain(plan.missing()).collect();
+    let is_lost = |package: &str| !stanza.overrides.contains_key(package) && is_in_graph(package);
+    if let Some(package) = patched.iter().find(|package| is_lost(package)) {
+        let what = format!(
+            "the p3-patches block does not override {package}, which they change and the workspace has in {}",
+            stanza.base
+        );
+        let hint = "`cargo p3 apply` without names applies them again";
+        objection = objection.or(Some(Failure::check(what).hint(hint)));
+    }
+    if args.without_cargo {
+        let recorded = stanza.overrides.keys().map(String::as_str);
+        let own = manifest.assert_unpatched_by_itself(
+            recorded.chain(patched.iter().copied()),
+            stanza.git.as_ref(),
+        );
+        if let Err(error) = own {
+            objection = Some(error.downcast::<Failure>()?);
+        }
     }
     let metadata = metadata.transpose();
     if let Some(git) = &stanza.git {

@@ -53,6 +53,11 @@ pub fn has(metadata: &Metadata, name: &str) -> bool {
     metadata.packages.iter().any(|package| package.name == name)
 }
 
+/// Whether a graph has a package in a release.
+pub fn has_release(metadata: &Metadata, name: &str, version: &str) -> bool {
+    !copies(metadata, name, version).is_empty()
+}
+
 /// Where the graph takes a package from.
 fn origin(package: &Package) -> String {
     match &package.source {

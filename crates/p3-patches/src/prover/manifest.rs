@@ -213,7 +213,8 @@ impl Manifest {
     /// Refuses a manifest with `[replace]`, beside which cargo allows no `[patch]`.
     pub fn assert_overridable(&self) -> Result<()> {
         let document = parse(&self.path, &self.original)?;
-        let Some(replaced) = document.get("replace").and_then(Item::as_table_like) else {
+        let replaced = document.get("replace").and_then(Item::as_table_like);
+        let Some(replaced) = replaced.filter(|replaced| !replaced.is_empty()) else {
             return Ok(());
         };
         let replaced = replaced.iter().map(|(package, _)| package);
@@ -285,6 +286,27 @@ impl Manifest {
                     if patched_source(registry, folder, configs)? == source {
                         assert_free(&place, key, packages, registry, trees)?;
                     }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses overrides of the user's own as [`Self::assert_unpatched`] does, but reads the manifest alone and runs no cargo.
+    pub fn assert_unpatched_by_itself<'p>(
+        &self,
+        packages: impl Iterator<Item = &'p str>,
+        git: Option<&Git>,
+    ) -> Result<()> {
+        self.assert_overridable()?;
+        let places = packages.map(|package| (package.to_owned(), String::new()));
+        let places = places.collect();
+        let own: toml::Table = toml::from_str(&self.original)?;
+        let patch = own.get("patch").and_then(toml::Value::as_table);
+        for (key, packages) in patch.into_iter().flatten() {
+            for (registry, trees) in &stanza::tables(&places, git) {
+                if address(key) == address(registry) {
+                    assert_no_overrides(&self.path.display().to_string(), key, packages, trees)?;
                 }
             }
         }
@@ -485,10 +507,19 @@ impl Manifest {
     }
 }
 
+/// The address of crates.io's index. Cargo goes by this one, even where it asks the sparse one.
+const INDEX: &str = "https://github.com/rust-lang/crates.io-index";
+
+/// The address of the source that a key of `[patch]` names, where cargo's configuration need not be asked for it.
+fn address(key: &str) -> String {
+    match canonical(key).as_str() {
+        REGISTRY | "sparse+https://index.crates.io" => canonical(INDEX),
+        url => url.to_owned(),
+    }
+}
+
 /// The source that a key of `[patch]` names, in the same words for each spelling that cargo takes for one.
 fn patched_source(key: &str, folder: &Path, configs: &[String]) -> Result<String> {
-    // Cargo goes by the git index, even where it asks the sparse one.
-    const INDEX: &str = "https://github.com/rust-lang/crates.io-index";
     if key == REGISTRY || key.contains("://") {
         let url = if key == REGISTRY { INDEX } else { key };
         return Ok(canonical(url));
@@ -509,6 +540,25 @@ fn assert_free(
     registry: &str,
     trees: &BTreeMap<&str, Table>,
 ) -> Result<(), Failure> {
+    assert_no_overrides(place, key, packages, trees)?;
+    if key == registry {
+        return Ok(());
+    }
+    let table = format!("[patch.{}]", shown(key));
+    let taken = format!("[patch.{}]", shown(registry));
+    let what = format!(
+        "{place}: `{table}` is of the same source as `{taken}`, and cargo takes one of such tables"
+    );
+    Err(Failure::input(what).hint(format!("write `{taken}` in place of `{table}`")))
+}
+
+/// Refuses a table `[patch.KEY]` that has one of the packages of `trees`.
+fn assert_no_overrides(
+    place: &str,
+    key: &str,
+    packages: &toml::Value,
+    trees: &BTreeMap<&str, Table>,
+) -> Result<(), Failure> {
     let table = format!("[patch.{}]", shown(key));
     for (name, item) in packages.as_table().into_iter().flatten() {
         // Two patches of one package under two keys are written with `package = ".."`.
@@ -521,14 +571,7 @@ fn assert_free(
             )));
         }
     }
-    if key == registry {
-        return Ok(());
-    }
-    let taken = format!("[patch.{}]", shown(registry));
-    let what = format!(
-        "{place}: `{table}` is of the same source as `{taken}`, and cargo takes one of such tables"
-    );
-    Err(Failure::input(what).hint(format!("write `{taken}` in place of `{table}`")))
+    Ok(())
 }
 
 /// Refuses overrides by trees outside of the stanza, such as a merge may leave: nothing would keep their folders.

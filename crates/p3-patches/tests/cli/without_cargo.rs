@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::fixture::{Fixture, write};
+use crate::fixture::{Fixture, MANIFEST, write};
 
 const STATUS: [&str; 2] = ["status", "--without-cargo"];
 
@@ -78,4 +78,65 @@ fn a_manifest_without_a_lock_file_is_no_root() {
     let run = fixture.run(&STATUS);
     assert!(run.starts_with("exit 3\n"), "{run}");
     assert!(run.contains("no Cargo.lock beside it"), "{run}");
+}
+
+/// An override that is gone from the block: the package is built as published.
+#[test]
+fn an_override_that_is_gone_is_missed() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "stacked"]);
+    let manifest = fixture.manifest();
+    let (before, from) = manifest
+        .split_once("[patch.crates-io.p3-symmetric]")
+        .unwrap();
+    let (path, after) = from.trim_start().split_once('\n').unwrap();
+    assert!(path.starts_with("path = "), "{path}");
+    fixture.set_manifest(&format!("{before}{after}"));
+    fixture.cargo(&["fetch"]);
+    for args in [&STATUS[..], &["status"]] {
+        let run = fixture.run(args);
+        assert!(run.starts_with("exit 1\n"), "{run}");
+        let missed = "the p3-patches block does not override p3-symmetric, which they change and the workspace has in 0.8.0";
+        assert!(run.contains(missed), "{run}");
+    }
+    fixture.succeed(&["apply"]);
+    assert_eq!(fixture.manifest(), manifest);
+    fixture.succeed(&STATUS);
+}
+
+/// Overrides of the user's own in the manifest, under each name of crates.io.
+#[test]
+fn overrides_of_the_users_own_are_told() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "demo"]);
+    let applied = fixture.manifest();
+    for key in [
+        "crates-io",
+        "\"https://github.com/rust-lang/crates.io-index\"",
+        "\"https://GitHub.com/rust-lang/crates.io-index.git/\"",
+        "\"sparse+https://index.crates.io/\"",
+    ] {
+        let own = |package: &str| {
+            let table =
+                format!("\n[patch.{key}]\nmine = {{ package = \"{package}\", path = \"mine\" }}\n");
+            applied.replace(MANIFEST, &format!("{MANIFEST}{table}"))
+        };
+        fixture.set_manifest(&own("another"));
+        fixture.succeed(&STATUS);
+        fixture.set_manifest(&own("p3-goldilocks"));
+        let run = fixture.run(&STATUS);
+        assert!(run.starts_with("exit 1\n"), "{key}: {run}");
+        assert!(
+            run.contains("already patches p3-goldilocks to"),
+            "{key}: {run}"
+        );
+    }
+    let replace = "\n[replace]\n\"p3-goldilocks:0.8.0\" = { path = \"mine\" }\n";
+    fixture.set_manifest(&applied.replace(MANIFEST, &format!("{MANIFEST}{replace}")));
+    let run = fixture.run(&STATUS);
+    assert!(run.starts_with("exit 1\n"), "{run}");
+    assert!(
+        run.contains("replaces p3-goldilocks:0.8.0 in `[replace]`"),
+        "{run}"
+    );
 }
