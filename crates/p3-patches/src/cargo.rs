@@ -270,6 +270,13 @@ pub fn rustc() -> Command {
     Command::new(from_here("RUSTC").unwrap_or_else(|| "rustc".into()))
 }
 
+/// A `rustc` command that runs in a folder, whose files decide on the toolchain.
+pub fn rustc_in(folder: &Path) -> Command {
+    let mut rustc = rustc();
+    rustc.current_dir(folder);
+    rustc
+}
+
 impl Toolchain {
     pub fn query() -> Result<Self> {
         Self::of(rustc())

@@ -356,8 +356,9 @@ fn for_this_cpu(manifest: &Manifest) -> Result<Option<String>> {
     if !cfg!(target_arch = "x86_64") {
         return Ok(None);
     }
-    let host = Toolchain::query()?.host;
-    let rustflags = Rustflags::read(cargo::rustc(), manifest.root(), &[], &host)?;
+    let root = manifest.root();
+    let host = Toolchain::of(cargo::rustc_in(root))?.host;
+    let rustflags = Rustflags::read(cargo::rustc_in(root), root, &[], &host)?;
     let chooses = |flag: &String| flag.contains("target-cpu") || flag.contains("target-feature");
     let is_least = !rustflags.flags.iter().any(chooses);
     Ok(is_least.then(|| {

@@ -50,7 +50,12 @@ impl Manifest {
             "plain",
             "--manifest-path",
         ];
-        let output = interrupt::output(cargo().args(locate).arg(member))?;
+        // The folder that cargo runs in decides on its toolchain and configuration.
+        let path = path::absolute(member).context("cannot tell the current folder")?;
+        let folder = path.parent().context("a manifest lies in a folder")?;
+        let mut locating = cargo();
+        locating.args(locate).arg(&path).current_dir(folder);
+        let output = interrupt::output(&mut locating)?;
         if !output.status.success() {
             let stderr = String::from_utf8_lossy(&output.stderr);
             let error = cargo_error(&stderr);

@@ -13,7 +13,7 @@ use cargo_metadata::semver::Version;
 use cargo_metadata::{Metadata, MetadataCommand};
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
 
-use crate::cargo::{Toolchain, cargo_error, unresolved};
+use crate::cargo::{Toolchain, cargo_error, rustc_in, unresolved};
 use crate::error::Failure;
 use crate::files::changed::write_changed;
 use crate::interrupt;
@@ -193,7 +193,7 @@ pub fn metadata(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>
     if whole.is_ok() || !options.contains(&"--offline") {
         return Ok(whole);
     }
-    let host = Toolchain::query()?.host;
+    let host = Toolchain::of(rustc_in(dir))?.host;
     ask(dir, &[options, &["--filter-platform", &host]].concat())
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
@@ -604,4 +604,43 @@ fn a_pinned_toolchain_that_is_not_installed() {
     let mut apply = fixture.command(&["apply", "demo"]);
     let output = apply.env("CARGO", &cargo).output().unwrap();
     assert_snapshot!(fixture.transcript(&output));
+}
+
+/// Cargo and the compiler run in the prover's folder: the caller's has files of its own that would decide on both.
+#[test]
+fn the_callers_folder_decides_nothing() {
+    let fixture = Fixture::new();
+    let caller = fixture.path().join("caller");
+    write(&caller.join(".cargo/config.toml"), "no configuration");
+    let log = fixture.path().join("folders");
+    let stand_in = |name: &str, program: &str| {
+        let path = fixture.path().join(name);
+        let text = format!(
+            "#!/bin/sh\npwd -P >>'{}'\nexec '{program}' \"$@\"\n",
+            log.display()
+        );
+        write(&path, &text);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    };
+    let cargo = stand_in("cargo", env!("CARGO"));
+    let rustc = stand_in("rustc", "rustc");
+    for args in [&["apply", "demo"][..], &["status"], &["remove"]] {
+        let mut command = fixture.command(args);
+        command
+            .args(["--manifest-path", "../prover/Cargo.toml"])
+            .current_dir(&caller)
+            .env("CARGO", &cargo)
+            .env("RUSTC", &rustc)
+            .env_remove("RUSTFLAGS");
+        let run = fixture.transcript(&command.output().unwrap());
+        assert!(run.starts_with("exit 0\n"), "{args:?}: {run}");
+    }
+    let folders = fs::read_to_string(&log).unwrap();
+    let caller = fs::canonicalize(&caller).unwrap();
+    assert!(!folders.is_empty());
+    assert!(
+        folders.lines().all(|folder| Path::new(folder) != caller),
+        "{folders}"
+    );
 }
