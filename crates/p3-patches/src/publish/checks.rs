@@ -177,7 +177,9 @@ fn strays(project: &Project, series: &Series, bases: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Finds packages that are patched, or built with, and that have no checksum or another one than the lock file.
+/// Finds packages that are patched, or built with, or that these need, and that have no checksum or another one than the lock file.
+///
+/// A package's needs are known where its tarball is cached, which that of a patched one is.
 fn checksums(project: &Project, series: &Series, bases: &[String]) -> Result<()> {
     let patches = &project.patches;
     let lock = patches.lock().unwrap_or_default();
@@ -197,6 +199,28 @@ fn checksums(project: &Project, series: &Series, bases: &[String]) -> Result<()>
     let of_upstream = locked.filter(|package| package.name.starts_with("p3-"));
     used.extend(of_upstream.map(|package| (package.name, package.version)));
     let known = Checksums::load(patches)?;
+    if let Some(name) = known.names().find(|name| !name.starts_with("p3-")) {
+        let what = format!("{name} is no package of Plonky3's");
+        let hint = format!("delete its line from patches/{CHECKSUMS}");
+        return Err(Failure::input(what).hint(hint).into());
+    }
+    let mut todo: Vec<_> = used.iter().cloned().collect();
+    while let Some((name, release)) = todo.pop() {
+        interrupt::check()?;
+        let Some(package) = source::cached(patches, &name, &release)? else {
+            continue;
+        };
+        for need in package
+            .needs()?
+            .into_iter()
+            .filter(|need| need.starts_with("p3-"))
+        {
+            let need = (need, release.clone());
+            if used.insert(need.clone()) {
+                todo.push(need);
+            }
+        }
+    }
     used.retain(|(package, release)| known.get(package, release).is_none());
     if !used.is_empty() {
         let missing = used

@@ -31,6 +31,14 @@ impl Checksums {
                     .hint("`cargo p3 refresh --checksums` adds lines; the others are never edited")
                     .into());
             };
+            let (version, name) = &key;
+            if read.get(name, &version.to_string()).is_some() {
+                let what =
+                    format!("patches/{CHECKSUMS}:{number}: a second line for {name} {version}");
+                return Err(Failure::input(what)
+                    .hint("the registry's index has one checksum for it; delete the line with another")
+                    .into());
+            }
             read.0.insert(key, checksum);
         }
         Ok(read)
@@ -42,9 +50,14 @@ impl Checksums {
         self.0.get(&key).map(String::as_str)
     }
 
+    /// The names of the packages.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(|(_, name)| name.as_str())
+    }
+
     /// Tells whether the file has a package in some release.
     pub fn knows(&self, name: &str) -> bool {
-        self.0.keys().any(|(_, known)| known == name)
+        self.names().any(|known| known == name)
     }
 
     /// The checksums that `before` lacks, as packages with their versions.
@@ -62,7 +75,7 @@ impl Checksums {
     ) -> Result<Self> {
         let present = Self::load(&project.patches)?;
         let mut todo: BTreeSet<String> = named.into_iter().collect();
-        todo.extend(present.0.keys().map(|(_, name)| name.clone()));
+        todo.extend(present.names().map(str::to_owned));
         let mut seen = BTreeSet::new();
         let mut updated = Self::default();
         while let Some(name) = todo.pop_first() {
@@ -145,6 +158,21 @@ mod tests {
         assert_eq!(checksums.get("p3-sha256-air", "0.9.0-rc.2"), Some(&*sum));
         assert_eq!(checksums.get("p3-monty", "0.8.0"), None);
         assert_eq!(checksums.text(), text);
+    }
+
+    #[test]
+    fn a_second_line_for_a_package_is_refused() {
+        let [one, other] = ["0", "1"].map(|digit| digit.repeat(64));
+        for second in [&one, &other] {
+            let text = format!("{one}  p3-x-0.8.0.crate\n{second}  p3-x-0.8.0.crate\n");
+            let error = read(&text).unwrap_err();
+            let expected = "patches/SHA256SUMS:2: a second line for p3-x 0.8.0";
+            assert_eq!(error.to_string(), expected);
+            assert_eq!(
+                Failure::behind(&error).unwrap().kind,
+                crate::error::Kind::Input
+            );
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A published package in memory, read from its tarball or from a vendored folder.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
@@ -66,6 +66,25 @@ impl Package {
             vendored: None,
             files,
         })
+    }
+
+    /// The names of the packages that it depends on, and that its tests do.
+    pub fn needs(&self) -> Result<BTreeSet<String>> {
+        let manifest = self.files.get("Cargo.toml");
+        let manifest = manifest.context("no Cargo.toml in the tarball")?;
+        let manifest: toml::Table = toml::from_slice(manifest)
+            .with_context(|| format!("{}: cannot parse Cargo.toml", self.name))?;
+        let targets = manifest.get("target").and_then(toml::Value::as_table);
+        let targets = targets.into_iter().flat_map(toml::Table::values);
+        let tables = targets.filter_map(toml::Value::as_table).chain([&manifest]);
+        let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
+        let needed = tables.flat_map(|table| kinds.map(|kind| table.get(kind)));
+        let needed = needed.flatten().filter_map(toml::Value::as_table).flatten();
+        let name = |(key, value): (&String, &toml::Value)| {
+            let package = value.get("package").and_then(toml::Value::as_str);
+            package.unwrap_or(key).to_owned()
+        };
+        Ok(needed.map(name).collect())
     }
 
     /// The part of an upstream path that lies inside this package.

@@ -77,6 +77,16 @@ pub fn package(patches: &Patches, name: &str, version: &str) -> Result<Package> 
         .into())
 }
 
+/// The package from cargo's cache alone, if it is there with the reviewed checksum.
+pub fn cached(patches: &Patches, name: &str, version: &str) -> Result<Option<Package>> {
+    let Some(locked) = reviewed(patches, name, version)? else {
+        return Ok(None);
+    };
+    let found = tarballs(&locked)?.into_iter().find(|found| found.is_it);
+    let package = found.map(|found| unpack(name, version, locked.checksum, &found.bytes));
+    package.transpose()
+}
+
 pub(super) fn wrong_checksum(path: &Path, expected: &str, found: &str) -> Failure {
     let path = path.display();
     Failure::input(format!(
@@ -129,23 +139,26 @@ pub fn newest(project: &Project, name: &str) -> Result<Version> {
     let dir = &project.root.join("target/p3/newest");
     write_changed(&dir.join("Cargo.toml"), b"[workspace]\n")?;
     let mut info = cargo();
-    info.args(["info", "--color", "never", name])
+    info.args(["info", "--color", "never", "--", name])
         .current_dir(dir);
     let output = interrupt::output(&mut info)?;
     if !output.status.success() {
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        return Err(Failure::environment(format!(
-            "cannot tell which release of {name} is the newest: {}",
-            cargo_error(&stderr)
-        ))
-        .hint("connect to the registry, or name a release with --to")
-        .into());
+        let error = cargo_error(&String::from_utf8_lossy(&output.stderr));
+        let what = format!("cannot tell which release of {name} is the newest: {error}");
+        if ["could not find", "invalid character", "cannot be empty"]
+            .iter()
+            .any(|refused| error.contains(refused))
+        {
+            return Err(Failure::input(what)
+                .hint("name a package as crates.io has it, such as p3-field")
+                .into());
+        }
+        return Err(Failure::environment(what)
+            .hint("connect to the registry")
+            .into());
     }
-    newest_of(&String::from_utf8_lossy(&output.stdout)).ok_or_else(|| {
-        Failure::environment(format!("`cargo info {name}` names no version"))
-            .hint("name a release with --to")
-            .into()
-    })
+    newest_of(&String::from_utf8_lossy(&output.stdout))
+        .ok_or_else(|| Failure::environment(format!("`cargo info {name}` names no version")).into())
 }
 
 /// The newest version in what `cargo info` prints: `version: 0.8.0 (latest 0.9.0-rc.2)` where it shows another one.

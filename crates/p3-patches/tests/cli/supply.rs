@@ -226,7 +226,16 @@ fn check_finds_a_package_without_a_checksum() {
     let fixture = Fixture::new().with_crates().with_older_base();
     fixture.succeed(&["check"]);
     let checksums = fs::read_to_string(fixture.checksums()).unwrap();
-    for package in ["p3-goldilocks-0.8.0", "p3-util-0.4.0", "p3-uni-stark-0.8.0"] {
+    for package in [
+        "p3-goldilocks-0.8.0",
+        "p3-util-0.4.0",
+        "p3-uni-stark-0.8.0",
+        "p3-util-0.8.0",
+    ] {
+        // The last one is known from the manifest of p3-goldilocks alone.
+        if package == "p3-util-0.8.0" {
+            write(&fixture.project().join("Cargo.lock"), "version = 4\n");
+        }
         let is_kept = |line: &&str| !line.ends_with(&format!("  {package}.crate\n"));
         let lines = checksums.split_inclusive('\n').filter(is_kept);
         write(&fixture.checksums(), &lines.collect::<String>());
@@ -241,6 +250,13 @@ fn check_finds_a_package_without_a_checksum() {
             "{run}"
         );
     }
+    let foreign = format!("{checksums}{}  serde-1.0.0.crate\n", "0".repeat(64));
+    write(&fixture.checksums(), &foreign);
+    let run = fixture.run(&["check"]);
+    assert!(
+        run.starts_with("exit 1\n") && run.contains(": serde is no package of Plonky3's\n"),
+        "{run}"
+    );
 }
 
 /// The registry's index says what is missing, and nothing that is there changes.
