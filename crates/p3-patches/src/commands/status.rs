@@ -335,7 +335,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         {
             let checkout = Checkout::at(git.source.clone(), metadata)?;
             objection = match checkout.assert_release(patches, &stanza.base) {
-                Ok(()) => None,
+                Ok(()) => graph::assert_no_published(metadata, &git.source, &stanza.base).err(),
                 Err(error) => Some(error.downcast::<Failure>()?),
             };
         }

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::fs;
-use std::io;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -14,6 +12,7 @@ use walkdir::WalkDir;
 use crate::address::without_credentials;
 use crate::cargo::unresolved;
 use crate::error::Failure;
+use crate::files::dir::Dir;
 use crate::interrupt;
 use crate::project::Patches;
 use crate::prover::inherited;
@@ -305,8 +304,16 @@ fn source_of(package: &Package) -> Option<GitSource> {
     GitSource::parse(&package.source.as_ref()?.repr)
 }
 
+/// Opens a package's folder in cargo's checkout of a repository. No part of the way there from the checkout's root may be a link.
+fn open(folder: &Path) -> Result<Dir> {
+    let is_root = |above: &&Path| above.join(".cargo-ok").exists();
+    let root = folder.ancestors().find(is_root).unwrap_or(folder);
+    let opened = Dir::open(root)?.folder(folder.strip_prefix(root)?)?;
+    opened.with_context(|| format!("{}: not there", folder.display()))
+}
+
 /// The first file by which the package in `folder` is not the one with these `files`, as published. The registry's own
-/// files, and what no build reads, may differ.
+/// files, and what no build reads, may differ. Links are refused: what they lead to is of no commit.
 fn difference(files: &BTreeMap<String, Vec<u8>>, folder: &Path) -> Result<Option<String>> {
     // The manifest as written; the one beside it is what the registry made of that.
     const WRITTEN: &str = "Cargo.toml.orig";
@@ -317,6 +324,7 @@ fn difference(files: &BTreeMap<String, Vec<u8>>, folder: &Path) -> Result<Option
         "CHANGELOG.md",
     ];
     let aside = ["benches/", "examples/", "tests/"];
+    let dir = open(folder)?;
     for (file, published) in files {
         if other.contains(&file.as_str()) || aside.iter().any(|aside| file.starts_with(aside)) {
             continue;
@@ -325,15 +333,10 @@ fn difference(files: &BTreeMap<String, Vec<u8>>, folder: &Path) -> Result<Option
             WRITTEN => "Cargo.toml",
             file => file,
         };
-        match fs::read(folder.join(file)) {
-            Ok(found) if found == *published => {}
-            Ok(_) => return Ok(Some(format!("{file} differs"))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Some(format!("{file} is not there")));
-            }
-            Err(error) => {
-                return Err(error).with_context(|| format!("cannot read {file}"));
-            }
+        match dir.read(file)? {
+            Some(found) if found == *published => {}
+            Some(_) => return Ok(Some(format!("{file} differs"))),
+            None => return Ok(Some(format!("{file} is not there"))),
         }
     }
     let sources = [folder.join("build.rs"), folder.join("src")];
@@ -362,6 +365,8 @@ fn difference(files: &BTreeMap<String, Vec<u8>>, folder: &Path) -> Result<Option
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

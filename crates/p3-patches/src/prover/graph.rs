@@ -213,7 +213,36 @@ pub fn assert_in_place(
     {
         assert_one_copy(metadata, &package.name, &package.version.to_string())?;
     }
+    if let (Some(checkout), Some(tree)) = (checkout, trees.first()) {
+        assert_no_published(metadata, &checkout.source, &tree.version)?;
+    }
     Ok(())
+}
+
+/// Proves that a graph with patches in place of a repository has no package of that release from crates.io. Cargo takes one from there
+/// where the repository has it without a library, and is silent.
+pub fn assert_no_published(
+    metadata: &Metadata,
+    source: &GitSource,
+    base: &str,
+) -> Result<(), Failure> {
+    let is_published = |package: &&Package| {
+        package.name.starts_with("p3-")
+            && package.version.to_string() == base
+            && is_crates_io(package)
+    };
+    let Some(published) = metadata.packages.iter().find(is_published) else {
+        return Ok(());
+    };
+    let Package {
+        name, version, id, ..
+    } = published;
+    let shown = shown_copy(metadata, published);
+    let what = format!("takes Plonky3 {base} from {source}, but {name} {version} {shown}");
+    Err(Failure::input(what).hint(format!(
+        "{}; the prover has to take Plonky3 from one place",
+        choice::shows_users(&id.repr)
+    )))
 }
 
 /// The overrides as values of cargo's `--config`, for a build that leaves the manifest alone. They come before the manifest's.

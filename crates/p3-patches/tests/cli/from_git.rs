@@ -524,6 +524,41 @@ fn sources_that_are_no_release_are_refused() {
     assert!(run.starts_with("exit 0\n"), "{run}");
 }
 
+/// Cargo passes over a package without a library, and takes the published one, which has other types.
+#[test]
+fn a_package_that_the_repository_lacks_is_refused() {
+    let user = GitUser::new();
+    for package in ["util", "maybe-rayon"] {
+        let folder = user.repository.join(package);
+        fs::remove_file(folder.join("src/lib.rs")).unwrap();
+        write(&folder.join("examples/later.rs"), "fn main() {}\n");
+    }
+    let commit = user.commit();
+    user.pin("rev", &commit);
+    let run = user.apply(&["demo"]);
+    assert!(
+        run.starts_with("exit 3\n") && run.contains(" 0.8.0 from crates.io, for "),
+        "{run}"
+    );
+}
+
+/// A link leads to what no commit holds.
+#[test]
+fn a_link_out_of_the_repository_is_refused() {
+    let user = GitUser::new();
+    let lib = user.repository.join("util/src/lib.rs");
+    let outside = user.fixture.path().join("lib.rs");
+    fs::rename(&lib, &outside).unwrap();
+    std::os::unix::fs::symlink(&outside, &lib).unwrap();
+    user.pin("rev", &user.commit());
+    let run = user.apply(&["demo"]);
+    assert!(
+        run.starts_with("exit 3\n")
+            && run.contains("lib.rs: a symbolic link, which is not followed here\n"),
+        "{run}"
+    );
+}
+
 /// Each package is the release's, but what it inherits is not: cargo would build another package, the same one with other
 /// features, or its code in another edition.
 #[test]
