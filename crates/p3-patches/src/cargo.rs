@@ -142,14 +142,25 @@ pub fn out_of_a_changed_package(folder: &Path) -> String {
 /// [`out_of_a_changed_package`].
 pub fn unresolved(folder: &Path, what: &str, error: &str, hint: &str) -> Failure {
     let message = format!("{what}: {error}");
+    match out_of_a_wrong_lock_file(folder, error) {
+        Some(hint) => Failure::input(message).hint(hint),
+        None => Failure::environment(message).hint(hint),
+    }
+}
+
+/// Returns the hint for cargo's error about what a lock file holds.
+pub fn out_of_a_wrong_lock_file(folder: &Path, error: &str) -> Option<String> {
     let changed = [
         "changed between lock files",
         "failed to verify the checksum of",
     ];
     if changed.iter().any(|changed| error.contains(changed)) {
-        return Failure::input(message).hint(out_of_a_changed_package(folder));
+        return Some(out_of_a_changed_package(folder));
     }
-    Failure::environment(message).hint(hint)
+    error.contains("failed to parse lock file").then(|| {
+        "restore Cargo.lock from version control, or delete it and run `cargo generate-lockfile`"
+            .to_owned()
+    })
 }
 
 /// The setting that makes cargo compile every package that has a path incrementally, whatever its profile says.

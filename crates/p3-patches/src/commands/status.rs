@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::Downstream;
 use crate::address::without_credentials;
-use crate::cargo::{is_unfetched, out_of_a_changed_package, replacement};
+use crate::cargo::{is_unfetched, out_of_a_changed_package, out_of_a_wrong_lock_file, replacement};
 use crate::cli::as_called;
 use crate::error::Failure;
 use crate::files::dir::{Dir, cannot_write};
@@ -457,6 +457,11 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let what = format!("{path}: a checksum is not the one that was reviewed with the patches");
         let hint = out_of_a_changed_package(manifest.root());
         return Err(Failure::check(what).hint(hint).into());
+    }
+    if let Err(error) = &metadata
+        && let Some(hint) = out_of_a_wrong_lock_file(manifest.root(), error)
+    {
+        return Err(Failure::check(format!("{what}: {error}")).hint(hint).into());
     }
     Err(match metadata {
         Err(error) if is_intact && is_unfetched(&error) => Failure::environment(format!(

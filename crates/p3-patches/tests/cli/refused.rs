@@ -644,3 +644,45 @@ fn the_callers_folder_decides_nothing() {
         "{folders}"
     );
 }
+
+/// Where cargo cannot read the lock file, or finds another checksum in it, the hint leads out.
+#[test]
+fn a_wrong_lock_file_is_refused_with_a_way_out() {
+    let fixture = Fixture::new();
+    let (manifest, lock) = (fixture.manifest(), fixture.lock());
+    let lock_file = fixture.prover().join("Cargo.lock");
+    let at = lock.find("[[package]]\nname = \"p3-util\"").unwrap();
+    let length = lock[at..].find("\n\n").unwrap() + 2;
+    let twice = format!("{}{}", &lock[..at + length], &lock[at..]);
+    let other_form = lock.replacen("version = 4", "version = 99", 1);
+    for text in [twice, other_form] {
+        write(&lock_file, &text);
+        let run = fixture.run(&["apply", "demo"]);
+        let hint = "\nhint: restore Cargo.lock from version control, or delete it and run `cargo generate-lockfile`\n";
+        assert!(run.starts_with("exit 3\n") && run.contains(hint), "{run}");
+        assert_eq!(fixture.lock(), text);
+    }
+    assert_eq!(fixture.manifest(), manifest);
+
+    write(&lock_file, &lock);
+    fixture.succeed(&["apply", "demo"]);
+    let applied = fixture.lock();
+    let at = applied.find("name = \"p3-util\"").unwrap();
+    let at = at + applied[at..].find("checksum = \"").unwrap() + "checksum = \"".len();
+    let changed = format!(
+        "{}{}{}",
+        &applied[..at],
+        "0".repeat(64),
+        &applied[at + 64..]
+    );
+    write(&lock_file, &changed);
+    for args in [&["status"][..], &["status", "--verify"]] {
+        let run = fixture.run(args);
+        assert!(
+            run.starts_with("exit 1\n")
+                && run.contains("\nhint: what is published does not change")
+                && !run.contains("cargo p3 apply"),
+            "{run}"
+        );
+    }
+}
