@@ -322,6 +322,15 @@ fn checksums_are_added_and_never_changed() {
     assert_eq!(fs::read_to_string(fixture.checksums()).unwrap(), before);
 }
 
+/// A name is never an option of cargo's.
+#[test]
+fn a_name_that_is_no_package_is_refused() {
+    let fixture = Fixture::new();
+    let run = fixture.run(&["refresh", "--checksums=--help"]);
+    let hint = "\nhint: name a package as crates.io has it, such as p3-field\n";
+    assert!(run.starts_with("exit 3\n") && run.contains(hint), "{run}");
+}
+
 /// A configuration above a temporary folder of the system, where another user may put one, is not obeyed.
 #[test]
 fn cargo_obeys_no_configuration_beside_temporary_folders() {
