@@ -250,6 +250,22 @@ fn figures_that_contradict_themselves_are_refused_by_name() {
         json!({"share": 1.1, "ratio": 1.0}),
         "more hashing than it took",
     );
+    of_row(
+        "hashing",
+        json!({"share": 0.9, "ratio": 2.0}),
+        "more hashing than it took",
+    );
+    for baseline in [100.0, 1e5] {
+        of_row(
+            "baseline",
+            json!(baseline),
+            "the medians contradict the ratio",
+        );
+    }
+    for side in ["baseline", "candidate"] {
+        of_row(side, json!(0.0), "the medians contradict the ratio");
+    }
+    of_row("unit", "s".into(), "not the unit in which it is measured");
     refuse("baseline", json!("inf"), "invalid type");
     refuse("verdict", "better".into(), "unknown variant");
     refuse(
@@ -276,11 +292,41 @@ fn figures_that_contradict_themselves_are_refused_by_name() {
     let mut span = whole.clone();
     span["workload"] = "span/prove".into();
     span["baseline"] = json!(1e6);
+    span["candidate"] = json!(1e6);
     let mut run = whole.clone();
     run["workload"] = "run/wall".into();
-    let file = fixture.write("span.json", &report("Narrow", &[run, span]));
-    let refused = fixture.report(&[&file]).assert().code(3);
-    refused.stderr(contains("span/prove: takes longer than the run"));
+    let refuse_rows = |rows: &[Value], why: &str| {
+        let file = fixture.write("rows.json", &report("Narrow", rows));
+        let refused = fixture.report(&[&file]).assert().code(3);
+        refused.stderr(contains(why).and(contains("hint: ")));
+    };
+    refuse_rows(
+        &[run.clone(), span.clone()],
+        "span/prove: takes longer than the run",
+    );
+    span["unit"] = "ns".into();
+    refuse_rows(&[run.clone(), span.clone()], "span/prove: not the unit");
+    let mut none = whole.clone();
+    for figure in ["baseline", "candidate"] {
+        none[figure] = json!(0.0);
+    }
+    refuse_rows(&[none], &format!("{workload}: took no time"));
+    refuse_rows(
+        &[whole.clone(), run.clone(), whole.clone()],
+        &format!("rows.json: {workload}: two rows for x86-64-v3"),
+    );
+    // So short that its time is rounded to none.
+    for figure in ["baseline", "candidate"] {
+        span[figure] = json!(0.0);
+    }
+    span["unit"] = "ms".into();
+    let file = fixture.write("short.json", &report("Narrow", &[run, span]));
+    fixture.report(&[&file]).assert().success();
+    let mut idle = report("Narrow", &[]);
+    idle["machine"]["cores"] = 0.into();
+    let idle = fixture.write("idle.json", &idle);
+    let refused = fixture.report(&[&idle]).assert().code(3);
+    refused.stderr(contains("cores: none"));
     // Rounded figures may be on either side.
     let mut row = whole;
     row["ci95"] = json!([0.85, 0.9804]);
@@ -306,6 +352,11 @@ fn samples_that_are_none_are_refused_by_name() {
         ("baseline", "neither", "unknown variant `neither`"),
         (",2000,1000,", ",-1,1000,", "invalid digit"),
         (",2000,1000,", ",0,1000,", "seed 0, round 0 took no time"),
+        (
+            ",x86-64-v3,1,",
+            ",x86-64-v3,0,",
+            "seed 0, round 0 had no threads",
+        ),
         (",x86-64-v3,", ",sse,", "\"sse\" is no instruction set"),
         ("merkle-commit", "\u{7}merkle", "has a control character"),
     ] {

@@ -96,6 +96,8 @@ impl Run {
         } = self;
         let what = if self.wall_ns == 0 {
             "took no time"
+        } else if self.threads == 0 {
+            "had no threads"
         } else if self
             .hashing_ns
             .is_some_and(|hashing| hashing > self.wall_ns)

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Failure;
 use crate::files::dir::{Dir, is_link};
+use crate::measure::filing::plan;
 use crate::measure::pairs::Run;
 use crate::measure::protocol::name;
 use crate::measure::report::{Machine, parse_csv};
@@ -75,6 +76,12 @@ impl Head {
         let comments = text.lines().map_while(|line| line.strip_prefix('#'));
         let toml = comments.collect::<Vec<_>>().join("\n");
         let head: Self = toml::from_str(&toml).map_err(|error| error.to_string())?;
+        head.machine.check()?;
+        let Self { time, .. } = &head;
+        let is_time = |text: &str| humantime::parse_rfc3339(text).is_ok();
+        if !is_time(time) && !is_time(&format!("{time}T00:00:00Z")) {
+            return Err(format!("time: {time:?} is none"));
+        }
         match head.loaded.iter().find(|(_, ratio)| !ratio.is_finite()) {
             Some((row, ratio)) => Err(format!("{row}: {ratio} is no ratio")),
             None => Ok(head),
@@ -94,7 +101,36 @@ pub(super) fn read_head(root: &Path, file: &str) -> Result<(Head, String)> {
 pub(super) fn read(root: &Path, file: &str) -> Result<(Head, Vec<Run>)> {
     let (head, text) = read_head(root, file)?;
     let runs = parse_csv(&text).map_err(|why| refuse(file, RECORDER, &why))?;
+    check(file, &head, &runs).map_err(|why| refuse(file, RECORDER, &why))?;
     Ok((head, runs))
+}
+
+/// Checks that the samples of a record are those of its head and of its folder; an error says what is not.
+fn check(file: &str, head: &Head, runs: &[Run]) -> Result<(), String> {
+    let below = file.strip_prefix(RECORDS).unwrap_or(file);
+    let mut folders = below.split('/').skip(1);
+    let [release, machine] = [folders.next(), folders.next()].map(Option::unwrap_or_default);
+    if head.release != release {
+        let other = &head.release;
+        return Err(format!("release: {other}, in the folder of {release}"));
+    }
+    if runs.is_empty() {
+        return Err("no samples".to_owned());
+    }
+    let is_here = |isa: &str| {
+        let triple = machine.strip_suffix(isa);
+        triple.is_some_and(|triple| triple.ends_with('-'))
+    };
+    if let Some(Run { workload, isa, .. }) = runs.iter().find(|run| !is_here(&run.isa)) {
+        return Err(format!("{workload}: for {isa}, in the folder of {machine}"));
+    }
+    let (seeds, pairs) = plan(runs);
+    for (name, said, found) in [("seeds", head.seeds, seeds), ("pairs", head.pairs, pairs)] {
+        if said < found {
+            return Err(format!("{name}: {said}, but the samples are of {found}"));
+        }
+    }
+    Ok(())
 }
 
 /// Evaluates the samples of a record.
@@ -332,7 +368,7 @@ pub mod tests {
 
     use super::*;
     use crate::error::Kind;
-    use crate::measure::filing::{self, loaded_rows, plan};
+    use crate::measure::filing::{self, loaded_rows};
     use crate::measure::report::csv;
     use crate::measure::report::tests::runs;
 
@@ -489,6 +525,58 @@ pub mod tests {
         assert!(found().iter().all(|(_, _, outdated)| *outdated));
         // The newest of those that are out of date.
         assert!(found().contains(&("Narrow".into(), 0.5, true)));
+    }
+
+    #[test]
+    fn records_that_contradict_themselves_are_refused() {
+        let filed = Filed::new();
+        filed.write("series", "2026-11-01-narrow", "Narrow", 0.5, &[]);
+        let folder = format!("{RECORDS}/0.8.0/triple-x86-64-v3/series");
+        let file = format!("{folder}/2026-11-01-narrow.csv");
+        let whole = fs::read_to_string(filed.root().join(&file)).unwrap();
+        read(filed.root(), &file).unwrap();
+        let (head, _) = whole.split_once("\nmerkle-commit").unwrap();
+        let refused = |text: &str, complaint: &str| {
+            filed.put(&file, text);
+            let refused = read(filed.root(), &file).unwrap_err();
+            let expected = format!("{file}: {complaint}");
+            assert_eq!(refused.to_string(), expected);
+            let hint = Failure::behind(&refused).unwrap().hint.as_ref().unwrap();
+            assert!(hint.contains("`cargo p3 ab --record`"), "{hint}");
+        };
+        for (from, to, complaint) in [
+            (
+                "release = \"0.8.0\"",
+                "release = \"0.7.0\"",
+                "release: 0.7.0, in the folder of 0.8.0",
+            ),
+            (
+                ",x86-64-v3,",
+                ",x86-64-v4,",
+                "merkle-commit/x/2^4: for x86-64-v4, in the folder of triple-x86-64-v3",
+            ),
+            (
+                "seeds = 5",
+                "seeds = 4",
+                "seeds: 4, but the samples are of 5",
+            ),
+            (
+                "pairs = 2",
+                "pairs = 1",
+                "pairs: 1, but the samples are of 2",
+            ),
+            (
+                "2026-11-01T10:00:00Z",
+                "2026-13-01",
+                "time: \"2026-13-01\" is none",
+            ),
+            ("2026-11-01T10:00:00Z", "", "time: \"\" is none"),
+            ("cores = 2", "cores = 0", "cores: none"),
+        ] {
+            assert!(whole.contains(from), "{from}");
+            refused(&whole.replace(from, to), complaint);
+        }
+        refused(head, "no samples");
     }
 
     #[test]

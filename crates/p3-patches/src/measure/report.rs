@@ -64,6 +64,14 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// Checks that the machine could run anything.
+    pub(super) fn check(&self) -> Result<(), String> {
+        match self.cores {
+            0 => Err("cores: none".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
     /// This machine, with executables that this compiler makes for `isas`.
     pub fn here(toolchain: &Toolchain, isas: &[Isa]) -> Self {
         Self {
@@ -244,16 +252,17 @@ impl Report {
     /// Reads what `ab --json` wrote.
     pub fn read(path: &Path) -> Result<Self> {
         let refused = |why: String| Failure::input(format!("{}: {why}", path.display()));
+        let unreadable =
+            |why: String| refused(why).hint("`cargo p3 ab --json FILE` writes such a file");
         let text = plain::read(path).map_err(|error| refused(error.to_string()))?;
-        let report: Self = serde_json::from_slice(&text).map_err(|error| {
-            refused(error.to_string()).hint("`cargo p3 ab --json FILE` writes such a file")
-        })?;
+        let report: Self =
+            serde_json::from_slice(&text).map_err(|error| unreadable(error.to_string()))?;
         if report.schema != Self::SCHEMA {
             return Err(refused(format!("schema {}", report.schema))
                 .hint(format!("this tool reads schema {}", Self::SCHEMA))
                 .into());
         }
-        report.check().map_err(refused)?;
+        report.check().map_err(unreadable)?;
         Ok(report)
     }
 
@@ -263,10 +272,22 @@ impl Report {
         if let Some(name) = names.into_iter().find(|name| name.contains(is_control)) {
             return Err(format!("{name:?} has a control character"));
         }
-        self.rows.iter().try_for_each(Row::check)?;
+        self.machine.check()?;
+        let mut seen = BTreeSet::new();
+        for row in &self.rows {
+            row.check()?;
+            let Row { workload, isa, .. } = row;
+            // A span's time may be so short that it is rounded to none.
+            if !workload.starts_with(SPAN) && row.baseline.max(row.candidate) == 0.0 {
+                return Err(format!("{workload}: took no time"));
+            }
+            if !seen.insert((workload, isa)) {
+                return Err(format!("{workload}: two rows for {isa}"));
+            }
+        }
         let whole = |row: &&Row| row.workload == format!("{RUN}wall");
         for run in self.rows.iter().filter(whole) {
-            let longest = run.baseline.max(run.candidate) * (self.machine.cores.max(1) as f64);
+            let longest = run.baseline.max(run.candidate) * (self.machine.cores as f64);
             let is_longer = |row: &&Row| {
                 row.workload.starts_with(SPAN) && row.baseline.max(row.candidate) > longest
             };

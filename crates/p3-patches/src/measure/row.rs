@@ -9,7 +9,7 @@ use crate::isa;
 use crate::measure::pairs::{Run, Side};
 use crate::measure::protocol::name;
 use crate::measure::stats::{Ratio, Verdict, median};
-use crate::measure::trial::ITERATIONS;
+use crate::measure::trial::{ITERATIONS, RUN, SPAN};
 
 /// One workload on one ISA.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -155,7 +155,14 @@ impl Row {
         let holds = |Ratio { value, low, high }: Ratio| low <= value && value <= high;
         let [effect, control] = [self.effect(), self.control()];
         let figures = [effect, control].map(|Ratio { value, low, high }| [value, low, high]);
+        let is_span = self.workload.starts_with(SPAN);
+        // Rounded, a time may be none.
         let is_time = |time: f64| time.is_finite() && time >= 0.0;
+        // A span is compared with the run, so both have one unit.
+        let units = match is_span || self.workload == format!("{RUN}wall") {
+            true => &["ms"][..],
+            false => &["ms", "ns", "MiB"],
+        };
         let what = if !self.outputs_equal {
             "the outputs differ, so that no times can be compared"
         // A ratio that no machine measures would have scales without end.
@@ -165,13 +172,18 @@ impl Row {
             "no ratio"
         } else if !is_time(self.baseline) || !is_time(self.candidate) {
             "no time"
+        } else if !units.contains(&&*self.unit) {
+            "not the unit in which it is measured"
         } else if !holds(effect) || !holds(control) {
             "a ratio outside of its interval"
+        } else if !self.are_medians_near() {
+            "the medians contradict the ratio"
         } else if self.pairs == 0 {
             "no pairs"
         } else if !self
             .hashing
             .is_none_or(|of| (0.0..=1.0).contains(&of.share) && is_ratio(of.ratio))
+            || !self.has_room_for_hashing()
         {
             "more hashing than it took"
         } else if !self.follows(self.verdict) {
@@ -182,9 +194,25 @@ impl Row {
         Err(format!("{}: {what}", self.workload))
     }
 
+    /// Whether the medians are in the ratio. They are not paired, so that this says no more than their order of magnitude.
+    fn are_medians_near(&self) -> bool {
+        const FACTOR: f64 = 3.0;
+        let rounded = |time: f64| [(time - ROUNDED).max(0.0), time + ROUNDED];
+        let [baseline, candidate] = [self.baseline, self.candidate].map(rounded);
+        let [low, high] = self.ci95;
+        candidate[1] * FACTOR >= baseline[0] * low && candidate[0] <= baseline[1] * high * FACTOR
+    }
+
+    /// Whether the candidate's hashing takes no longer than the candidate: shares are medians, so that some more is left to it.
+    fn has_room_for_hashing(&self) -> bool {
+        const SLACK: f64 = 1.05;
+        let [_, high] = self.ci95;
+        self.hashing
+            .is_none_or(|of| of.share * of.ratio <= high * SLACK)
+    }
+
     /// Whether figures that are rounded to these have the verdict.
     fn follows(&self, verdict: Verdict) -> bool {
-        const ROUNDED: f64 = 0.5e-4;
         let widened = |Ratio { value, low, high }: Ratio, by: f64| Ratio {
             value,
             low: (low - by).max(f64::MIN_POSITIVE),
@@ -290,6 +318,9 @@ impl Pair {
         })
     }
 }
+
+/// The most by which [`round4`] changes a value.
+const ROUNDED: f64 = 0.5e-4;
 
 /// Enough for any ratio or time that can be measured, and short enough to read in the JSON.
 pub fn round4(value: f64) -> f64 {
