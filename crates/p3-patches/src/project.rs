@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 use std::env;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -11,7 +9,7 @@ use cargo_metadata::semver::Version;
 use include_dir::Dir;
 
 use crate::error::Failure;
-use crate::files::plain;
+use crate::files::{dir, plain};
 
 /// The name of this tool, of its package and of its executable.
 pub const TOOL: &str = env!("CARGO_PKG_NAME");
@@ -70,9 +68,9 @@ impl Patches {
             path.canonicalize()
                 .with_context(|| format!("cannot resolve {}", path.display()))
         };
-        let own = || root.as_ref().map(|root| root.join("patches"));
-        let folder = folder.or_else(own).map(resolve).transpose()?;
         let root = root.map(resolve).transpose()?;
+        let own = || root.as_ref().map(|root| root.join("patches"));
+        let folder = folder.map(resolve).transpose()?.or_else(own);
         Ok(Self {
             embedded,
             folder,
@@ -168,15 +166,18 @@ impl Patches {
     }
 
     fn read_file(&self, path: &Path) -> Result<Option<Cow<'static, [u8]>>> {
-        match plain::read(path) {
-            Ok(contents) => Ok(Some(contents.into())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => {
-                let root = self.root.as_deref().unwrap_or(Path::new(""));
-                Err(error)
-                    .with_context(|| format!("cannot read {}", relative(root, path).display()))
-            }
-        }
+        let (above, place) = self.below(path)?;
+        Ok(above.read(place)?.map(Cow::Owned))
+    }
+
+    /// Opens the folder below which no link is followed on the way to `path`: the checkout's, or that above the patches. Also
+    /// returns the rest of the way.
+    fn below<'p>(&self, path: &'p Path) -> Result<(dir::Dir, &'p Path)> {
+        let above_patches = self.folder.as_deref().and_then(Path::parent);
+        let mut folders = self.root.as_deref().into_iter().chain(above_patches);
+        let above = folders.find(|above| path.starts_with(above));
+        let above = above.unwrap_or(Path::new("/"));
+        Ok((dir::Dir::open(above)?, relative(above, path)))
     }
 
     /// Whether there is a file `path`.
@@ -189,10 +190,19 @@ impl Patches {
 
     /// The Plonky3 releases with a folder of their own, oldest first.
     pub fn releases(&self) -> Result<Vec<Version>> {
-        let names = self.names()?;
-        let mut releases = (names.iter())
-            .filter_map(|name| Version::parse(name).ok())
-            .collect::<Vec<_>>();
+        let mut releases = Vec::new();
+        for name in self.names()? {
+            let Ok(release) = Version::parse(&name) else {
+                continue;
+            };
+            if let Some(folder) = &self.folder {
+                // Refuses a link, below which no patch would be found.
+                let path = folder.join(&name);
+                let (above, place) = self.below(&path)?;
+                above.folder(place)?;
+            }
+            releases.push(release);
+        }
         releases.sort();
         Ok(releases)
     }
@@ -205,13 +215,13 @@ impl Patches {
                 .map(|entry| entry.path().display().to_string())
                 .collect());
         };
-        let unreadable = || format!("cannot read {}", folder.display());
-        let mut names = Vec::new();
-        for entry in fs::read_dir(folder).with_context(unreadable)? {
-            let name = entry.with_context(unreadable)?.file_name();
-            names.extend(name.into_string());
-        }
-        Ok(names)
+        let (above, place) = self.below(folder)?;
+        let folder = above.folder(place)?;
+        let entries = folder.map(|folder| folder.entries()).transpose()?;
+        let names = entries.into_iter().flatten();
+        Ok(names
+            .filter_map(|(name, _)| name.into_string().ok())
+            .collect())
     }
 
     /// `path` as a reader of the checkout would write it.

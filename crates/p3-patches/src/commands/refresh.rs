@@ -83,7 +83,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
 fn write_checksums(packages: &[String], project: &Project, series: &Series) -> Result<()> {
     let progress = spinner("asking the registry");
     let packages = series
-        .packages(&project.patches)
+        .packages(&project.patches)?
         .into_iter()
         .chain(packages.iter().cloned());
     let present = Checksums::load(&project.patches)?;

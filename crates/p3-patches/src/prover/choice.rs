@@ -140,7 +140,7 @@ pub fn chosen(
         let Some(why) = in_another_release(patches, series, graph, &version, name)? else {
             continue;
         };
-        let touched = series.packages(patches);
+        let touched = series.packages(patches)?;
         for package in &graph.packages {
             if touched.contains(&*package.name) && package.version != version {
                 series.refuse_merged(patches, &package.version, asked)?;
@@ -198,7 +198,7 @@ fn release(
     manifest: &Path,
     graph: &Metadata,
 ) -> Result<Version> {
-    let touched = series.packages(patches);
+    let touched = series.packages(patches)?;
     let mut releases = BTreeMap::<_, Vec<_>>::new();
     for package in &graph.packages {
         if touched.contains(package.name.as_str()) {
@@ -290,7 +290,7 @@ fn refuse_unported(
     let newer = series.bases.iter().find(|base| *base > release);
     let near = older.into_iter().chain(newer).map(Version::to_string);
     let near = near.collect::<Vec<_>>().join(" and ");
-    let touched = series.packages(patches);
+    let touched = series.packages(patches)?;
     let hint = match reachable(series, release) {
         Some(base) => update(graph, &touched, base),
         None => {

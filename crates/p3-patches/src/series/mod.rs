@@ -75,13 +75,15 @@ impl Series {
     }
 
     /// The packages that patches touch, whatever the release.
-    pub fn packages(&self, patches: &Patches) -> BTreeSet<String> {
-        let headers = self.bases.iter().flat_map(|base| {
-            let base = base.to_string();
-            let header = move |name| Patch::header_in(patches, &base, name);
-            self.names().filter_map(header)
-        });
-        headers.flat_map(|header| header.packages).collect()
+    pub fn packages(&self, patches: &Patches) -> Result<BTreeSet<String>> {
+        let mut packages = BTreeSet::new();
+        for base in self.bases.iter().map(Version::to_string) {
+            for name in self.names() {
+                let header = Patch::header_in(patches, &base, name)?;
+                packages.extend(header.into_iter().flat_map(|header| header.packages));
+            }
+        }
+        Ok(packages)
     }
 
     /// The newest release that the patch `name` has been ported to.

@@ -100,17 +100,20 @@ impl Patch {
             .map(|other| other.to_string())
             .find(|other| {
                 let header = Self::header_in(patches, other, name);
-                header.is_some_and(|header| header.bases.iter().any(|named| named == base))
+                header
+                    .ok()
+                    .flatten()
+                    .is_some_and(|header| header.bases.iter().any(|named| named == base))
             })
     }
 
-    /// The header of the text of `name` in the folder of `release`. One that cannot be read is reported where the patch is
+    /// The header of the text of `name` in the folder of `release`. One that cannot be parsed is reported where the patch is
     /// loaded.
-    pub fn header_in(patches: &Patches, release: &str, name: &str) -> Option<Header> {
+    pub fn header_in(patches: &Patches, release: &str, name: &str) -> Result<Option<Header>> {
         let path = Self::path(release, name);
-        let text = patches.read(&path).ok().flatten()?;
-        let (header, _) = split_header(&path, str::from_utf8(&text).ok()?).ok()?;
-        Some(header)
+        let text = patches.read(&path)?.unwrap_or_default();
+        let text = str::from_utf8(&text).unwrap_or_default();
+        Ok(split_header(&path, text).ok().map(|(header, _)| header))
     }
 
     /// Where a text of `name` for `base` alone is kept, below the folder of patches.

@@ -461,3 +461,29 @@ fn a_link_in_the_records_is_refused() {
         fs::remove_file(records.join(folder)).unwrap();
     }
 }
+
+/// What is read below a checkout; the folder that `--patches` names may be a link itself.
+#[test]
+fn a_link_in_a_checkout_is_not_read_through() {
+    let fixture = Fixture::new();
+    let project = fixture.project();
+    for name in [
+        "patches",
+        "patches/series",
+        "patches/0.8.0",
+        "patches/0.8.0/demo.patch",
+        "patches/SHA256SUMS",
+        "crates/demo/src/demo.rs",
+    ] {
+        let place = project.join(name);
+        let elsewhere = fixture.path().join("elsewhere");
+        fs::rename(&place, &elsewhere).unwrap();
+        symlink(&elsewhere, &place).unwrap();
+        refused(&fixture, &["apply", "demo"], &place);
+        fs::remove_file(&place).unwrap();
+        fs::rename(&elsewhere, &place).unwrap();
+    }
+    let link = fixture.path().join("link");
+    symlink(project.join("patches"), &link).unwrap();
+    fixture.succeed(&["--patches", link.to_str().unwrap(), "apply", "demo"]);
+}

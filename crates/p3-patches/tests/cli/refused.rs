@@ -55,7 +55,7 @@ fn a_pipe_in_place_of_a_file() {
         ),
         (
             "project/patches/0.8.0/demo.patch",
-            "exit 3\n--- stdout\n--- stderr\nerror: cannot read patches/0.8.0/demo.patch: not a plain file\n",
+            "exit 3\n--- stdout\n--- stderr\nerror: [DIR]/project/patches/0.8.0/demo.patch: not a plain file\n",
         ),
     ] {
         let path = fixture.path().join(file);
