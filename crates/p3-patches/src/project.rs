@@ -9,7 +9,7 @@ use cargo_metadata::semver::Version;
 use include_dir::Dir;
 
 use crate::error::Failure;
-use crate::files::{dir, plain};
+use crate::files::dir;
 
 /// The name of this tool, of its package and of its executable.
 pub const TOOL: &str = env!("CARGO_PKG_NAME");
@@ -180,12 +180,9 @@ impl Patches {
         Ok((dir::Dir::open(above)?, relative(above, path)))
     }
 
-    /// Whether there is a file `path`.
+    /// Whether there is something at `path`. Where that is no plain file, it is refused when it is read.
     pub fn has(&self, path: &str) -> bool {
-        match &self.folder {
-            Some(folder) => folder.join(path).is_file(),
-            None => self.embedded.patches.contains(path),
-        }
+        !matches!(self.read(path), Ok(None))
     }
 
     /// The Plonky3 releases with a folder of their own, oldest first.
@@ -243,13 +240,17 @@ impl Patches {
     }
 
     /// The lock file that has the checksums of what is built here; a checkout of other patches need not have one.
-    pub fn lock(&self) -> Option<Cow<'static, str>> {
-        match &self.root {
-            Some(root) => plain::read_to_string(&root.join("Cargo.lock"))
-                .ok()
-                .map(Cow::Owned),
-            None => Some(self.embedded.lock.into()),
-        }
+    pub fn lock(&self) -> Result<Option<Cow<'static, str>>> {
+        let Some(root) = &self.root else {
+            return Ok(Some(self.embedded.lock.into()));
+        };
+        let path = root.join("Cargo.lock");
+        let Some(lock) = self.read_file(&path)? else {
+            return Ok(None);
+        };
+        let refuse = |_| Failure::input(format!("{}: not UTF-8 text", path.display()));
+        let lock = String::from_utf8(lock.into_owned()).map_err(refuse)?;
+        Ok(Some(lock.into()))
     }
 }
 

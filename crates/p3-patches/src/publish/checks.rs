@@ -182,7 +182,7 @@ fn strays(project: &Project, series: &Series, bases: &[String]) -> Result<()> {
 /// A package's needs are known where its tarball is cached, which that of a patched one is.
 fn checksums(project: &Project, series: &Series, bases: &[String]) -> Result<()> {
     let patches = &project.patches;
-    let lock = patches.lock().unwrap_or_default();
+    let lock = patches.lock()?.unwrap_or_default();
     let mut used = BTreeSet::new();
     for base in bases {
         for name in series.ported(patches, base) {

@@ -44,7 +44,7 @@ type Line = (u64, u64, u64);
 impl Seed {
     /// The versions of the reviewed lock file, for a workspace on `release`.
     pub fn new(patches: &Patches, release: &str) -> Result<Self> {
-        let text = patches.lock().context("there is no Cargo.lock")?;
+        let text = patches.lock()?.context("there is no Cargo.lock")?;
         Self::of(text.into_owned(), release)
     }
 

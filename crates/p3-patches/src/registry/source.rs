@@ -321,7 +321,7 @@ pub fn compare_locks(patches: &Patches, lock: &str) -> Result<Comparison> {
             package.source.clone(),
         )
     };
-    let own = patches.lock().unwrap_or_default();
+    let own = patches.lock()?.unwrap_or_default();
     let own: BTreeMap<_, _> = (published(&own)?.into_iter())
         .map(|package| (key(&package), package.checksum))
         .collect();
@@ -420,7 +420,7 @@ fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
     let graph = match graph(&["--offline"])? {
         Ok(graph) => graph,
         Err(_) => {
-            let own = patches.lock().unwrap_or_default();
+            let own = patches.lock()?.unwrap_or_default();
             fs::write(&lock_file, without(&own, name, version)?)?;
             graph(&[])?.map_err(|error| {
                 let what =

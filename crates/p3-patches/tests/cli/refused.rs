@@ -686,3 +686,34 @@ fn a_wrong_lock_file_is_refused_with_a_way_out() {
         );
     }
 }
+
+/// A lock file of the checkout that cannot be read is no missing one: its checksums would be gone.
+#[test]
+fn a_checkouts_lock_file_that_is_no_text() {
+    let fixture = Fixture::new();
+    let lock = fixture.project().join("Cargo.lock");
+    let manifest = fixture.prover().join("Cargo.toml");
+    let status = [
+        "status",
+        "--verify",
+        "--manifest-path",
+        manifest.to_str().unwrap(),
+    ];
+    fixture.succeed(&["apply", "demo"]);
+    fs::remove_file(&lock).unwrap();
+    fs::create_dir(&lock).unwrap();
+    let run = fixture.run(&status);
+    assert!(run.starts_with("exit 3\n"), "{run}");
+    assert!(
+        run.contains("error: [DIR]/project/Cargo.lock: not a plain file\n"),
+        "{run}"
+    );
+    fs::remove_dir(&lock).unwrap();
+    fs::write(&lock, b"\xff").unwrap();
+    let run = fixture.run(&status);
+    assert!(run.starts_with("exit 3\n"), "{run}");
+    assert!(
+        run.contains("error: [DIR]/project/Cargo.lock: not UTF-8 text\n"),
+        "{run}"
+    );
+}
