@@ -220,8 +220,13 @@ impl Fixture {
         let home = self.path().join("cargo-home");
         let (from, to) = (cargo_home().join("registry"), home.join("registry"));
         fs::create_dir_all(&to).unwrap();
+        // A link to a whole folder would have cargo write there what it learns of other registries.
         for entry in ["index", "src"] {
-            symlink(from.join(entry), to.join(entry)).unwrap();
+            fs::create_dir_all(to.join(entry)).unwrap();
+            for registry in fs::read_dir(from.join(entry)).unwrap() {
+                let registry = registry.unwrap();
+                symlink(registry.path(), to.join(entry).join(registry.file_name())).unwrap();
+            }
         }
         for registry in fs::read_dir(from.join("cache")).unwrap() {
             let registry = registry.unwrap();

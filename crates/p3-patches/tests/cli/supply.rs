@@ -9,14 +9,11 @@ use insta::assert_snapshot;
 
 use crate::fixture::{Fixture, cargo_home, git, repository, write};
 
-/// The lines of a package's file in cargo's copy of crates.io's index.
-fn indexed(name: &str) -> Vec<String> {
-    let caches = fs::read_dir(cargo_home().join("registry/index")).unwrap();
-    let caches = caches.map(|entry| entry.unwrap().path().join(".cache"));
-    let file = caches
-        .map(|cache| cache.join(index_place(name)))
-        .find(|file| file.exists());
-    let bytes = fs::read(file.unwrap()).unwrap();
+/// The lines of a package's file in cargo's copy of the index that a cached tarball is from.
+fn indexed(name: &str, tarball: &Path) -> Vec<String> {
+    let registry = tarball.parent().and_then(Path::file_name).unwrap();
+    let index = cargo_home().join("registry/index").join(registry);
+    let bytes = fs::read(index.join(".cache").join(index_place(name))).unwrap();
     let lines = bytes.split(|byte| *byte == 0).map(String::from_utf8_lossy);
     lines
         .filter(|line| line.starts_with('{'))
@@ -65,7 +62,7 @@ impl Mirror {
             });
             // What other platforms need is not cached.
             let Some(cached) = cached else { continue };
-            let lines = indexed(name).into_iter();
+            let lines = indexed(name, &cached).into_iter();
             let mut line = lines
                 .into_iter()
                 .find(|line| line.contains(&format!("\"{checksum}\"")))
@@ -216,8 +213,6 @@ fn a_version_without_a_reviewed_checksum_is_named() {
         verified.starts_with("exit 1\n") && verified.contains(difference),
         "{verified}"
     );
-    let tried = fixture.run(&["try", "demo", "--", "run"]);
-    assert!(tried.contains(note), "{tried}");
 }
 
 /// A package that is patched in some release, or that the tool is built with, has a checksum.
