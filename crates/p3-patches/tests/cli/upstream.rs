@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -555,9 +555,8 @@ fn git_am_takes_every_patch() {
     let dependencies = packages.map(|package| format!("{package} = \"0.8\"\n"));
     fixture.set_manifest(&(MANIFEST.to_owned() + &dependencies.concat()));
     fixture.relock();
-    let patches = fixture.project().join("patches");
-    fs::remove_dir_all(&patches).unwrap();
-    symlink(repository().join("patches"), patches).unwrap();
+    let patches = repository().join("patches");
+    let patches = patches.to_str().unwrap();
     let series = fs::read_to_string(repository().join("patches/series")).unwrap();
     let entries = series.lines().map(|line| line.split('#').next().unwrap());
     let names = entries.filter_map(|entry| entry.split_whitespace().next());
@@ -583,7 +582,16 @@ fn git_am_takes_every_patch() {
     for (number, selection) in names.chunks(1).chain([&names[..]]).enumerate() {
         let mails = fixture.path().join(format!("mails-{number}"));
         let (out, author) = (mails.to_str().unwrap(), "Tester <tester@localhost>");
-        fixture.succeed(&[&["export"], selection, &["--out", out, "--author", author]].concat());
+        let export = [
+            "--patches",
+            patches,
+            "export",
+            "--out",
+            out,
+            "--author",
+            author,
+        ];
+        fixture.succeed(&[&export[..], selection].concat());
         git(&checkout, &["reset", "--quiet", "--hard", "base"]);
         am(&checkout, &mails);
         let log = git(&checkout, &["log", "--reverse", "--format=%s", "base.."]);
