@@ -428,7 +428,7 @@ fn many(fixture: &Fixture) -> PathBuf {
     file
 }
 
-/// What takes a step for each pair of rows would take minutes here, and be noticed.
+/// A table drawn in a step for each pair of rows would take minutes here, and be noticed.
 #[test]
 fn thousands_of_rows_are_no_burden() {
     let fixture = Fixture::new();

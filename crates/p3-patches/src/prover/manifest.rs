@@ -235,8 +235,7 @@ impl Manifest {
     /// Refuses a lock file with a checksum that differs from the one reviewed with the patches. Another registry than crates.io
     /// answered where that file was written. Returns a note on packages of which that version was not reviewed: it may be newer.
     pub fn assert_reviewed(&self, patches: &Patches) -> Result<Option<String>> {
-        let lock = fs::read_to_string(self.lock_file()).unwrap_or_default();
-        let compared = source::compare_locks(patches, &lock)?;
+        let compared = source::compare_locks(patches, &self.lock()?)?;
         let Some(difference) = compared.differences.first() else {
             let unreviewed = compared.unreviewed.join(", ");
             return Ok((!unreviewed.is_empty()).then(|| {

@@ -49,7 +49,7 @@ impl Restore {
         self.writing = true;
         let done = step();
         self.writing = false;
-        // What cannot be read is no file to put back.
+        // A file that cannot be read is not put back.
         self.known = self.place.read().ok().flatten();
         done
     }

@@ -238,23 +238,20 @@ impl Indexed {
     }
 }
 
-/// The releases of a package that cargo's copies of indexes have. Nothing is fetched.
+/// Lists the releases of a package in all of cargo's copies of indexes. Nothing is fetched.
 pub fn indexed(name: &str) -> Result<Vec<Indexed>> {
-    let caches = caches()?;
-    Ok(caches
-        .iter()
-        .flat_map(|cache| indexed_by(cache, name))
-        .collect())
+    indexed_where(name, |_| true)
 }
 
-/// The releases of a package that cargo's copy of crates.io's index has.
+/// Lists the releases of a package in cargo's copy of crates.io's index.
 pub fn indexed_by_crates_io(name: &str) -> Result<Vec<Indexed>> {
-    let mut caches = caches()?;
-    caches.retain(|cache| is_of_crates_io(cache));
-    Ok(caches
-        .iter()
-        .flat_map(|cache| indexed_by(cache, name))
-        .collect())
+    indexed_where(name, is_of_crates_io)
+}
+
+/// Lists the releases of a package in the indexes of the registries whose folders of tarballs `is_asked` accepts.
+fn indexed_where(name: &str, is_asked: impl Fn(&Path) -> bool) -> Result<Vec<Indexed>> {
+    let caches = caches()?.into_iter().filter(|cache| is_asked(cache));
+    Ok(caches.flat_map(|cache| indexed_by(&cache, name)).collect())
 }
 
 /// The releases in the index of the registry with this folder of tarballs.

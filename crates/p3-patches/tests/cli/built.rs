@@ -195,8 +195,7 @@ fn other_code_and_other_executables_are_refused() {
     assert!(!killer.fixture.path().join("ran").exists());
 }
 
-/// Whoever hands on the folder can write all of it: nothing there becomes a path, a name or a comparison before it is known to be
-/// one.
+/// The folder may come from anybody: its text is checked before it becomes a path, a name or a comparison.
 #[test]
 fn facts_that_no_build_writes_are_refused() {
     let killer = project();

@@ -611,7 +611,7 @@ fn a_root_manifest_that_is_not_the_releases_is_refused() {
     refused("one feature more", &serde);
     assert_snapshot!(transcripts);
 
-    // What a build does not read of it may differ.
+    // Fields that a build does not read may differ.
     edited(&|workspace| {
         workspace["package"]
             .as_table_mut()

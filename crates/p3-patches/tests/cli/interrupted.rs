@@ -124,7 +124,7 @@ fn a_try_is_turned_away_while_patches_are_applied() {
     fixture.succeed(&["status"]);
 }
 
-/// What is taken back is what the run has written, and its trees stay while a manifest names them.
+/// A run takes back only its own text, and its trees stay while a manifest names them.
 #[test]
 fn what_changes_meanwhile_stays() {
     let fixture = Fixture::new();

@@ -462,7 +462,7 @@ fn a_link_in_the_records_is_refused() {
     }
 }
 
-/// What is read below a checkout; the folder that `--patches` names may be a link itself.
+/// A checkout's files are read by handles. The folder that `--patches` names may itself be a link.
 #[test]
 fn a_link_in_a_checkout_is_not_read_through() {
     let fixture = Fixture::new();

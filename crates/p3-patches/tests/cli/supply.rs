@@ -60,7 +60,7 @@ impl Mirror {
             let cached = caches.find_map(|entry| {
                 Some(entry.unwrap().path().join(&file)).filter(|path| path.exists())
             });
-            // What other platforms need is not cached.
+            // Packages for other platforms are not cached.
             let Some(cached) = cached else { continue };
             let lines = indexed(name, &cached).into_iter();
             let mut line = lines
@@ -176,7 +176,7 @@ fn a_mirror_that_serves_a_changed_package_is_refused() {
         &["overlay", "--out", "overlay"],
     );
 
-    // What was published is cached, so there is no tarball to refuse.
+    // The published packages are cached, so there is no tarball to refuse.
     fs::remove_dir_all(&mirror.home).unwrap();
     fixture.home_without("none");
     refused("no lock file, but a cache", &["apply", "demo"]);
