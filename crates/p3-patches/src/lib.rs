@@ -49,7 +49,6 @@ use std::io::{self, Write as _};
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
-use address::without_credentials;
 use anyhow::Result;
 use cli::{Cli, Command, as_called};
 use commands::{
@@ -58,9 +57,9 @@ use commands::{
 };
 use error::{Failure, Kind};
 use interrupt::Interrupted;
-use measure::protocol::is_control;
 pub use project::Embedded;
 use project::Patches;
+use terminal::print_line;
 
 /// Runs the tool on the command line's arguments.
 pub fn main(embedded: Embedded) -> ExitCode {
@@ -143,21 +142,6 @@ fn report(error: &anyhow::Error) -> ExitCode {
             .map_or_else(|| unforeseen(error), |failure| failure.kind)
             .code(),
     )
-}
-
-/// Prints what may quote others: without credentials, and without characters that control the terminal.
-fn print_line(what: &str, text: &str) {
-    let text = without_credentials(text);
-    let mut shown = String::new();
-    for c in text.chars() {
-        match c {
-            '\n' | '\t' => shown.push(c),
-            c if is_control(c) => shown.extend(c.escape_default()),
-            c => shown.push(c),
-        }
-    }
-    // The exit code says the same where this cannot be written.
-    let _ = writeln!(io::stderr(), "{what}: {shown}");
 }
 
 /// Returns the kind of an error that no module foresaw: an operation of the system failed, or refused what it was given, such as a

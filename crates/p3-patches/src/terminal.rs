@@ -1,12 +1,15 @@
-//! Progress on stderr, and patterns of the command line.
+//! Progress and messages on stderr, and patterns of the command line.
 
 use std::cell::RefCell;
+use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
 use globset::{Glob, GlobMatcher};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
+use crate::address::without_credentials;
 use crate::error::Failure;
+use crate::measure::protocol::is_control;
 
 /// The `pattern` that was given to `option`.
 pub fn glob(option: &str, pattern: &str) -> Result<GlobMatcher, Failure> {
@@ -125,6 +128,21 @@ pub fn measuring(len: u64, of: &str) -> Progress {
     let progress = Progress::new(ProgressBar::new(len).with_style(style), of, String::new());
     progress.bar.enable_steady_tick(Duration::from_secs(1));
     progress
+}
+
+/// Prints a line to stderr that may quote others: without credentials, and without characters that control the terminal.
+pub fn print_line(what: &str, text: &str) {
+    let text = without_credentials(text);
+    let mut shown = String::new();
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => shown.push(c),
+            c if is_control(c) => shown.extend(c.escape_default()),
+            c => shown.push(c),
+        }
+    }
+    // The exit code says the same where this cannot be written.
+    let _ = writeln!(io::stderr(), "{what}: {shown}");
 }
 
 #[cfg(test)]

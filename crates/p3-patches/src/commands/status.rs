@@ -9,7 +9,6 @@ use comfy_table::{Table, presets};
 use serde::Serialize;
 
 use super::Downstream;
-use crate::address::without_credentials;
 use crate::cargo::{is_unfetched, out_of_a_changed_package, out_of_a_wrong_lock_file, replacement};
 use crate::cli::as_called;
 use crate::error::Failure;
@@ -23,7 +22,7 @@ use crate::prover::tree::{self, Planned, Stamp, StampedPatch, Tree};
 use crate::registry::locked::packages;
 use crate::registry::source;
 use crate::series::{Series, patch};
-use crate::terminal::spinner;
+use crate::terminal::{print_line, spinner};
 
 /// Show what is applied to a workspace, and whether it holds.
 ///
@@ -213,11 +212,10 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         match chosen {
             Ok(Ok((_, choice))) => status.available = choice.names,
             Ok(Err(error)) => {
-                let why = without_credentials(&error.to_string());
-                eprintln!("note: `apply` would not work here: {why}");
+                print_line("note", &format!("`apply` would not work here: {error}"));
                 let failure = Failure::behind(&error);
                 if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {
-                    eprintln!("hint: {}", without_credentials(&as_called(hint)));
+                    print_line("hint", &as_called(hint));
                 }
             }
             Err(error) => eprintln!(
