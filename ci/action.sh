@@ -12,17 +12,42 @@ apply | status | try) ;;
   ;;
 esac
 
+child=
+signalled=
+# A signal to this script alone would leave its child at work.
+pass_on() {
+  if [[ -z $child ]]; then exit 143; fi
+  signalled=yes
+  kill "$child" 2>/dev/null || true
+}
+trap pass_on HUP INT TERM
+# Runs a command to its end, whatever signals come; returns its exit code.
+attend() {
+  local code
+  "$@" <&0 &
+  child=$!
+  signalled=yes
+  # A signal ends the wait before the command has ended.
+  while [[ -n $signalled ]]; do
+    signalled=
+    code=0
+    wait "$child" || code=$?
+  done
+  child=
+  return "$code"
+}
+
 # Elsewhere than in the prover's folder, which may pin a Rust that is too old for the tool; so may a variable or rustup's default.
 # Target, flags, wrapper and target folder are the prover's.
-install() (
+install() {
   cd "$GITHUB_ACTION_PATH"
   local rustup=()
   if command -v rustup >/dev/null; then rustup=(rustup run --install stable); fi
   unset CARGO_BUILD_TARGET CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR RUSTC_WRAPPER RUSTFLAGS
-  ${rustup[@]+"${rustup[@]}"} \
+  exec ${rustup[@]+"${rustup[@]}"} \
     cargo install --quiet --locked --path crates/p3-patches --root "$RUNNER_TEMP/p3-patches"
-)
-install
+}
+attend install
 export PATH=$RUNNER_TEMP/p3-patches/bin:$PATH
 
 # Blank lines are no arguments, and neither is the carriage return of a file with CRLF.
@@ -50,4 +75,16 @@ summarize() {
   printf '%s\n' "$fence"
 }
 trap 'summarize >>"${GITHUB_STEP_SUMMARY:-/dev/null}"' EXIT
-p3-patches "$@" | tee "$printed"
+
+pipe=$RUNNER_TEMP/p3-patches/pipe
+rm -f "$pipe"
+mkfifo "$pipe"
+(
+  trap '' HUP INT TERM
+  exec tee "$printed" <"$pipe"
+) &
+printing=$!
+code=0
+attend p3-patches "$@" >"$pipe" || code=$?
+wait "$printing" || true
+exit "$code"

@@ -3,47 +3,120 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
 
 use crate::fixture::write;
 
-/// Runs the script with stand-ins for rustup, for cargo, which installs `tool` as the tool, and with a folder that pins another
-/// Rust; returns the exit code, and the job's summary.
+/// Copies the stand-in for the tool to where cargo would install it.
+const INSTALLS: &str = "test ! -e rust-toolchain.toml && test -z \"$RUSTFLAGS\" &&
+    mkdir -p \"$RUNNER_TEMP/p3-patches/bin\" && cp \"$RUNNER_TEMP/tool\" \"$RUNNER_TEMP/p3-patches/bin/p3-patches\"";
+
+/// Works for 20 seconds, unless a signal ends it.
+const WORKS: &str =
+    "trap 'touch \"$RUNNER_TEMP/ended\"; exit 130' TERM; echo at work; touch \"$RUNNER_TEMP/begun\"
+    for i in $(seq 200); do sleep 0.1; done";
+
+/// The script with stand-ins for rustup, for cargo, for the tool that cargo installs, and with a folder that pins another Rust.
+struct Action {
+    folder: TempDir,
+    script: Command,
+}
+
+impl Action {
+    fn new(command: &str, extra: &str, cargo: &str, tool: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        let program = |name: &str, text: &str| {
+            write(&place(name), &format!("#!/bin/sh\n{text}\n"));
+            fs::set_permissions(place(name), fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        program("tool", tool);
+        program(
+            "bin/rustup",
+            "test \"$1 $2 $3\" = 'run --install stable' && shift 3 && exec \"$@\"",
+        );
+        program("bin/cargo", cargo);
+        write(&place("prover/rust-toolchain.toml"), "");
+        let path = std::env::var("PATH").unwrap();
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut script = Command::new(checkout.join("ci/action.sh"));
+        script
+            .current_dir(place("prover"))
+            .env("PATH", format!("{}:{path}", place("bin").display()))
+            .env("RUSTFLAGS", "-D warnings")
+            .env("GITHUB_ACTION_PATH", &checkout)
+            .env("RUNNER_TEMP", folder.path())
+            .env("COMMAND", command)
+            .env("MANIFEST", "a prover/Cargo.toml")
+            .env("EXTRA", extra)
+            .env("GITHUB_STEP_SUMMARY", place("summary"));
+        Self { folder, script }
+    }
+
+    fn has(&self, file: &str) -> bool {
+        self.folder.path().join(file).exists()
+    }
+
+    /// Returns the job's summary.
+    fn summary(&self) -> String {
+        fs::read_to_string(self.folder.path().join("summary")).unwrap_or_default()
+    }
+
+    /// Ends the script, and nothing else, once a stand-in is at work; returns the exit code.
+    fn terminate(&mut self) -> Option<i32> {
+        let mut script = self.script.stdout(Stdio::null()).spawn().unwrap();
+        while !self.has("begun") {
+            assert!(script.try_wait().unwrap().is_none());
+            thread::sleep(Duration::from_millis(20));
+        }
+        kill_process(Pid::from_child(&script), Signal::TERM).unwrap();
+        script.wait().unwrap().code()
+    }
+}
+
+/// Runs the script with a stand-in for the tool; returns the exit code, and the job's summary.
 fn run(command: &str, extra: &str, tool: &str) -> (Option<i32>, String) {
-    let folder = tempfile::tempdir().unwrap();
-    let place = |name: &str| folder.path().join(name);
-    let program = |name: &str, text: &str| {
-        write(&place(name), &format!("#!/bin/sh\n{text}\n"));
-        fs::set_permissions(place(name), fs::Permissions::from_mode(0o755)).unwrap();
-    };
-    program("tool", tool);
-    program(
-        "bin/rustup",
-        "test \"$1 $2 $3\" = 'run --install stable' && shift 3 && exec \"$@\"",
-    );
-    program(
-        "bin/cargo",
-        "test ! -e rust-toolchain.toml && test -z \"$RUSTFLAGS\" && mkdir -p \"$RUNNER_TEMP/p3-patches/bin\" &&
-            cp \"$RUNNER_TEMP/tool\" \"$RUNNER_TEMP/p3-patches/bin/p3-patches\"",
-    );
-    write(&place("prover/rust-toolchain.toml"), "");
-    let path = std::env::var("PATH").unwrap();
-    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let output = Command::new(checkout.join("ci/action.sh"))
-        .current_dir(place("prover"))
-        .env("PATH", format!("{}:{path}", place("bin").display()))
-        .env("RUSTFLAGS", "-D warnings")
-        .env("GITHUB_ACTION_PATH", &checkout)
-        .env("RUNNER_TEMP", folder.path())
-        .env("COMMAND", command)
-        .env("MANIFEST", "a prover/Cargo.toml")
-        .env("EXTRA", extra)
-        .env("GITHUB_STEP_SUMMARY", place("summary"))
-        .output()
-        .unwrap();
+    let mut action = Action::new(command, extra, INSTALLS, tool);
+    let output = action.script.output().unwrap();
     eprintln!("{}", String::from_utf8_lossy(&output.stderr));
-    let summary = fs::read_to_string(place("summary")).unwrap_or_default();
-    (output.status.code(), summary)
+    (output.status.code(), action.summary())
+}
+
+#[test]
+fn a_signal_to_the_script_ends_the_tool() {
+    let mut action = Action::new("status", "", INSTALLS, WORKS);
+    assert_eq!(action.terminate(), Some(130));
+    assert!(action.has("ended"));
+    assert_eq!(
+        action.summary(),
+        "### p3-patches status\n\n```\nat work\n```\n"
+    );
+}
+
+#[test]
+fn a_signal_to_the_script_ends_the_installation() {
+    let mut action = Action::new("status", "", WORKS, "exit 0");
+    assert_eq!(action.terminate(), Some(130));
+    assert!(action.has("ended"));
+    assert_eq!(action.summary(), "");
+}
+
+#[test]
+fn the_tool_reads_the_scripts_standard_input() {
+    let mut action = Action::new("status", "", INSTALLS, "cat");
+    let input = action.folder.path().join("input");
+    write(&input, "a line\n");
+    let input = fs::File::open(input).unwrap();
+    assert!(action.script.stdin(input).status().unwrap().success());
+    assert_eq!(
+        action.summary(),
+        "### p3-patches status\n\n```\na line\n```\n"
+    );
 }
 
 #[test]
