@@ -248,6 +248,7 @@ impl<'m> Checkout<'m> {
                 return Err(Failure::input(what).hint(hint).into());
             }
             let published = source::package(patches, name, base)?;
+            refuse_linked_manifests(folder)?;
             let what = match difference(&published.files, folder)? {
                 None => inherited::difference(package, &published)?,
                 found => found,
@@ -304,12 +305,29 @@ fn source_of(package: &Package) -> Option<GitSource> {
     GitSource::parse(&package.source.as_ref()?.repr)
 }
 
+/// Finds the root of cargo's checkout of a repository, which a package's folder is in.
+fn root_of(folder: &Path) -> &Path {
+    let is_root = |above: &&Path| above.join(".cargo-ok").exists();
+    folder.ancestors().find(is_root).unwrap_or(folder)
+}
+
 /// Opens a package's folder in cargo's checkout of a repository. No part of the way there from the checkout's root may be a link.
 fn open(folder: &Path) -> Result<Dir> {
-    let is_root = |above: &&Path| above.join(".cargo-ok").exists();
-    let root = folder.ancestors().find(is_root).unwrap_or(folder);
+    let root = root_of(folder);
     let opened = Dir::open(root)?.folder(folder.strip_prefix(root)?)?;
     opened.with_context(|| format!("{}: not there", folder.display()))
+}
+
+/// Refuses a link in place of a manifest above a package, from which the package may inherit: the link leads to what is of no
+/// commit.
+fn refuse_linked_manifests(folder: &Path) -> Result<()> {
+    let root = root_of(folder);
+    let dir = Dir::open(root)?;
+    let above = folder.strip_prefix(root)?.ancestors().skip(1);
+    for above in above {
+        dir.read(above.join("Cargo.toml"))?;
+    }
+    Ok(())
 }
 
 /// The first file by which the package in `folder` is not the one with these `files`, as published. The registry's own

@@ -559,6 +559,22 @@ fn a_link_out_of_the_repository_is_refused() {
     );
 }
 
+/// Cargo follows a link in place of the root manifest, and what the link leads to may be another file after the comparison.
+#[test]
+fn a_link_in_place_of_the_root_manifest_is_refused() {
+    let user = GitUser::new();
+    let root = user.repository.join("Cargo.toml");
+    let outside = user.fixture.path().join("root.toml");
+    fs::rename(&root, &outside).unwrap();
+    std::os::unix::fs::symlink(&outside, &root).unwrap();
+    user.pin("rev", &user.commit());
+    let run = user.apply_fails(&["demo"]);
+    assert!(
+        run.contains("/Cargo.toml: a symbolic link, which is not followed here\n"),
+        "{run}"
+    );
+}
+
 /// Each package is the release's, but what it inherits is not: cargo would build another package, the same one with other
 /// features, or its code in another edition.
 #[test]
