@@ -198,6 +198,23 @@ mod tests {
         assert!(read > ROOMS.len());
     }
 
+    /// What is quoted is escaped where it is printed, and not before: escaped twice, it would be another text.
+    #[test]
+    fn control_characters_are_escaped_in_one_place() {
+        let mut files = Vec::new();
+        sources(
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
+            &mut files,
+        );
+        files.retain(|file| !file.ends_with("src/lib.rs"));
+        let escapes = |file: &&PathBuf| fs::read_to_string(file).unwrap().contains(".escape_");
+        let found: Vec<_> = files.iter().filter(escapes).collect();
+        assert!(
+            found.len() == 1 && found[0].ends_with("src/terminal.rs"),
+            "{found:?}"
+        );
+    }
+
     /// Other children would outlive the tool.
     #[test]
     fn children_are_started_in_one_place() {

@@ -136,19 +136,16 @@ impl Worker {
     }
 }
 
-/// The beginning of what a worker has printed.
-fn shown(line: &[u8]) -> String {
+/// The beginning of the first line that a worker has printed.
+fn shown(printed: &[u8]) -> String {
     const LONGEST: usize = 80;
-    let line = String::from_utf8_lossy(&line[..line.len().min(LONGEST)]);
-    let mut shown = String::new();
-    for c in line.trim_end().chars() {
-        if c.is_control() {
-            shown.extend(c.escape_default());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
+    let printed = String::from_utf8_lossy(&printed[..printed.len().min(LONGEST)]);
+    printed
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim_end()
+        .to_owned()
 }
 
 /// A worker's answer, or an error where it gave none.
@@ -159,7 +156,7 @@ pub fn reply(worker: &Path, text: &str) -> Result<Reply> {
         Ok(reply) => Ok(reply),
         Err(_) => Err(Failure::check(format!(
             "{worker}: printed what is no reply: {}",
-            text.chars().take(80).collect::<String>()
+            shown(text.as_bytes())
         ))
         .into()),
     }
