@@ -51,6 +51,9 @@ impl Dir {
     /// Opens a folder that the user has named. Links on the way there are the user's.
     pub fn open(path: &Path) -> Result<Self> {
         let handle = fs::open(path, FOLDER, Mode::empty());
+        if let Err(Errno::NOTDIR) = handle {
+            return Err(is_other(path, "not a folder").into());
+        }
         Ok(Self {
             handle: handle.with_context(|| format!("cannot open {}", path.display()))?,
             path: path.to_owned(),
@@ -59,7 +62,12 @@ impl Dir {
 
     /// As [`Self::open`]; creates it, and the folders above it, if need be.
     pub fn create(path: &Path) -> Result<Self> {
-        std::fs::create_dir_all(path).map_err(|error| cannot_write(path, &error))?;
+        std::fs::create_dir_all(path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+                is_other(path, "not a folder")
+            }
+            _ => cannot_write(path, &error),
+        })?;
         Self::open(path)
     }
 

@@ -1,4 +1,4 @@
-//! Reads of plain files. A pipe is refused: its other end may never come, and no signal is seen meanwhile.
+//! Reads of plain files. A folder is refused, and so is a pipe: its other end may never come, and no signal is seen meanwhile.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read};
@@ -12,8 +12,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut options = OpenOptions::new();
     let nonblock = OFlags::NONBLOCK.bits().cast_signed();
     let mut file = options.read(true).custom_flags(nonblock).open(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() && !metadata.is_dir() {
+    if !file.metadata()?.is_file() {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             "not a plain file",

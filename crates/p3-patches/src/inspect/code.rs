@@ -6,7 +6,6 @@ mod graph;
 mod x86;
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -14,6 +13,7 @@ use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 use serde::Serialize;
 
 use crate::error::Failure;
+use crate::files::plain;
 
 /// The architecture of an executable.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -173,7 +173,7 @@ fn functions(
     wanted: impl Fn(&str) -> bool,
 ) -> Result<(Architecture, Vec<Function>)> {
     let shown = executable.display();
-    let bytes = fs::read(executable).with_context(|| format!("cannot read {shown}"))?;
+    let bytes = plain::read(executable).with_context(|| format!("cannot read {shown}"))?;
     let refused = |what: &str| Failure::environment(format!("{shown}: {what}"));
     let file = object::File::parse(&*bytes)
         .map_err(|error| refused(&format!("{error}")).hint("only ELF executables are read"))?;

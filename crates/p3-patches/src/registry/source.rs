@@ -180,11 +180,7 @@ pub fn sha256(bytes: &[u8]) -> String {
 
 /// The SHA-256 of a file, as [`sha256`] has it.
 pub fn sha256_of_file(path: &Path) -> Result<String> {
-    const NO_FILE: [ErrorKind; 3] = [
-        ErrorKind::NotFound,
-        ErrorKind::InvalidInput,
-        ErrorKind::IsADirectory,
-    ];
+    const NO_FILE: [ErrorKind; 2] = [ErrorKind::NotFound, ErrorKind::InvalidInput];
     match plain::read(path) {
         Ok(bytes) => Ok(sha256(&bytes)),
         Err(error) if NO_FILE.contains(&error.kind()) => {

@@ -40,43 +40,69 @@ fn a_patch_that_does_not_apply() {
     ));
 }
 
-/// Nobody need ever write to a pipe: it is refused before it is read.
+/// Nobody need ever write to a pipe: it is refused before it is read, and so is a folder.
 #[test]
-fn a_pipe_in_place_of_a_file() {
+fn a_pipe_or_a_folder_in_place_of_a_file() {
     let fixture = Fixture::new();
     for (file, complaint) in [
-        (
-            "prover/Cargo.toml",
-            "exit 3\n--- stdout\n--- stderr\nerror: [DIR]/prover/Cargo.toml: cannot be read: not a plain file\n",
-        ),
-        (
-            "prover/Cargo.lock",
-            "exit 3\n--- stdout\n--- stderr\nerror: [DIR]/prover/Cargo.lock: not a plain file\n",
-        ),
-        (
-            "project/patches/0.8.0/demo.patch",
-            "exit 3\n--- stdout\n--- stderr\nerror: [DIR]/project/patches/0.8.0/demo.patch: not a plain file\n",
-        ),
+        ("prover/Cargo.toml", "cannot be read: not a plain file"),
+        ("prover/Cargo.lock", "not a plain file"),
+        ("project/patches/0.8.0/demo.patch", "not a plain file"),
     ] {
         let path = fixture.path().join(file);
         let aside = path.with_extension("aside");
+        let complaint =
+            format!("exit 3\n--- stdout\n--- stderr\nerror: [DIR]/{file}: {complaint}\nhint: ");
         fs::rename(&path, &aside).unwrap();
-        let made = Command::new("mkfifo").arg(&path).status().unwrap();
-        assert!(made.success());
         let manifest = fixture.prover().join("Cargo.toml");
-        for command in [&["apply", "demo"][..], &["remove"], &["try", "demo"]] {
-            let mut command = fixture.command(command);
-            command.arg("--manifest-path").arg(&manifest);
-            if command.get_args().any(|arg| arg == "try") {
-                command.args(["--", "run"]);
+        for make in ["mkfifo", "mkdir"] {
+            assert!(Command::new(make).arg(&path).status().unwrap().success());
+            for command in [&["apply", "demo"][..], &["remove"], &["try", "demo"]] {
+                let mut command = fixture.command(command);
+                command.arg("--manifest-path").arg(&manifest);
+                if command.get_args().any(|arg| arg == "try") {
+                    command.args(["--", "run"]);
+                }
+                let output = command.stdin(Stdio::null()).output().unwrap();
+                let transcript = fixture.transcript(&output);
+                let reads =
+                    !command.get_args().any(|arg| arg == "remove") || file.starts_with("prover");
+                assert_eq!(
+                    transcript.starts_with(&complaint),
+                    reads,
+                    "{make}: {transcript}"
+                );
             }
-            let output = command.stdin(Stdio::null()).output().unwrap();
-            let transcript = fixture.transcript(&output);
-            let reads =
-                !command.get_args().any(|arg| arg == "remove") || file.starts_with("prover");
-            assert_eq!(transcript.starts_with(complaint), reads, "{transcript}");
+            let removed = match make {
+                "mkdir" => fs::remove_dir(&path),
+                _ => fs::remove_file(&path),
+            };
+            removed.unwrap();
         }
         fs::rename(&aside, &path).unwrap();
+    }
+}
+
+/// A folder has files, and a file has none.
+#[test]
+fn a_file_in_place_of_a_folder() {
+    let fixture = Fixture::new().with_crates();
+    let file = fixture.path().join("file");
+    write(&file, "");
+    let file = file.to_str().unwrap();
+    let below = format!("{file}/below");
+    for args in [
+        &["overlay", "demo", "--out", file][..],
+        &["overlay", "demo", "--out", &below],
+        &["export", "demo", "--out", file],
+        &["ab", "demo", "--isa", "generic", "--build-only", &below],
+        &["apply", "demo", "--manifest-path", &below],
+        &["ab", "--built", file],
+        &["list", "--patches", file],
+    ] {
+        let run = fixture.run(args);
+        let complaint = "exit 3\n--- stdout\n--- stderr\nerror: [DIR]/file";
+        assert!(run.starts_with(complaint), "{args:?}: {run}");
     }
 }
 
