@@ -124,6 +124,15 @@ impl Patches {
         self.root.as_deref()
     }
 
+    /// Lists the files and folders of a checkout that commands read, and the folder of patches.
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        const OF_A_CHECKOUT: [&str; 5] =
+            ["Cargo.lock", "Cargo.toml", "benches", "crates", "patches"];
+        let root = self.root.iter();
+        let of_checkout = root.flat_map(|root| OF_A_CHECKOUT.map(|place| root.join(place)));
+        of_checkout.chain(self.folder.clone()).collect()
+    }
+
     /// The checkout, for the subcommands that need more of it than its patches.
     pub fn into_project(self) -> Result<Project> {
         match (&self.root, &self.folder) {

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -294,6 +295,92 @@ fn a_page_has_the_row_and_every_sample() {
     assert!(page.contains("--workload '*/small/*' --seeds 3"));
     // Three rounds of eight runs.
     assert_eq!(page.matches(r#"r="1.8""#).count(), 24);
+}
+
+/// The file would take the place of what is measured, under whatever name.
+#[test]
+fn a_file_that_is_read_is_refused_before_anything_is_measured() {
+    let fixture = Fixture::new();
+    let honest = fixture.honest("worker.json", 10);
+    let text = fs::read(&honest).unwrap();
+    let link = fixture.path("link.json");
+    std::os::unix::fs::symlink(&honest, &link).unwrap();
+    fs::hard_link(&honest, fixture.path("other.json")).unwrap();
+    let other = fixture.honest("other", 10);
+    for (file, complaint) in [
+        ("worker.json", "are the same file"),
+        ("patches/../worker.json", "are the same file"),
+        ("link.json", "are the same file"),
+        ("other.json", "are the same file"),
+        ("patches/series", "which this command works with"),
+        ("patches/0.8.0/new.json", "which this command works with"),
+    ] {
+        for option in ["--json", "--html"] {
+            fixture
+                .ab(&honest, &other)
+                .arg(option)
+                .arg(fixture.path(file))
+                .assert()
+                .code(3)
+                .stdout("")
+                .stderr(contains(complaint));
+        }
+    }
+    assert!(!fixture.path("pids").exists());
+    assert_eq!(fs::read(&honest).unwrap(), text);
+    assert_eq!(fs::read(fixture.path("patches/series")).unwrap(), b"");
+}
+
+/// The files are worth more than the table, which may be piped to a program that has ended.
+#[test]
+fn the_files_are_written_where_the_table_cannot_be_printed() {
+    let fixture = Fixture::new();
+    let honest = fixture.honest("worker", 10);
+    let mut ab = Process::new(assert_cmd::cargo::cargo_bin("p3-patches"));
+    ab.arg("--project")
+        .arg(fixture.path("."))
+        .args(["ab", "--workload", "*/small/*", "--seeds", "2", "--workers"])
+        .args([&honest, &honest]);
+    for option in ["json", "html"] {
+        ab.arg(format!("--{option}"))
+            .arg(fixture.path(&format!("ab.{option}")));
+    }
+    let mut running = ab.stdout(Stdio::piped()).spawn().unwrap();
+    // The first lines are printed before anything is measured.
+    let printed = BufReader::new(running.stdout.take().unwrap());
+    let head = printed.lines().map(Result::unwrap);
+    assert!(head.take(3).last().unwrap().starts_with("base "));
+    assert_eq!(running.wait().unwrap().code(), Some(0));
+    for file in ["ab.json", "ab.csv", "ab.html"] {
+        assert!(fixture.path(file).exists(), "no {file}");
+    }
+}
+
+/// Nobody would see the table.
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_is_measured_where_nothing_can_be_printed() {
+    let fixture = Fixture::new();
+    let worker = fixture.worker(
+        "worker",
+        READY,
+        &format!("touch '{}'", fixture.path("ran").display()),
+        "",
+    );
+    let full = fs::File::create("/dev/full").unwrap();
+    let mut ab = Process::new(assert_cmd::cargo::cargo_bin("p3-patches"));
+    ab.arg("--project")
+        .arg(fixture.path("."))
+        .args(["ab", "--workers"])
+        .args([&worker, &worker]);
+    let output = ab.stdout(full).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{stderr}");
+    assert!(
+        stderr.starts_with("error: No space left on device"),
+        "{stderr}"
+    );
+    assert!(!fixture.path("ran").exists());
 }
 
 #[test]

@@ -473,6 +473,23 @@ fn a_second_signal_ends_what_is_busy() {
     assert!(!page.exists());
 }
 
+/// A folder is no file of figures or samples, and no document.
+#[test]
+fn a_folder_in_place_of_a_file() {
+    let fixture = Fixture::new();
+    let rows = fixture.write("rows.json", &report("Narrow", &[row("x86-64-v3", 0.5)]));
+    let folder = fixture.path("folder.json");
+    fs::create_dir(&folder).unwrap();
+    fs::create_dir(fixture.path("rows.csv")).unwrap();
+    for (files, complaint) in [
+        (&[&*folder][..], "folder.json: not a plain file"),
+        (&[&*rows], "rows.csv: not a plain file"),
+    ] {
+        let refused = fixture.report(files).assert().code(3);
+        refused.stderr(contains(complaint));
+    }
+}
+
 /// The page would take the place of what it is made from.
 #[test]
 fn a_page_is_a_file_of_its_own() {
@@ -484,6 +501,7 @@ fn a_page_is_a_file_of_its_own() {
     for (page, why) in [
         ("x.json", "x.json are the same file"),
         ("patches/../x.csv", "x.csv are the same file"),
+        ("patches/series", "patches, which this command works with"),
         ("linked.html", "linked.html are the same file"),
         ("folder", "folder: a folder"),
     ] {

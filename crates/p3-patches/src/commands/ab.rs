@@ -103,7 +103,9 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     if let Some(dir) = &args.build_only {
         return build_only(&args, project, dir);
     }
-    report::check_outputs(args.json.as_deref(), true, args.html.as_deref())?;
+    let mut inputs = args.compared.inputs(project);
+    inputs.extend(args.built.iter().flat_map(|dir| built::inputs(dir)));
+    report::check_outputs(args.json.as_deref(), true, args.html.as_deref(), &inputs)?;
     let typed = command()?;
     let filing = (args.record)
         .then(|| Filing::new(project, args.loaded))
@@ -175,11 +177,6 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         machine,
         rows: Row::all(&runs)?,
     };
-    writeln!(
-        stdout,
-        "{}",
-        report::table(&report.rows, stdout.is_terminal())
-    )?;
     let disturbed = runs.iter().filter(|run| run.disturbed()).count();
     if disturbed > 0 {
         eprintln!(
@@ -201,9 +198,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         filed = filing.file(&folder, host, &asked, &report, &runs, &workers)?;
     }
     let section = report.clone().into_section(&runs, &filed.files);
-    if let Some(savings) = attribution::markdown(&section.records) {
-        writeln!(stdout, "\n{savings}")?;
-    }
+    let savings = attribution::markdown(&section.records);
     if let Some(path) = &args.html {
         page::write(
             Some(&project.root),
@@ -211,6 +206,11 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
             "Plonky3 with patches",
             &[section],
         )?;
+    }
+    // Last, since it may fail: the figures are in the files by now.
+    println!("{}", report::table(&report.rows, stdout.is_terminal()));
+    if let Some(savings) = savings {
+        println!("\n{savings}");
     }
     if args.revert {
         confirm_reverted(&report.rows)?;

@@ -43,6 +43,12 @@ impl Compared {
         }
     }
 
+    /// Lists the files and folders that a comparison reads.
+    pub fn inputs(&self, project: &Project) -> Vec<PathBuf> {
+        let given = self.workers.iter().flatten().cloned();
+        project.patches.inputs().into_iter().chain(given).collect()
+    }
+
     /// The executables as given, or else built with `patches`.
     pub fn executables<'a>(
         &self,

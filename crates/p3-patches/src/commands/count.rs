@@ -113,7 +113,8 @@ fn one_isa(isa: Arg) -> Arg {
 }
 
 pub fn run(args: Args, project: &Project) -> Result<()> {
-    report::check_outputs(args.json.as_deref(), false, None)?;
+    let inputs = args.compared.inputs(project);
+    report::check_outputs(args.json.as_deref(), false, None, &inputs)?;
     let isa = args.compared.isa[0];
     let (machine, mut target) = match isa {
         Isa::Neon => (
@@ -172,13 +173,14 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
             .hint("without --unit, all are counted")
             .into());
     }
-    writeln!(stdout, "{}", table(&report.units, stdout.is_terminal()))?;
     if let Some(path) = &args.json {
         report::write(path, &report, None)?;
     }
     if args.record {
         file(&args, project, &report)?;
     }
+    // Last, since it may fail: the counts are in the files by now.
+    println!("{}", table(&report.units, stdout.is_terminal()));
     if args.fewer {
         refuse_more(&report.units)?;
     }

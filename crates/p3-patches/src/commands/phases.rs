@@ -51,7 +51,8 @@ struct Report {
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
-    report::check_outputs(args.json.as_deref(), true, None)?;
+    let inputs = args.compared.inputs(project);
+    report::check_outputs(args.json.as_deref(), true, None, &inputs)?;
     let isas = runnable(args.compared.isas())?;
     let (base, patches) = args.compared.chosen(project)?;
     ab::refuse_inert(&project.patches, &base, &args.compared.names)?;
@@ -87,17 +88,18 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     };
     for runs in runs.chunk_by(|a, b| a.isa == b.isa) {
         for rows in &permutations {
-            let breakdown = Breakdown::new(rows, runs)?;
-            let table = breakdown.table(stdout.is_terminal());
-            writeln!(stdout, "\n{table}")?;
-            if let Some(remark) = &breakdown.remark {
-                writeln!(stdout, "{remark}")?;
-            }
-            report.permutations.push(breakdown);
+            report.permutations.push(Breakdown::new(rows, runs)?);
         }
     }
     if let Some(path) = &args.json {
         report::write(path, &report, Some(&runs))?;
+    }
+    // Last, since it may fail: the figures are in the files by now.
+    for breakdown in &report.permutations {
+        println!("\n{}", breakdown.table(stdout.is_terminal()));
+        if let Some(remark) = &breakdown.remark {
+            println!("{remark}");
+        }
     }
     Ok(())
 }

@@ -90,7 +90,8 @@ struct TimedUnit {
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
-    report::check_outputs(args.json.as_deref(), false, None)?;
+    let inputs = args.compared.inputs(project);
+    report::check_outputs(args.json.as_deref(), false, None, &inputs)?;
     let (base, chosen) = args.compared.chosen(project)?;
     let packages = patch::packages(&project.patches, &base, &chosen)?;
     let models = Models::find();
@@ -133,8 +134,6 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         let bar = spinner(format!("looking at {isa}"));
         let found = compare(&executables, &report.packages, &wanted, models.as_ref())?;
         bar.finish_and_clear();
-        writeln!(stdout, "\n{isa}, rustflags {rustflags}")?;
-        write!(stdout, "{}", found.tables(stdout.is_terminal()))?;
         for note in &found.notes {
             eprintln!("note: {isa}: {note}");
         }
@@ -152,9 +151,6 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         if runs && !has_units {
             eprintln!("note: {isa}: nothing is timed, since the worker has units on 0.8 and later");
         }
-        if !units.is_empty() {
-            writeln!(stdout, "\n{}", gaps(&units, stdout.is_terminal()))?;
-        }
         report.isas.push(OnIsa {
             isa: isa.to_string(),
             rustflags,
@@ -164,6 +160,15 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     }
     if let Some(path) = &args.json {
         report::write(path, &report, None)?;
+    }
+    // Last, since it may fail: what was found is in the file by now.
+    let terminal = stdout.is_terminal();
+    for on_isa in &report.isas {
+        println!("\n{}, rustflags {}", on_isa.isa, on_isa.rustflags);
+        print!("{}", on_isa.found.tables(terminal));
+        if !on_isa.units.is_empty() {
+            println!("\n{}", gaps(&on_isa.units, terminal));
+        }
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! `report`: what was measured, to look at and to pass on.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -34,18 +34,21 @@ pub struct Args {
     html: Option<PathBuf>,
 }
 
+/// The page's title.
+const TITLE: &str = "Plonky3 with patches";
+
 pub fn run(args: &Args, project: &Project) -> Result<()> {
     if let Some(page) = &args.html {
-        report::check_outputs(None, false, Some(page))?;
+        let mut inputs = project.patches.inputs();
         let files = args.files.iter();
-        let files: BTreeSet<_> = files
-            .flat_map(|file| [file.clone(), samples_of(file)])
-            .collect();
-        let read = files.iter().chain([page]);
-        report::assert_distinct(read.map(PathBuf::as_path))?;
+        inputs.extend(files.flat_map(|file| [file.clone(), samples_of(file)]));
+        report::check_outputs(None, false, Some(page), &inputs)?;
     }
     if !args.files.is_empty() {
         let sections = merged(&args.files)?;
+        if let Some(path) = &args.html {
+            page::write(Some(&project.root), path, TITLE, &sections)?;
+        }
         for section in &sections {
             let table = markdown::markdown(&results::lines(&section.records), None);
             println!("### {}\n\n{table}", escape::text(&section.title));
@@ -53,18 +56,13 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
                 println!("{savings}");
             }
         }
-        return match &args.html {
-            Some(path) => page::write(Some(&project.root), path, "Plonky3 with patches", &sections),
-            None => Ok(()),
-        };
+        return Ok(());
     }
     let sections = results::recorded(project)?;
     let documents = Documents::new(project, &sections, &cli::manual())?;
     let page = args.html.iter().map(PathBuf::as_path);
     report::assert_distinct(documents.paths().chain(page))?;
-    for path in documents.write(project)? {
-        println!("{}", project.relative(path));
-    }
+    let mut written = documents.write(project)?;
     let path = match &args.html {
         Some(path) => path.clone(),
         None => {
@@ -74,13 +72,11 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             folder.join("report.html")
         }
     };
-    page::write(
-        Some(&project.root),
-        &path,
-        "Plonky3 with patches",
-        &sections,
-    )?;
-    println!("{}", project.relative(&path));
+    page::write(Some(&project.root), &path, TITLE, &sections)?;
+    written.push(&path);
+    for path in written {
+        println!("{}", project.relative(path));
+    }
     Ok(())
 }
 
@@ -112,7 +108,7 @@ fn merged(files: &[PathBuf]) -> Result<Vec<Section>> {
             }
         }
         let samples = samples_of(path);
-        let runs = if samples.is_file() {
+        let runs = if samples.exists() {
             read_csv(&samples)?
         } else {
             Vec::new()

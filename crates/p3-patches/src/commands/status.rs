@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use comfy_table::{Table, presets};
@@ -13,6 +13,7 @@ use crate::cargo::{is_unfetched, out_of_a_changed_package, out_of_a_wrong_lock_f
 use crate::cli::as_called;
 use crate::error::Failure;
 use crate::files::dir::{Dir, cannot_write};
+use crate::measure::report;
 use crate::project::Patches;
 use crate::prover::choice;
 use crate::prover::git_source::Checkout;
@@ -184,8 +185,8 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     };
     let patches = &patches.at_work_in(manifest.root());
     if let Some(path) = &args.published_lock {
-        let is_own = |own: &Path| fs::canonicalize(path).is_ok_and(|path| path == own);
-        if path.ends_with("Cargo.toml") || is_own(&manifest.lock_file()) {
+        let own = [manifest.path.clone(), manifest.lock_file()];
+        if path.ends_with("Cargo.toml") || report::assert_unread(path, &own).is_err() {
             let what = format!("--published-lock {}: cargo's own file", path.display());
             return Err(Failure::input(what)
                 .hint("name another file, such as published.lock")

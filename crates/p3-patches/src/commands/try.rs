@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{IsTerminal, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use anyhow::{Context, Result};
@@ -102,11 +102,12 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     }
     let typed = ab::command()?;
     let input = Input::read()?;
-    report::check_outputs(args.json.as_deref(), true, args.html.as_deref())?;
     let manifest = Manifest::load(&args.downstream.manifest_path)?;
+    let target = manifest.target_folder()?.join("p3-try");
+    let inputs = inputs(args, patches, &manifest, &target);
+    report::check_outputs(args.json.as_deref(), true, args.html.as_deref(), &inputs)?;
     let series = Series::load(patches)?;
     series.select(&args.names)?;
-    let target = manifest.target_folder()?.join("p3-try");
     let folder = LockedDir::lock(&target)?;
     let progress = spinner("resolving the graph");
     let member = &args.downstream.manifest_path;
@@ -186,22 +187,22 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     bar.finish_and_clear();
 
     let terminal = stdout.is_terminal();
-    let rows = if command.is_bench() {
+    let (rows, mut tables) = if command.is_bench() {
         let rows = iterations(&samples.parts)?;
-        writeln!(stdout, "{}", table("bench", BENCH, &rows, terminal))?;
-        rows
+        let table = table("bench", BENCH, &rows, terminal);
+        (rows, table)
     } else {
         let rows = whole(&samples.runs)?;
         let phases = phases(&samples.parts, &rows[0])?;
-        writeln!(stdout, "{}", table("run", RUN, &rows, terminal))?;
+        let mut tables = table("run", RUN, &rows, terminal);
         if args.phases {
-            writeln!(stdout, "\n{}", table("span", SPAN, &phases, terminal))?;
+            tables += &format!("\n\n{}", table("span", SPAN, &phases, terminal));
         }
-        rows.into_iter().chain(phases).collect()
+        (rows.into_iter().chain(phases).collect(), tables)
     };
     if !args.same.is_empty() {
         let same: Vec<_> = args.same.iter().map(Output::to_string).collect();
-        writeln!(stdout, "equal in every run: {}", same.join(", "))?;
+        tables += &format!("\nequal in every run: {}", same.join(", "));
     }
     let (command, rustflags) = match args.show_flags {
         true => (typed, without_credentials(&machine.rustflags)),
@@ -240,7 +241,45 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     }
     let kept = chosen.trees.iter().chain(&chosen.published);
     let kept: Vec<_> = kept.map(|tree| tree.path.clone()).collect();
-    folder.keep_only(&kept)
+    folder.keep_only(&kept)?;
+    // Last, since it may fail: the figures are in the files by now.
+    println!("{tables}");
+    Ok(())
+}
+
+/// Lists the files and folders that the build reads, the `target` folder from which it removes what it has no use for, and the
+/// files that the command line names besides.
+fn inputs(args: &Args, patches: &Patches, manifest: &Manifest, target: &Path) -> Vec<PathBuf> {
+    const OF_A_PACKAGE: [&str; 5] = [
+        ".cargo",
+        "build.rs",
+        "rust-toolchain",
+        "rust-toolchain.toml",
+        "src",
+    ];
+    let member = &args.downstream.manifest_path;
+    let folders = [manifest.root(), member.parent().unwrap_or(Path::new(""))];
+    let mut inputs = patches.inputs();
+    inputs.extend([
+        member.clone(),
+        manifest.path.clone(),
+        manifest.lock_file(),
+        manifest.trees(),
+        target.to_owned(),
+    ]);
+    for folder in folders {
+        inputs.extend(OF_A_PACKAGE.map(|place| folder.join(place)));
+    }
+    for output in &args.same {
+        if let Output::File(path) = output {
+            // A bench runs in its package's folder.
+            inputs.extend([path.clone(), folders[1].join(path)]);
+        }
+    }
+    let words = args.command.iter();
+    let named = words.map(|word| word.split_once('=').map_or(&**word, |(_, value)| value));
+    inputs.extend(named.map(PathBuf::from).filter(|path| path.is_file()));
+    inputs
 }
 
 /// The patches to measure, and the packages that stand in for the workspace's on each side.
@@ -365,7 +404,7 @@ fn build(
     let side = |side: Side, patched: &[Tree], overrides: &[String]| {
         progress.announce(format!("building the {}", side.name()));
         let mut restore = manifest.restore_lock(folder)?;
-        chosen.assert_current(manifest)?;
+        chosen.assert_current(manifest, true)?;
         // Where the user says `--locked`, the lock file has to have the trees.
         let configs = [&builder.configs(), overrides].concat();
         let graph = restore.during(|| manifest.resolve_with(&configs))?;
@@ -376,9 +415,7 @@ fn build(
         side(Side::Candidate, &chosen.trees, &chosen.candidate)?,
     ];
     // The lock file is no part of what is built from here on.
-    if files(manifest)?[0] != chosen.files[0] {
-        return Err(changed(&manifest.path).into());
-    }
+    chosen.assert_current(manifest, false)?;
     Ok(programs)
 }
 
@@ -390,11 +427,12 @@ fn files(manifest: &Manifest) -> Result<[String; 2]> {
 }
 
 impl Chosen {
-    /// Refuses to build from another manifest or another lock file: two builds with other dependencies or profiles cannot be
-    /// compared.
-    fn assert_current(&self, manifest: &Manifest) -> Result<()> {
+    /// Refuses another manifest, and another lock file where that is to be `locked` to: two builds with other dependencies or
+    /// profiles cannot be compared.
+    fn assert_current(&self, manifest: &Manifest, locked: bool) -> Result<()> {
         let paths = [manifest.path.clone(), manifest.lock_file()];
         let now = files(manifest)?;
+        let paths = &paths[..if locked { 2 } else { 1 }];
         let mut pairs = paths.iter().zip(self.files.iter().zip(&now));
         match pairs.find(|(_, (chosen, now))| chosen != now) {
             Some((path, _)) => Err(changed(path).into()),

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
@@ -101,6 +101,13 @@ impl Folder {
         let facts = toml::to_string(&built)?;
         dir.place(FACTS)?.stage(dir, facts.as_bytes())?.put()
     }
+}
+
+/// Lists the files and folders that a folder of workers has.
+pub fn inputs(dir: &Path) -> impl Iterator<Item = PathBuf> {
+    let isas = Isa::value_variants().iter().map(Isa::to_string);
+    let names = isas.chain([FACTS, TOOL].map(str::to_owned));
+    names.map(|name| dir.join(name))
 }
 
 /// Where the folder has the workers for an instruction set.

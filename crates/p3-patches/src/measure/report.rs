@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
+use std::os::unix::fs::MetadataExt;
 use std::path::{self, Path, PathBuf};
 use std::process::Command;
 use std::thread;
@@ -181,12 +182,13 @@ pub fn verdict_name(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Refuses files of `--json`, with `samples` or without, and of `--html` that could not be written: better than after an hour of
-/// measuring.
+/// Refuses files of `--json`, with `samples` or without, and of `--html` that could not be written, or that would take the place
+/// of what the command has `read`: better than after an hour of measuring.
 pub fn check_outputs(
     json: Option<&Path>,
     samples: bool,
     html: Option<&Path>,
+    read: &[PathBuf],
 ) -> Result<(), Failure> {
     let beside = json.filter(|_| samples).map(samples_of);
     let files = [json, beside.as_deref(), html];
@@ -203,33 +205,82 @@ pub fn check_outputs(
             return Err(Failure::input(what));
         }
     }
-    assert_distinct(files())
+    assert_distinct(files())?;
+    files().try_for_each(|path| assert_unread(path, read))
 }
 
 /// Refuses two names of one file.
 pub fn assert_distinct<'p>(paths: impl Iterator<Item = &'p Path>) -> Result<(), Failure> {
-    let mut seen = BTreeMap::<PathBuf, &Path>::new();
-    for path in paths {
-        // A pipe, or what is thrown away, may be named twice.
-        if path.exists() && !path.is_file() {
-            continue;
-        }
-        let whole = path.canonicalize().or_else(|_| {
-            let absolute = path::absolute(path)?;
-            let folder = absolute.parent().unwrap_or(&absolute).canonicalize()?;
-            io::Result::Ok(folder.join(absolute.file_name().unwrap_or_default()))
-        });
-        let whole = whole.unwrap_or_else(|_| path.to_owned());
-        if let Some(other) = seen.insert(whole, path) {
-            let (path, other) = (path.display(), other.display());
-            return Err(
-                Failure::input(format!("{other} and {path} are the same file")).hint(
-                    "each file needs a name of its own; samples are beside `--json`, as .csv",
-                ),
-            );
+    let mut seen = BTreeMap::<Identity, &Path>::new();
+    for path in paths.filter(|path| is_kept(path)) {
+        if let Some(other) = seen.insert(Identity::of(path), path) {
+            return Err(same_file(other, path));
         }
     }
     Ok(())
+}
+
+/// Refuses to write to a file that the command has `read`, or into a folder there.
+pub fn assert_unread(written: &Path, read: &[PathBuf]) -> Result<(), Failure> {
+    if !is_kept(written) {
+        return Ok(());
+    }
+    let (identity, place) = (Identity::of(written), place_of(written));
+    for path in read {
+        if Identity::of(path) == identity {
+            return Err(same_file(path, written));
+        }
+        if path.is_dir() && place.starts_with(place_of(path)) {
+            let (written, folder) = (written.display(), path.display());
+            let what = format!("{written}: in {folder}, which this command works with");
+            return Err(Failure::input(what).hint("name a file elsewhere"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file keeps what is written to it. A pipe, or a device that throws it away, may be named twice.
+fn is_kept(path: &Path) -> bool {
+    path.is_file() || !path.exists()
+}
+
+fn same_file(one: &Path, other: &Path) -> Failure {
+    let what = format!(
+        "{} and {} are the same file",
+        one.display(),
+        other.display()
+    );
+    Failure::input(what)
+        .hint("each file needs a name of its own; samples are beside `--json`, as .csv")
+}
+
+/// The thing by which a file is known under each of its names.
+#[derive(Eq, Ord, PartialEq, PartialOrd)]
+enum Identity {
+    Present { device: u64, inode: u64 },
+    Absent(PathBuf),
+}
+
+impl Identity {
+    fn of(path: &Path) -> Self {
+        match fs::metadata(path) {
+            Ok(metadata) => Self::Present {
+                device: metadata.dev(),
+                inode: metadata.ino(),
+            },
+            Err(_) => Self::Absent(place_of(path)),
+        }
+    }
+}
+
+/// Resolves a path by way of its folder where nothing is there yet.
+fn place_of(path: &Path) -> PathBuf {
+    let place = path.canonicalize().or_else(|_| {
+        let absolute = path::absolute(path)?;
+        let folder = absolute.parent().unwrap_or(&absolute).canonicalize()?;
+        io::Result::Ok(folder.join(absolute.file_name().unwrap_or_default()))
+    });
+    place.unwrap_or_else(|_| path.to_owned())
 }
 
 /// Names the file of the samples, beside that of the rows.

@@ -336,9 +336,38 @@ fn facts_that_no_build_writes_are_refused() {
     let expected =
         "exit 3\n--- stdout\n--- stderr\nerror: [DIR]/copied/built.toml: not a plain file\nhint: ";
     assert!(transcript.starts_with(expected), "{transcript}");
+    fs::remove_file(&facts).unwrap();
+    fs::create_dir(&facts).unwrap();
+    let output = measure(&killer, &copied, &[]).output().unwrap();
+    let transcript = killer.fixture.transcript(&output);
+    assert!(transcript.starts_with(expected), "{transcript}");
 
     assert!(!killer.fixture.path().join("ran").exists());
     assert_eq!(records(&killer), []);
+}
+
+/// The workers are gone for good where a page takes their place: the machine that built them is elsewhere.
+#[test]
+fn no_file_takes_the_place_of_built_workers() {
+    let killer = project();
+    let copied = built(&killer, &["demo"], &["generic"]);
+    let before = files(&copied);
+    for file in [
+        "built.toml",
+        "p3-patches",
+        "generic/baseline",
+        "generic/new",
+    ] {
+        for option in ["--json", "--html"] {
+            let file = copied.join(file);
+            let output = measure(&killer, &copied, &[option, file.to_str().unwrap()]).output();
+            let transcript = killer.fixture.transcript(&output.unwrap());
+            let refused = "exit 3\n--- stdout\n--- stderr\nerror: [DIR]/copied/";
+            assert!(transcript.starts_with(refused), "{transcript}");
+        }
+    }
+    assert!(files(&copied) == before);
+    assert!(!killer.fixture.path().join("ran").exists());
 }
 
 #[test]

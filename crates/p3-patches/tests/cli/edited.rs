@@ -186,7 +186,12 @@ fn the_lock_file_without_patches_is_written() {
     fs::remove_file(&published).unwrap();
     fixture.succeed(&args);
     assert_eq!(fs::read_to_string(&published).unwrap(), lock);
-    for own in ["Cargo.lock", "Cargo.toml"] {
+    fs::hard_link(
+        fixture.prover().join("Cargo.lock"),
+        fixture.prover().join("other.lock"),
+    )
+    .unwrap();
+    for own in ["Cargo.lock", "Cargo.toml", "other.lock"] {
         let before = (fixture.manifest(), fixture.lock());
         let refused = fixture.run(&["status", "--published-lock", own]);
         assert!(refused.starts_with("exit 3\n"), "{refused}");

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -255,6 +256,72 @@ fn a_gain_is_reported_and_the_prover_stays_as_it_was() {
     assert_eq!(csv.lines().count(), 1 + 3 * 4);
     let page = fs::read_to_string(prover.path("try.html")).unwrap();
     assert!(page.contains("prove with patches") && page.contains("run/wall"));
+}
+
+/// What is read may be all that there is of it.
+#[test]
+fn a_file_that_is_read_is_no_file_to_write() {
+    let prover = Prover::new(SLEEP, SLEEP);
+    write(&prover.path("input"), "what is proved");
+    fs::hard_link(prover.path("prover/Cargo.lock"), prover.path("lock.json")).unwrap();
+    let lock = prover.fixture.lock();
+    for (options, complaint) in [
+        (&["--json", "prover/Cargo.toml"][..], "are the same file"),
+        (&["--html", "prover/Cargo.lock"], "are the same file"),
+        (&["--json", "lock.json"], "are the same file"),
+        (&["--same", "a", "--json", "a"], "are the same file"),
+        (
+            &["--same", "a.csv", "--json", "a.json"],
+            "are the same file",
+        ),
+        (&["--html", "input"], "are the same file"),
+        (
+            &["--json", "prover/src/lib.rs"],
+            "which this command works with",
+        ),
+        (
+            &["--json", "prover/target/p3-try/a.json"],
+            "which this command works with",
+        ),
+        (
+            &["--html", "project/patches/series"],
+            "which this command works with",
+        ),
+    ] {
+        fs::create_dir_all(prover.path("prover/target/p3-try")).unwrap();
+        let line = ["run", "--", "--prove=input"];
+        let output = prover.command(options, &line).output().unwrap();
+        let transcript = prover.fixture.transcript(&output);
+        let (code, error) = transcript
+            .split_once("--- stdout\n--- stderr\nerror: ")
+            .unwrap();
+        assert!(
+            code == "exit 3\n" && error.contains(complaint),
+            "{transcript}"
+        );
+    }
+    assert!(!prover.path("built").exists());
+    assert_eq!(
+        (prover.fixture.manifest(), prover.fixture.lock()),
+        (MANIFEST.to_owned(), lock)
+    );
+}
+
+#[test]
+fn the_files_are_written_where_the_table_cannot_be_printed() {
+    let prover = Prover::new(SLEEP, SLEEP);
+    let options = ["demo", "--json", "try.json", "--html", "try.html"];
+    let mut running = prover.command(&options, &["run"]);
+    let running = running.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut running = running.spawn().unwrap();
+    // The first lines are printed before anything is measured.
+    let printed = BufReader::new(running.stdout.take().unwrap());
+    let head = printed.lines().map(Result::unwrap);
+    assert!(head.take(3).last().unwrap().starts_with("prove: "));
+    assert_eq!(running.wait().unwrap().code(), Some(0));
+    for file in ["try.json", "try.csv", "try.html"] {
+        assert!(prover.path(file).exists(), "no {file}");
+    }
 }
 
 /// Arguments and flags may hold keys. An address is shown without its token even then.
