@@ -189,17 +189,38 @@ pub(super) fn unpack(name: &str, version: &str, checksum: String, bytes: &[u8]) 
             .strip_prefix(&top)
             .map_err(|_| refuse("lies outside the package"))?;
         let inner = parts(inner).map_err(refuse)?.join("/");
+        if inner.is_empty() {
+            return Err(refuse("names no file in the package").into());
+        }
         let mut contents = Vec::new();
         entry.read_to_end(&mut contents).map_err(damaged)?;
-        if files.insert(inner, contents).is_some() {
+        if files.contains_key(&inner) {
             return Err(refuse("is there twice").into());
         }
+        if let Some(other) = in_the_way(&inner, &files) {
+            let what = format!("cannot stand beside {other}: one is the other's folder");
+            return Err(refuse(&what).into());
+        }
+        files.insert(inner, contents);
         if files.len() > MOST_FILES {
             return Err(Failure::input(format!("has more than {MOST_FILES} files")).into());
         }
     }
     Package::new(name, version, checksum, files)
 }
+
+/// Finds a file that a new one at `path` needs as a folder, or that needs `path` as one.
+pub fn in_the_way<'p>(path: &'p str, files: &'p BTreeMap<String, Vec<u8>>) -> Option<&'p str> {
+    let folder = format!("{path}/");
+    let inside = files.range(folder.clone()..).next();
+    let inside = inside.filter(|(other, _)| other.starts_with(&folder));
+    let mut above = path.match_indices('/').map(|(end, _)| &path[..end]);
+    (inside.map(|(other, _)| other.as_str()))
+        .or_else(|| above.find(|folder| files.contains_key(*folder)))
+}
+
+/// The most bytes of a path in a package or a patch: all file systems have room for these.
+pub const LONGEST_PATH: usize = 255;
 
 /// Splits a path in a package into its parts, or says why no package may have it. Git obeys what it finds in a folder `.git`.
 fn parts(path: &Path) -> Result<Vec<&str>, &'static str> {
@@ -212,6 +233,12 @@ fn parts(path: &Path) -> Result<Vec<&str>, &'static str> {
     if parts.iter().any(|part| part.eq_ignore_ascii_case(".git")) {
         return Err("belongs to git, and no package has that");
     }
+    if parts.iter().any(|part| part.contains(char::is_control)) {
+        return Err("has a control character");
+    }
+    if parts.join("/").len() > LONGEST_PATH {
+        return Err("the path is too long");
+    }
     Ok(parts)
 }
 
@@ -223,6 +250,38 @@ mod tests {
 
     use super::*;
     use crate::error::Kind;
+
+    /// A tarball of `p3-x` 1.0.0 with entries of these names, as `append_data` writes them.
+    fn named(paths: &[&str]) -> Vec<u8> {
+        let mut builder = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+        for path in paths {
+            let mut header = Header::new_gnu();
+            header.set_size(0);
+            let path = format!("p3-x-1.0.0/{path}");
+            builder.append_data(&mut header, path, &b""[..]).unwrap();
+        }
+        builder.into_inner().unwrap().finish().unwrap()
+    }
+
+    #[test]
+    fn a_name_that_no_folder_can_have_is_refused() {
+        for paths in [["a", "a/b"], ["a/b", "a"], ["a", "a/b/c"]] {
+            let refused = refused(&named(&paths));
+            let expected = format!(
+                "p3-x-1.0.0/{}: cannot stand beside {}: one is the other's folder",
+                paths[1], paths[0]
+            );
+            assert_eq!(refused, expected);
+        }
+        let long = "n".repeat(300);
+        let deep = "n/".repeat(130) + "n";
+        for path in [&long, &format!("src/{long}"), &deep] {
+            let refused = refused(&named(&[path]));
+            assert_eq!(refused, format!("p3-x-1.0.0/{path}: the path is too long"));
+        }
+        let refused = refused(&named(&["src/a\nb"]));
+        assert!(refused.ends_with(": has a control character"), "{refused}");
+    }
 
     /// A tarball of `p3-x` 1.0.0 with one more entry, whose path is written as given.
     fn tarball(path: &str, kind: EntryType) -> Vec<u8> {
@@ -277,6 +336,7 @@ mod tests {
             "../p3-x-1.0.0/y",
             "p3-x-1.0.0/.git/config",
             "p3-x-1.0.0/y/.Git",
+            "p3-x-1.0.0",
         ] {
             assert!(unpacked(path, EntryType::Regular).is_err(), "{path}");
         }

@@ -4,6 +4,7 @@
 use anyhow::Result;
 use diffy::{HunkRange, Line};
 
+use crate::registry::package::LONGEST_PATH;
 use crate::series::placement::{Direction, Misfit, Placed, place, place_each};
 
 /// A diff's change to one file.
@@ -237,8 +238,7 @@ pub(super) fn check_path(path: &str) -> Result<(), &'static str> {
     if leaves {
         return Err("the path leaves the tree");
     }
-    // All file systems have room for this much.
-    if path.len() > 255 {
+    if path.len() > LONGEST_PATH {
         return Err("the path is too long");
     }
     let file = path.rsplit('/').next().unwrap_or(path);

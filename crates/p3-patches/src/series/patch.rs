@@ -13,7 +13,7 @@ use cargo_metadata::semver::Version;
 
 use crate::error::Failure;
 use crate::project::Patches;
-use crate::registry::package::Package;
+use crate::registry::package::{Package, in_the_way};
 use crate::registry::source::sha256;
 use crate::series::diff::{Change, FilePatch, check_path, parse_diff};
 use crate::series::header::{Header, parse_header};
@@ -419,14 +419,4 @@ fn place_of(path: &str) -> Option<&str> {
     let (_, place) = path.split_once("/src/")?;
     let first = place.split('/').next();
     (!CRATES_OWN.iter().any(|own| first == Some(own))).then_some(place)
-}
-
-/// A file that a new one at `path` needs as a folder, or that needs `path` as one.
-fn in_the_way<'p>(path: &'p str, files: &'p BTreeMap<String, Vec<u8>>) -> Option<&'p str> {
-    let folder = format!("{path}/");
-    let inside = files.range(folder.clone()..).next();
-    let inside = inside.filter(|(other, _)| other.starts_with(&folder));
-    let mut above = path.match_indices('/').map(|(end, _)| &path[..end]);
-    (inside.map(|(other, _)| other.as_str()))
-        .or_else(|| above.find(|folder| files.contains_key(*folder)))
 }
