@@ -658,6 +658,58 @@ fn a_root_manifest_that_is_not_the_releases_is_refused() {
     );
 }
 
+/// The root manifest in cargo's checkout of the repository changes after `apply`, and the lock file still holds.
+#[test]
+fn a_root_manifest_that_changes_after_apply_is_noticed() {
+    let user = GitUser::new();
+    assert!(user.apply(&["demo"]).starts_with("exit 0\n"));
+    let verified = user.run(&["status", "--verify"]);
+    assert!(verified.starts_with("exit 0\n"), "{verified}");
+
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--offline", "--locked", "--format-version", "1"])
+        .current_dir(user.fixture.prover())
+        .output()
+        .unwrap();
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut packages = metadata["packages"].as_array().unwrap().iter();
+    let field = packages
+        .find(|package| package["name"] == "p3-field")
+        .unwrap();
+    let field = Path::new(field["manifest_path"].as_str().unwrap());
+    let root = field.ancestors().nth(2).unwrap().join("Cargo.toml");
+    let published = fs::read_to_string(&root).unwrap();
+    let change = |package: &str, key: &str, value: Value| {
+        let mut manifest: Table = toml::from_str(&published).unwrap();
+        let entry = manifest["workspace"]["dependencies"][package].as_table_mut();
+        entry.unwrap().insert(key.to_owned(), value);
+        write(&root, &manifest.to_string());
+    };
+    for (package, key, value) in [
+        ("paste", "version", Value::from("1.0.1")),
+        ("paste", "default-features", false.into()),
+        ("serde", "features", vec!["derive", "rc"].into()),
+    ] {
+        change(package, key, value);
+        user.fixture.succeed(&["status"]);
+        let run = user.run(&["status", "--verify"]);
+        let expected = format!(": it has another requirement for {package}\nhint: ");
+        assert!(
+            run.starts_with("exit 1\n")
+                && run.contains(" is not that of Plonky3 0.8.0")
+                && run.contains(&expected),
+            "{key}: {run}"
+        );
+    }
+    change("paste", "git", "https://git.example/paste".into());
+    let run = user.run(&["status", "--verify"]);
+    assert!(run.starts_with("exit 1\n"), "{run}");
+
+    write(&root, &published);
+    let verified = user.run(&["status", "--verify"]);
+    assert!(verified.starts_with("exit 0\n"), "{verified}");
+}
+
 #[test]
 fn another_source_than_the_provers_is_refused() {
     let user = GitUser::new();
