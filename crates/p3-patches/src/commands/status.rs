@@ -163,7 +163,7 @@ impl Provenance {
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let path = &args.downstream.manifest_path;
     let (manifest, patches) = if args.without_cargo {
-        (Manifest::read(path)?, &patches.without_cargo())
+        (Manifest::load_by_itself(path)?, &patches.without_cargo())
     } else {
         (Manifest::load(path)?, patches)
     };
@@ -200,7 +200,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     if args.without_cargo && lock.is_empty() {
         let what = format!("{}: no Cargo.lock beside it", manifest.path.display());
         return Err(Failure::input(what)
-            .hint("--without-cargo takes the root manifest of a workspace that has been built")
+            .hint("--without-cargo looks at a workspace that has been built")
             .into());
     }
     let Some(stanza) = &manifest.stanza else {

@@ -23,6 +23,7 @@ use crate::prover::stanza::{
     self, BEGIN, Git, Parts, REGISTRY, Stanza, TREES, join, line_at, place_of_tree, split,
 };
 use crate::prover::tree::Tree;
+use crate::prover::workspace;
 use crate::registry::locked::{self, Locked};
 use crate::registry::{lock, source};
 
@@ -80,8 +81,15 @@ impl Manifest {
         Self::read(Path::new(path.trim_end()))
     }
 
+    /// Reads the root manifest of the workspace that `member` belongs to, as [`Self::load`] does, but runs no cargo.
+    pub fn load_by_itself(member: &Path) -> Result<Self> {
+        read_toml(member)?;
+        let path = path::absolute(member).context("cannot tell the current folder")?;
+        Self::read(&workspace::root(&path)?)
+    }
+
     /// Reads the root manifest of a workspace.
-    pub fn read(path: &Path) -> Result<Self> {
+    fn read(path: &Path) -> Result<Self> {
         // A link is no manifest of the folder that it names.
         let path = path::absolute(path).context("cannot tell the current folder")?;
         let root = path.parent().context("a manifest lies in a folder")?;

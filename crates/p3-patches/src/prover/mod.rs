@@ -12,3 +12,4 @@ pub mod relock;
 pub mod restore;
 pub mod stanza;
 pub mod tree;
+pub mod workspace;

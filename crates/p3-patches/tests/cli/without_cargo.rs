@@ -140,3 +140,29 @@ fn overrides_of_the_users_own_are_told() {
         "{run}"
     );
 }
+
+/// A member with a lock file of its own, which cargo does not read.
+#[test]
+fn a_member_is_seen_as_part_of_its_workspace() {
+    let fixture = Fixture::new();
+    let member = fixture.prover().join("member");
+    let package = "[package]\nname = \"member\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+    write(&member.join("Cargo.toml"), package);
+    write(&member.join("src/lib.rs"), "");
+    fixture.set_manifest(&format!(
+        "{MANIFEST}\n[workspace]\nmembers = [\"member\"]\n"
+    ));
+    fixture.cargo(&["metadata", "--offline", "--format-version", "1"]);
+    write(&member.join("Cargo.lock"), &fixture.lock());
+    fixture.succeed(&["apply", "demo"]);
+    let status = [&STATUS[..], &["--manifest-path", "member/Cargo.toml"]].concat();
+    let run = fixture.succeed(&status);
+    assert!(
+        run.contains("/prover/Cargo.toml: Plonky3 0.8.0 with demo\n"),
+        "{run}"
+    );
+    assert_eq!(run.matches("intact  yes").count(), 2, "{run}");
+    write(&fixture.tree("p3-goldilocks").join("src/lib.rs"), "");
+    let run = fixture.run(&status);
+    assert!(run.starts_with("exit 1\n"), "{run}");
+}
