@@ -1,10 +1,11 @@
 //! `overlay`: patched packages as a folder for a git repository of the user's own.
 
-use std::env;
+use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
+use crate::cargo::home;
 use crate::files::dir::Dir;
 use crate::project::Patches;
 use crate::publish::overlay::{self, Overlay};
@@ -35,12 +36,21 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let series = Series::load(patches)?;
     let (base, names) = series.chosen(patches, args.base.as_deref(), &args.names)?;
     let out = &std::path::absolute(&args.out)?;
-    let here = env::current_dir().context("cannot tell the current folder")?;
+    // The configuration of the current folder is of some prover, and an overlay is for all.
+    let patches = &match patches.root() {
+        Some(root) => patches.at_work_in(root),
+        None => {
+            let home = home()?;
+            let uncreated = || format!("cannot create {}", home.display());
+            fs::create_dir_all(&home).with_context(uncreated)?;
+            patches.at_work_in(&home)
+        }
+    };
     let progress = spinner(format!("writing {}", out.display()));
     if out.exists() {
         overlay::own_entries(&Dir::open(out)?)?;
     }
-    let overlay = Overlay::new(&patches.at_work_in(&here), base, &names)?;
+    let overlay = Overlay::new(patches, base, &names)?;
     overlay.write(out)?;
     progress.finish_and_clear();
     println!("{}: {}", out.display(), overlay.describe());

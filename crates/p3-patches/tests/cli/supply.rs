@@ -99,13 +99,18 @@ impl Mirror {
         mirror
     }
 
+    /// Has cargo take packages from the mirror in the prover's folder.
     fn configure(&self) {
+        self.configure_in(&self.fixture.prover());
+    }
+
+    fn configure_in(&self, folder: &Path) {
         let index = self.fixture.path().join("mirror/index");
         let config = format!(
             "[source.crates-io]\nreplace-with = \"mirror\"\n\n[source.mirror]\nregistry = \"file://{}\"\n",
             index.display()
         );
-        write(&self.config(), &config);
+        write(&folder.join(".cargo/config.toml"), &config);
     }
 
     fn config(&self) -> PathBuf {
@@ -171,10 +176,12 @@ fn a_mirror_that_serves_a_changed_package_is_refused() {
     fs::remove_file(&lock_file).unwrap();
     refused("no lock file", &["apply", "demo"]);
     assert!(!lock_file.exists());
+    mirror.configure_in(&fixture.project());
     refused(
         "no lock file, nothing to patch",
         &["overlay", "--out", "overlay"],
     );
+    fs::remove_dir_all(fixture.project().join(".cargo")).unwrap();
 
     // The published packages are cached, so there is no tarball to refuse.
     fs::remove_dir_all(&mirror.home).unwrap();
@@ -344,6 +351,43 @@ fn cargo_obeys_no_configuration_beside_temporary_folders() {
         let transcript = fixture.transcript(&output);
         assert!(transcript.starts_with("exit 0\n"), "{args:?}: {transcript}");
     }
+}
+
+/// An overlay is for every prover: the configuration of the one that the tool runs in is not obeyed.
+#[test]
+fn an_overlay_obeys_no_configuration_of_the_current_folder() {
+    let fixture = Fixture::new();
+    let home = fixture.home_without("p3-goldilocks-");
+    write(
+        &fixture.prover().join(".cargo/config.toml"),
+        "no configuration",
+    );
+    let overlay = |edit: &dyn Fn(&mut Command)| {
+        let mut command = fixture.command(&["overlay", "--out", "overlay"]);
+        edit(command.env("CARGO_HOME", &home));
+        fixture.transcript(&command.output().unwrap())
+    };
+    let unfetched = "p3-goldilocks 0.8.0 is not in cargo's cache and cannot be fetched";
+    let run = overlay(&|_| {});
+    assert!(
+        run.starts_with("exit 4\n") && run.contains(unfetched),
+        "{run}"
+    );
+
+    // Outside a checkout, cargo's own folder decides.
+    let mut installed = Command::new(env!("CARGO_BIN_EXE_p3-patches"));
+    let home = fixture.path().join("new-home");
+    installed
+        .args(["overlay", "--out", "overlay"])
+        .current_dir(fixture.prover())
+        .env("CARGO_HOME", &home)
+        .env("CARGO_NET_OFFLINE", "true");
+    let run = fixture.transcript(&installed.output().unwrap());
+    assert!(run.starts_with("exit 4\n"), "{run}");
+    assert!(
+        run.contains("cannot be fetched") && !run.contains("configuration"),
+        "{run}"
+    );
 }
 
 #[test]

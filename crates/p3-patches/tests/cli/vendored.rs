@@ -50,6 +50,15 @@ impl Vendored {
         assert!(output.status.success(), "{args:?}: {output:?}");
     }
 
+    /// Has the checkout of the patches take crates from the prover's vendored folder.
+    fn configure_checkout(&self) {
+        let config = fs::read_to_string(self.fixture.prover().join(".cargo/config.toml")).unwrap();
+        let vendor = self.fixture.prover().join("vendor");
+        let place = format!("\"{}\"", vendor.display());
+        let config = config.replace("\"vendor\"", &place);
+        write(&self.fixture.project().join(".cargo/config.toml"), &config);
+    }
+
     /// The vendored folder of p3-goldilocks.
     fn goldilocks(&self) -> PathBuf {
         self.fixture.prover().join("vendor/p3-goldilocks")
@@ -91,6 +100,7 @@ fn vendored_sources_are_patched_like_tarballs() {
     assert_eq!(prover.state(), applied);
     assert!(files(&prover.fixture.prover().join(".p3-patches")) == trees);
     prover.succeed(&["status"]);
+    prover.configure_checkout();
     prover.succeed(&["overlay", "--out", "../vendored-overlay"]);
     assert!(files(&prover.fixture.path().join("vendored-overlay")) == overlay);
     prover.cargo(&["check", "--locked", "--offline"]);
@@ -201,6 +211,7 @@ fn a_package_that_is_not_vendored_is_not_needed() {
     prover.succeed(&["status", "--verify"]);
     prover.succeed(&["apply"]);
     // An overlay is for every prover.
+    prover.configure_checkout();
     assert_snapshot!("not_vendored", prover.run(&["overlay", "--out", "overlay"]));
     assert!(!prover.fixture.prover().join("overlay").exists());
     prover.succeed(&["remove"]);
