@@ -138,13 +138,61 @@ pub fn out_of_a_changed_package(folder: &Path) -> String {
     }
 }
 
-/// Makes cargo's error from resolving a graph in a folder a failure with this `hint`. An error about a checksum gets the hint of
-/// [`out_of_a_changed_package`].
+/// Makes cargo's error from resolving a graph in a folder a failure with this `hint`. An error about cargo's configuration, or about
+/// what a lock file holds, is one about an input, and has a hint of its own.
 pub fn unresolved(folder: &Path, what: &str, error: &str, hint: &str) -> Failure {
     let message = format!("{what}: {error}");
-    match out_of_a_wrong_lock_file(folder, error) {
+    let wrong_input = out_of_a_wrong_configuration(folder, error)
+        .or_else(|| out_of_a_wrong_lock_file(folder, error));
+    match wrong_input {
         Some(hint) => Failure::input(message).hint(hint),
         None => Failure::environment(message).hint(hint),
+    }
+}
+
+/// Tells whether a line of cargo's is about a key or a file of its configuration.
+fn is_about_configuration(line: &str) -> bool {
+    const PARTS: [&str; 9] = [
+        "Cargo configuration",
+        "TOML configuration",
+        "config key `",
+        "configuration key `",
+        "configuration for key `",
+        "(configuration in `",
+        "source location specified for `source.",
+        "but that source is already defined by `",
+        "error in environment variable `",
+    ];
+    let is_file = line.split_once("error in ").is_some_and(|(_, rest)| {
+        let place = rest.split(": ").next().unwrap_or_default();
+        CONFIGURATIONS.iter().any(|name| place.ends_with(name))
+    });
+    is_file || PARTS.iter().any(|part| line.contains(part))
+}
+
+/// Returns the hint for cargo's error about its own configuration, which names the files that cargo reads in a folder.
+pub fn out_of_a_wrong_configuration(folder: &Path, error: &str) -> Option<String> {
+    is_about_configuration(error).then(|| configured_by(folder))
+}
+
+/// The names of cargo's configuration, below `.cargo`.
+const CONFIGURATIONS: [&str; 2] = ["config", "config.toml"];
+
+/// Says in a phrase which files configure cargo in a folder.
+pub fn configured_by(folder: &Path) -> String {
+    let folder = path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let folders = folder.ancestors().map(|above| above.join(".cargo"));
+    let folders = folders.chain(home().ok());
+    let files = folders.flat_map(|folder| CONFIGURATIONS.map(|name| folder.join(name)));
+    let mut files: Vec<_> = files.filter(|file| file.is_file()).collect();
+    let mut seen = BTreeSet::new();
+    files.retain(|file| seen.insert(file.clone()));
+    let files = files.iter().map(|file| file.display().to_string());
+    match files.collect::<Vec<_>>().join(" and ") {
+        files if files.is_empty() => {
+            "the environment's `CARGO_` variables configure cargo here".to_owned()
+        }
+        files => format!("cargo's configuration here is {files}, and what these include"),
     }
 }
 
@@ -196,9 +244,7 @@ fn configured(folder: &Path, args: &[&str], configs: &[String]) -> Result<Option
         "{}: cargo cannot read its configuration: {error}",
         folder.display()
     );
-    Err(Failure::input(what)
-        .hint("`cargo metadata` in that folder shows the whole message")
-        .into())
+    Err(Failure::input(what).hint(configured_by(folder)).into())
 }
 
 /// A hint for a package that cargo lacks because it was not vendored.
@@ -231,8 +277,8 @@ pub fn is_unfetched(error: &str) -> bool {
 /// Of a source in place of another one, cargo says so.
 const REPLACED: &str = " (which is replacing ";
 
-/// Cargo's account of a failure as one line: its `error:` with the list below it, if it has one, and the last cause, or which
-/// source in place of another one lacks a package.
+/// Cargo's account of a failure as one line: its `error:` with the list below it, if it has one, the cause that names a place of
+/// cargo's configuration, and the last cause, or which source in place of another one lacks a package.
 pub fn cargo_error(stderr: &str) -> String {
     let stderr = &without_credentials(stderr);
     let lines = stderr
@@ -243,13 +289,18 @@ pub fn cargo_error(stderr: &str) -> String {
     let at = lines.iter().position(|line| line.starts_with("error: "));
     let error = at.map(|at| lines[at].trim_start_matches("error: "));
     let place = at.and_then(|at| lines.get(at + 1)?.strip_prefix("--> "));
-    let cause = lines
-        .iter()
-        .rposition(|line| *line == "Caused by:")
-        .and_then(|at| lines.get(at + 1));
+    let causes = lines.windows(2).filter(|lines| lines[0] == "Caused by:");
+    let causes: Vec<_> = causes.map(|lines| lines[1]).collect();
+    let cause = causes.last();
+    let above = causes.iter().take(causes.len().saturating_sub(1));
+    let named = above.rev().find(|cause| is_about_configuration(cause));
     match (error, cause) {
         (Some(error), _) if let Some(place) = place => format!("{place}: {error}"),
-        (Some(error), Some(cause)) => format!("{error}: {cause}"),
+        (Some(error), Some(cause)) => {
+            let named = named.filter(|named| !error.ends_with(**named));
+            let named = named.map_or_else(String::new, |named| format!("{named}: "));
+            format!("{error}: {named}{cause}")
+        }
         (Some(error), None) if error.ends_with(':') => {
             let list = lines.iter().skip_while(|line| !line.ends_with(error));
             let items = list.skip(1).map_while(|line| line.split_once(": "));

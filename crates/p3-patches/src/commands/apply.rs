@@ -20,6 +20,7 @@ use crate::prover::manifest::Manifest;
 use crate::prover::stanza::{Stanza, TREES};
 use crate::prover::tree::{self, Tree};
 use crate::publish::effects::Effects;
+use crate::registry::locked::without_checksum;
 use crate::series::{Series, patch};
 use crate::terminal::{Progress, spinner};
 
@@ -71,6 +72,8 @@ struct Applied {
     other_releases: Vec<String>,
     /// The note on packages without a reviewed checksum.
     unreviewed: Option<String>,
+    /// The note on packages of which the lock file had no checksum.
+    unlocked: Option<String>,
     /// The notes on settings that have cargo compile the trees incrementally.
     incremental: Vec<String>,
 }
@@ -107,6 +110,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         absent,
         other_releases,
         unreviewed,
+        unlocked,
         incremental,
     } = applied?;
     cleaned?;
@@ -124,6 +128,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     }
     for note in (other_releases.into_iter())
         .chain(unreviewed)
+        .chain(unlocked)
         .chain(incremental)
         .chain(for_this_cpu)
     {
@@ -187,6 +192,8 @@ fn apply(
     progress: &Progress,
 ) -> Result<Applied> {
     series.select(&args.names)?;
+    // Cargo adds them to the lock file as soon as it is asked for the graph.
+    let unlocked = unlocked(manifest)?;
     let mut lock = manifest.restore_lock(folder)?;
     let mut restore = manifest.restore(folder)?;
     let recorded = manifest.stanza.as_ref();
@@ -315,6 +322,7 @@ fn apply(
     lock.keep();
     Ok(Applied {
         unreviewed,
+        unlocked,
         incremental,
         inert: patch::inert(patches, &base, &names)?,
         base,
@@ -324,6 +332,21 @@ fn apply(
         absent,
         other_releases,
     })
+}
+
+/// Writes down the packages of which the lock file has no checksum: nothing says what they were when that file was written.
+fn unlocked(manifest: &Manifest) -> Result<Option<String>> {
+    let packages = without_checksum(&manifest.lock()?)?;
+    let shown = packages.iter().take(5).map(String::as_str);
+    let mut shown = shown.collect::<Vec<_>>().join(", ");
+    if packages.len() > 5 {
+        shown += &format!(" and {} more", packages.len() - 5);
+    }
+    Ok((!packages.is_empty()).then(|| {
+        format!(
+            "Cargo.lock had no checksum of {shown}; cargo adds what the registry's index has now"
+        )
+    }))
 }
 
 /// Writes down which settings have cargo compile the trees incrementally, where it compiles published packages as a whole.

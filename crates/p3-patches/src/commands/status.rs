@@ -9,7 +9,10 @@ use comfy_table::{Table, presets};
 use serde::Serialize;
 
 use super::Downstream;
-use crate::cargo::{is_unfetched, out_of_a_changed_package, out_of_a_wrong_lock_file, replacement};
+use crate::cargo::{
+    configured_by, is_unfetched, out_of_a_changed_package, out_of_a_wrong_configuration,
+    out_of_a_wrong_lock_file, replacement,
+};
 use crate::cli::as_called;
 use crate::error::Failure;
 use crate::files::dir::{Dir, cannot_write};
@@ -219,9 +222,13 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
                     print_line("hint", &as_called(hint));
                 }
             }
-            Err(error) => eprintln!(
-                "note: cannot tell what `apply` would do: {error}; after `cargo fetch` in that folder, `status` can"
-            ),
+            Err(error) => {
+                let way_out = out_of_a_wrong_configuration(manifest.root(), &error);
+                let way_out = way_out.unwrap_or_else(|| {
+                    "after `cargo fetch` in that folder, `status` can".to_owned()
+                });
+                eprintln!("note: cannot tell what `apply` would do: {error}; {way_out}");
+            }
         }
         return status.print_unpatched(args.json);
     };
@@ -343,11 +350,31 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let source::Comparison {
             mut differences,
             unreviewed,
+            unlocked,
             same,
         } = source::compare_locks(patches, &lock)?;
         is_changed = !differences.is_empty();
         let shown = |package| format!("{package} has no reviewed checksum");
         differences.extend(unreviewed.into_iter().map(shown));
+        if let Some(package) = unlocked.first() {
+            let what = format!("Cargo.lock has no checksum of {package}");
+            let hint = "`cargo metadata` in that folder adds what the registry's index has; then `status --verify` compares it";
+            objection = objection.or(Some(Failure::check(what).hint(hint)));
+        }
+        let shown = |package| format!("{package} has no checksum");
+        differences.extend(unlocked.into_iter().map(shown));
+        if let Ok(Some(metadata)) = &metadata {
+            let git = stanza.git.as_ref().map(|git| &git.source);
+            let foreign = graph::foreign(metadata, &manifest.trees(), git);
+            if let Some(what) = foreign.first() {
+                let files = configured_by(manifest.root());
+                let hint = format!(
+                    "a path, a repository or a `[patch]` of the manifest or of cargo's configuration comes before the registry; {files}"
+                );
+                objection = objection.or(Some(Failure::check(what).hint(hint)));
+            }
+            differences.extend(foreign);
+        }
         status.lock = Some(LockStatus { differences, same });
         status.replacement = replacement(manifest.root())?;
     }
@@ -447,15 +474,19 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
                 .all(|from| from.differences.is_empty())
         };
         if !is_changed && status.trees.iter().all(is_index) {
-            let what = format!(
-                "{path}: a package of Plonky3's was not reviewed in the version that is locked"
-            );
+            let what = format!("{path}: a package of Plonky3's is not one that was reviewed");
             let hint = "`cargo update PACKAGE --precise VERSION` takes a reviewed version; a newer release of this tool may know more";
             return Err(Failure::check(what).hint(hint).into());
         }
         let what = format!("{path}: a checksum is not the one that was reviewed with the patches");
         let hint = out_of_a_changed_package(manifest.root());
         return Err(Failure::check(what).hint(hint).into());
+    }
+    if let Err(error) = &metadata
+        && let Some(hint) = out_of_a_wrong_configuration(manifest.root(), error)
+    {
+        let what = format!("{path}: cannot tell whether the patches are in effect: {error}");
+        return Err(Failure::input(what).hint(hint).into());
     }
     if let Err(error) = &metadata
         && let Some(hint) = out_of_a_wrong_lock_file(manifest.root(), error)

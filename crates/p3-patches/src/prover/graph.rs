@@ -245,6 +245,31 @@ pub fn assert_no_published(
     )))
 }
 
+/// Lists the packages of Plonky3's that a graph takes neither from a registry, nor from the folder of `trees`, nor from the
+/// repository whose sources are compared, each in a phrase.
+pub fn foreign(metadata: &Metadata, trees: &Path, git: Option<&GitSource>) -> Vec<String> {
+    let is_foreign = |package: &&Package| {
+        let own = metadata.workspace_members.contains(&package.id);
+        let compared = match &package.source {
+            None => package.manifest_path.as_std_path().starts_with(trees),
+            Some(source) => match GitSource::parse(&source.repr) {
+                None => true,
+                found => found.as_ref() == git,
+            },
+        };
+        package.name.starts_with("p3-") && !own && !compared
+    };
+    let foreign = metadata.packages.iter().filter(is_foreign);
+    let shown = |package: &Package| {
+        let Package { name, version, .. } = package;
+        format!(
+            "{name} {version} comes from {}, in place of a registry",
+            origin(package)
+        )
+    };
+    foreign.map(shown).collect()
+}
+
 /// The overrides as values of cargo's `--config`, for a build that leaves the manifest alone. They come before the manifest's.
 pub fn overrides(trees: &[Tree], git: Option<&Git>) -> Vec<String> {
     let place = |tree: &Tree| {

@@ -62,8 +62,11 @@ impl Manifest {
             let error = cargo_error(&stderr);
             // rustup knows what to do about a toolchain that is pinned and not installed.
             let help = stderr.lines().find_map(|line| line.strip_prefix("help: "));
+            let configured = cargo::out_of_a_wrong_configuration(folder, &error);
             let hint = if let Some(help) = help {
                 help
+            } else if let Some(configured) = &configured {
+                configured
             } else if plain::read_to_string(member).is_ok_and(|text| text.contains(BEGIN)) {
                 "if that is about an entry of the p3-patches block, delete the block, marks included; `cargo p3 apply` writes a new one"
             } else if error.contains("believes it's in a workspace") {
@@ -490,7 +493,10 @@ impl Manifest {
     /// Proves that cargo can read the workspace's manifests, which takes neither a lock file nor a registry.
     fn assert_readable(&self) -> Result<Metadata> {
         self.metadata(&["--no-deps"])?.map_err(|error| {
-            let hint = if error.contains(&*self.trees().to_string_lossy()) {
+            let configured = cargo::out_of_a_wrong_configuration(self.root(), &error);
+            let hint = if let Some(configured) = &configured {
+                configured
+            } else if error.contains(&*self.trees().to_string_lossy()) {
                 "where a glob in `members` takes the folder of trees for a member, `exclude = [\".p3-patches\"]` helps"
             } else {
                 cargo::without_sources(&error).unwrap_or(

@@ -39,6 +39,20 @@ pub fn published(lock: &str) -> Result<Vec<Locked>> {
     Ok(packages)
 }
 
+/// Lists the packages in the text of a lock file that come from a registry, but have no checksum there, each with its version.
+pub fn without_checksum(lock: &str) -> Result<Vec<String>> {
+    let mut packages = packages(lock)?;
+    packages.retain(|package| {
+        let of_registry = ["registry+", "sparse+"];
+        let of_registry = of_registry
+            .iter()
+            .any(|kind| package.source.starts_with(kind));
+        of_registry && package.checksum.is_empty()
+    });
+    let shown = |package: Locked| format!("{} {}", package.name, package.version);
+    Ok(packages.into_iter().map(shown).collect())
+}
+
 /// The packages in the text of a lock file.
 pub fn packages(lock: &str) -> Result<Vec<Locked>> {
     let lock: Lock = toml::from_str(lock).map_err(|error| unparsed(&error))?;

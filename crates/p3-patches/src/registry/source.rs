@@ -15,6 +15,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use toml_edit::{DocumentMut, Item, Table, value};
 
+use crate::address::without_credentials;
 use crate::cargo::{self, cargo, cargo_error, home, vendoring};
 use crate::error::Failure;
 use crate::files::changed::write_changed;
@@ -23,15 +24,33 @@ use crate::interrupt;
 use crate::project::{Patches, Project};
 use crate::registry::checksums::Checksums;
 use crate::registry::lock::{self, REGISTRY};
-use crate::registry::locked::{Locked, find_locked, published, without};
+use crate::registry::locked::{Locked, find_locked, published, without, without_checksum};
 use crate::registry::package::{Package, is_vendored, read_vendored, unpack};
 
-/// A published package, as cargo finds it.
+/// A package that cargo finds where it is asked for a published one.
 #[derive(Clone)]
-struct Found {
-    locked: Locked,
-    /// Its folder, where a directory source stands in for the registry.
-    vendored: Option<PathBuf>,
+enum Found {
+    Published {
+        locked: Locked,
+        /// Its folder, where a directory source stands in for the registry.
+        vendored: Option<PathBuf>,
+    },
+    /// Another package takes its place, as a `[patch]` of cargo's configuration has it. The phrase says which.
+    Replaced(String),
+}
+
+impl Found {
+    /// Returns the published package with its vendored folder, and refuses another one in its place.
+    fn published(self, patches: &Patches) -> Result<(Locked, Option<PathBuf>)> {
+        match self {
+            Self::Published { locked, vendored } => Ok((locked, vendored)),
+            Self::Replaced(what) => {
+                let files = cargo::configured_by(patches.workplace());
+                let hint = format!("take its entry out of `[patch]`; {files}");
+                Err(Failure::input(what).hint(hint).into())
+            }
+        }
+    }
 }
 
 /// The package as published, from cargo's cache if it is there, with its checksum verified.
@@ -45,9 +64,9 @@ pub fn package(patches: &Patches, name: &str, version: &str) -> Result<Package> 
     let locked = match reviewed {
         Some(locked) if decided(&found) => locked,
         reviewed => {
-            let fetched = fetch(patches, name, version)?;
-            let locked = reviewed.unwrap_or(fetched.locked);
-            if let Some(folder) = fetched.vendored {
+            let (fetched, vendored) = fetch(patches, name, version)?.published(patches)?;
+            let locked = reviewed.unwrap_or(fetched);
+            if let Some(folder) = vendored {
                 return read_vendored(name, version, locked.checksum, folder);
             }
             found = tarballs(&locked)?;
@@ -153,9 +172,8 @@ pub fn newest(project: &Project, name: &str) -> Result<Version> {
                 .hint("name a package as crates.io has it, such as p3-field")
                 .into());
         }
-        return Err(Failure::environment(what)
-            .hint("connect to the registry")
-            .into());
+        let what = format!("cannot tell which release of {name} is the newest");
+        return Err(cargo::unresolved(dir, &what, &error, "connect to the registry").into());
     }
     newest_of(&String::from_utf8_lossy(&output.stdout))
         .ok_or_else(|| Failure::environment(format!("`cargo info {name}` names no version")).into())
@@ -273,7 +291,7 @@ fn indexed_by(cache: &Path, name: &str) -> Vec<Indexed> {
 pub fn locked(patches: &Patches, name: &str, version: &str) -> Result<Locked> {
     match reviewed(patches, name, version)? {
         Some(locked) => Ok(locked),
-        None => Ok(fetch(patches, name, version)?.locked),
+        None => Ok(fetch(patches, name, version)?.published(patches)?.0),
     }
 }
 
@@ -285,7 +303,10 @@ pub fn objection(
     version: &str,
     checksum: &str,
 ) -> Result<Option<String>> {
-    let Found { locked, vendored } = fetch(patches, name, version)?;
+    let (locked, vendored) = match fetch(patches, name, version)? {
+        Found::Published { locked, vendored } => (locked, vendored),
+        Found::Replaced(what) => return Ok(Some(what)),
+    };
     let index = match vendored {
         None => "the registry's index",
         Some(_) => "the vendored folder",
@@ -301,6 +322,8 @@ pub struct Comparison {
     pub differences: Vec<String>,
     /// The packages of Plonky3's that were reviewed in other versions only, each with its version.
     pub unreviewed: Vec<String>,
+    /// The registry's packages of which the lock file has no checksum, each with its version.
+    pub unlocked: Vec<String>,
     /// The number of packages with the reviewed checksum.
     pub same: usize,
 }
@@ -319,7 +342,10 @@ pub fn compare_locks(patches: &Patches, lock: &str) -> Result<Comparison> {
         .map(|package| (key(&package), package.checksum))
         .collect();
     let reviewed = Checksums::load(patches)?;
-    let mut compared = Comparison::default();
+    let mut compared = Comparison {
+        unlocked: without_checksum(lock)?,
+        ..Comparison::default()
+    };
     for package in published(lock)? {
         let of_upstream = reviewed.get(&package.name, &package.version);
         let of_upstream = of_upstream.filter(|_| package.source == REGISTRY);
@@ -425,20 +451,39 @@ fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
             })?
         }
     };
-    let found = graph.packages.iter().find(|found| found.name == name);
+    let mut same = graph.packages.iter().filter(|found| found.name == name);
+    let found = same
+        .clone()
+        .find(|found| found.version.to_string() == version)
+        .or(same.next());
     let folder = found.and_then(|found| found.manifest_path.parent());
     let folder = folder.map(|folder| folder.as_std_path().to_owned());
     let vendored = folder.filter(|folder| is_vendored(folder));
     let lock = fs::read_to_string(lock_file).context("cargo wrote no lock file")?;
-    let locked = find_locked(&lock, name, version)?.ok_or_else(|| {
-        let resolved = format!("cargo resolved {name} {version} without a checksum");
-        match &vendored {
-            None => Failure::environment(resolved),
-            Some(folder) => Failure::input(format!("{}: {resolved}", folder.display()))
-                .hint("it was vendored from git; the patches are for the registry's package"),
+    if let Some(locked) = find_locked(&lock, name, version)? {
+        return Ok(Found::Published { locked, vendored });
+    }
+    let resolved = format!("cargo resolved {name} {version} without a checksum");
+    match (vendored, found) {
+        (Some(folder), _) => Err(Failure::input(format!("{}: {resolved}", folder.display()))
+            .hint("it was vendored from git; the patches are for the registry's package")
+            .into()),
+        (None, Some(found))
+            if found
+                .source
+                .as_ref()
+                .is_none_or(|source| !source.is_crates_io()) =>
+        {
+            let from = match &found.source {
+                Some(source) => without_credentials(&source.repr),
+                None => found.manifest_path.to_string(),
+            };
+            Ok(Found::Replaced(format!(
+                "cargo takes {name} {version} from {from} in place of crates.io"
+            )))
         }
-    })?;
-    Ok(Found { locked, vendored })
+        _ => Err(Failure::environment(resolved).into()),
+    }
 }
 
 #[cfg(test)]

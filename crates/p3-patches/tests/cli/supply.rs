@@ -388,6 +388,174 @@ fn an_overlay_obeys_no_configuration_of_the_current_folder() {
         run.contains("cannot be fetched") && !run.contains("configuration"),
         "{run}"
     );
+    write(&home.join("config.toml"), "no configuration");
+    let run = fixture.transcript(&installed.output().unwrap());
+    let hint = "\nhint: cargo's configuration here is [DIR]/new-home/config.toml, and what these include\n";
+    assert!(run.starts_with("exit 3\n") && run.contains(hint), "{run}");
+}
+
+/// A package of Plonky3's that a `[patch]` of cargo's configuration replaces, whether or not it is patched.
+#[test]
+fn a_package_that_cargos_configuration_replaces_is_named() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "demo"]);
+    fixture.succeed(&["status", "--verify"]);
+    let applied = fixture.lock();
+    for (name, is_patched) in [("p3-goldilocks", true), ("p3-util", false)] {
+        let mine = fixture.path().join("mine").join(name);
+        let from = cargo_home().join("registry/src");
+        let mut sources = fs::read_dir(from)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let folder = format!("{name}-0.8.0");
+        let source = sources
+            .find(|source| source.join(&folder).is_dir())
+            .unwrap();
+        copy(&source.join(&folder), &mine);
+        let config = fixture.prover().join(".cargo/config.toml");
+        let place = mine.display();
+        write(
+            &config,
+            &format!("[patch.crates-io.{name}]\npath = \"{place}\"\n"),
+        );
+        fixture.cargo(&["metadata", "--offline", "--format-version", "1"]);
+        let run = fixture.run(&["status", "--verify"]);
+        assert!(run.starts_with("exit 1\n"), "{run}");
+        let expected = match is_patched {
+            true => format!(
+                "\n  differs: cargo takes {name} 0.8.0 from [DIR]/mine/{name}/Cargo.toml in place of crates.io\n"
+            ),
+            false => format!(
+                "\n  differs: {name} 0.8.0 comes from [DIR]/mine/{name}/Cargo.toml, in place of a registry\n"
+            ),
+        };
+        assert!(run.contains(&expected), "{run}");
+        let hint = "cargo's configuration here is [DIR]/prover/.cargo/config.toml";
+        assert!(
+            is_patched || run.split_once("\nhint: ").unwrap().1.contains(hint),
+            "{run}"
+        );
+        fs::remove_file(&config).unwrap();
+        write(&fixture.prover().join("Cargo.lock"), &applied);
+    }
+    // A package that cargo is asked for, since no checksum was reviewed.
+    fixture.succeed(&["remove"]);
+    let checksums = fs::read_to_string(fixture.checksums()).unwrap();
+    let is_kept = |line: &&str| !line.ends_with("  p3-goldilocks-0.8.0.crate\n");
+    let lines = checksums.split_inclusive('\n').filter(is_kept);
+    write(&fixture.checksums(), &lines.collect::<String>());
+    let mine = fixture.path().join("mine/p3-goldilocks");
+    let config = fixture.project().join(".cargo/config.toml");
+    let text = format!(
+        "[patch.crates-io.p3-goldilocks]\npath = \"{}\"\n",
+        mine.display()
+    );
+    write(&config, &text);
+    let run = fixture.run(&["overlay", "--out", "overlay"]);
+    let hint = "\nhint: take its entry out of `[patch]`; cargo's configuration here is [DIR]/project/.cargo/config.toml";
+    assert!(run.starts_with("exit 3\n") && run.contains(hint), "{run}");
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to.parent().unwrap()).unwrap();
+    let mut copied = Command::new("cp");
+    assert!(
+        copied
+            .arg("-R")
+            .args([from, to])
+            .status()
+            .unwrap()
+            .success()
+    );
+}
+
+/// An entry of a registry without a checksum says nothing of what was taken.
+#[test]
+fn a_lock_file_without_a_checksum_is_no_proof() {
+    let fixture = Fixture::new();
+    let whole = fixture.lock();
+    let at = whole.find("name = \"p3-util\"").unwrap();
+    let start = at + whole[at..].find("checksum = ").unwrap();
+    let end = start + whole[start..].find('\n').unwrap() + 1;
+    let bare = format!("{}{}", &whole[..start], &whole[end..]);
+    let lock_file = fixture.prover().join("Cargo.lock");
+    write(&lock_file, &bare);
+    let applied = fixture.succeed(&["apply", "demo"]);
+    let note = "note: Cargo.lock had no checksum of p3-util 0.8.0; cargo adds what the registry's index has now\n";
+    assert!(applied.contains(note), "{applied}");
+    let patched = fixture.lock();
+    fixture.succeed(&["status", "--verify"]);
+    let line = &whole[start..end];
+    write(&lock_file, &patched.replace(line, ""));
+    let run = fixture.run(&["status", "--verify"]);
+    let difference = "\n  differs: p3-util 0.8.0 has no checksum\n";
+    assert!(
+        run.starts_with("exit 1\n")
+            && run.contains(difference)
+            && run.contains("Cargo.lock has no checksum of p3-util 0.8.0\nhint: "),
+        "{run}"
+    );
+    fixture.follow_hint(&run.replace("`status --verify`", "it"));
+    assert_eq!(fixture.lock(), patched);
+    fixture.succeed(&["status", "--verify"]);
+}
+
+/// Cargo's error about its configuration is one about an input, and the hint names the file: `cargo fetch` would fail too.
+#[test]
+fn a_wrong_configuration_is_named() {
+    let fixture = Fixture::new();
+    let config = fixture.prover().join(".cargo/config.toml");
+    let run = |args: &[&str]| {
+        let mut command = fixture.command(args);
+        fixture.transcript(&command.output().unwrap())
+    };
+    let twice = "[source.one]\nregistry = \"file:///x\"\n[source.two]\nregistry = \"file:///x\"\n";
+    let wrong = [
+        twice,
+        "[source.one]\n[source.one]\n",
+        "no configuration",
+        "[source.crates-io]\nreplace-with = \"unknown\"\n",
+        "[source.crates-io]\nreplace-with = 3\n",
+        "[source.one]\nregistry = \"no address\"\n",
+        "[source.one]\n",
+        "[source.one]\nregistry = \"file:///x\"\ngit = \"file:///x\"\n",
+        "source = 3\n",
+        "[http]\nproxy = 3\n",
+        "[patch.crates-io]\np3-util = 3\n",
+    ];
+    let named = "[DIR]/prover/.cargo/config.toml";
+    let refused = |text: &str, args: &[&str]| {
+        let run = run(args);
+        assert!(run.starts_with("exit 3\n"), "{text:?}, {args:?}: {run}");
+        let hint = run.split_once("\nhint: ").expect(&run).1;
+        assert!(
+            hint.contains(named) && !hint.contains("cargo fetch") && !hint.contains("cargo p3"),
+            "{text:?}, {args:?}: {run}"
+        );
+    };
+    let (manifest, lock) = (fixture.manifest(), fixture.lock());
+    for text in wrong {
+        write(&config, text);
+        refused(text, &["apply", "demo"]);
+        assert_eq!(
+            (fixture.manifest(), fixture.lock()),
+            (manifest.clone(), lock.clone())
+        );
+    }
+    write(&config, twice);
+    let noted = run(&["status"]);
+    assert!(
+        noted.contains(named) && !noted.contains("cargo fetch"),
+        "{noted}"
+    );
+    fs::remove_file(&config).unwrap();
+    fixture.succeed(&["apply", "demo"]);
+    for text in wrong {
+        write(&config, text);
+        for args in [&["status"][..], &["status", "--verify"]] {
+            refused(text, args);
+        }
+    }
 }
 
 #[test]
