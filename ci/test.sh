@@ -11,7 +11,7 @@ RUST_TEST_THREADS=$((2 * $(getconf _NPROCESSORS_ONLN)))
 export RUST_TEST_THREADS
 
 # What is installed here mostly waits for the network, and does not wait for the tool to be built.
-cargo test --quiet --locked --package p3-patches --no-run &
+cargo test --quiet --locked --package paired --package p3-patches --package xtask --no-run &
 build=$!
 ci/tools.sh
 ci/isa.sh
@@ -19,9 +19,9 @@ ci/cargo-fuzz.sh
 ci/browser.sh
 [[ $(uname -m) != x86_64 ]] || ci/miri.sh
 wait "$build"
-# What cargo's alias p3 runs.
+# The program that cargo's alias xtask runs.
 export CARGO=cargo
-tool=${CARGO_TARGET_DIR:-target}/debug/p3-patches
+tool=${CARGO_TARGET_DIR:-target}/debug/xtask
 # Where rustup has no Rust for aarch64, Debian's builds what runs in the emulator, and nothing else: clippy and the
 # libraries that it reads have to be of one release.
 if [[ -x target/rustc-web/rustc ]]; then

@@ -1,24 +1,32 @@
 //! The command line: its commands in groups, and their help.
 
-use std::env;
 use std::fmt::Write as _;
 use std::mem;
 use std::path::PathBuf;
 
+use anyhow::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::commands::{
-    ab, apply, check, constant_time, count, drift, edit, export, list, overlay, phases, preflight,
-    refresh, remove, report, status, test, r#try,
-};
+use crate::commands::{ALIAS, apply, list, overlay, remove, status, r#try};
+use crate::project::{Patches, checkout};
 
-/// How the tool is called in a checkout; `.cargo/config.toml` has the alias.
-const ALIAS: &str = "cargo p3";
-
-/// Optimizations of Plonky3 as patches: apply them, check them, measure them, send them upstream.
+/// Optimizations of Plonky3 as patches: apply them to a prover's workspace, measure them there, take them out.
 #[derive(Parser)]
-#[command(name = "p3-patches", version)]
+#[command(
+    name = "p3-patches",
+    version,
+    after_help = "In a checkout of this tool's repository, `cargo p3` runs the maintainers' commands too: `cargo xtask --help` lists them."
+)]
 pub struct Cli {
+    #[command(flatten)]
+    pub place: Place,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The place that the patches are taken from.
+#[derive(clap::Args)]
+pub struct Place {
     /// Work in the checkout that the current folder is in, with its patches. Cargo's alias in a checkout says this.
     #[arg(long, global = true, hide = true, conflicts_with = "project")]
     pub checkout: bool,
@@ -28,8 +36,16 @@ pub struct Cli {
     /// Another folder with a series and its patches: variants of an optimization that are measured but not shipped.
     #[arg(long, global = true, value_name = "DIR")]
     pub patches: Option<PathBuf>,
-    #[command(subcommand)]
-    pub command: Command,
+}
+
+impl Place {
+    /// Returns the root of the checkout that the arguments name.
+    pub fn root(&self) -> Result<Option<PathBuf>> {
+        match &self.project {
+            None if self.checkout => Ok(Some(checkout()?)),
+            named => Ok(named.clone()),
+        }
+    }
 }
 
 #[derive(Subcommand)]
@@ -39,75 +55,66 @@ pub enum Command {
     Remove(remove::Args),
     Status(status::Args),
     Overlay(overlay::Args),
-    Check(check::Args),
-    Drift(drift::Args),
-    Edit(edit::Args),
-    Refresh(refresh::Args),
-    Export(export::Args),
-    Ab(ab::Args),
     Try(r#try::Args),
-    Phases(phases::Args),
-    Count(count::Args),
-    Report(report::Args),
-    Preflight(preflight::Args),
-    ConstantTime(constant_time::Args),
-    Test(test::Args),
 }
 
-/// The groups of the help, each with its commands in the order in which a user meets them.
-const GROUPS: [(&str, &[&str]); 4] = [
-    (
-        "Your prover",
-        &["list", "apply", "status", "try", "remove", "overlay"],
-    ),
-    (
-        "Measure",
-        &[
-            "ab",
-            "phases",
-            "count",
-            "preflight",
-            "constant-time",
-            "report",
-        ],
-    ),
-    ("Patches", &["edit", "refresh", "check", "test"]),
-    ("Upstream", &["drift", "export"]),
-];
+impl Command {
+    /// Runs the command with these patches.
+    pub fn run(&self, patches: &Patches) -> Result<()> {
+        match self {
+            Self::List(args) => list::run(args, patches),
+            Self::Apply(args) => apply::run(args, patches),
+            Self::Remove(args) => remove::run(args, patches),
+            Self::Status(args) => status::run(args, patches),
+            Self::Overlay(args) => overlay::run(args, patches),
+            Self::Try(args) => r#try::run(args, patches),
+        }
+    }
+}
+
+/// A group of the help: its title, and its commands in the order in which a user meets them.
+pub type Group = (&'static str, &'static [&'static str]);
+
+/// The groups of the help.
+pub const GROUPS: [Group; 1] = [(
+    "Your prover",
+    &["list", "apply", "status", "try", "remove", "overlay"],
+)];
 
 /// Where the help breaks lines, whatever the terminal's width.
 const WIDTH: usize = 100;
 
-impl Cli {
-    /// Reads the arguments of this process; leaves it where they ask for help or cannot be read.
-    pub fn from_command_line() -> Self {
-        let matches = command(called()).get_matches();
-        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
-    }
+/// Reads the arguments of this process, whose tool is `called` that; leaves it where they ask for help or cannot be read.
+pub fn from_command_line<C: CommandFactory + FromArgMatches>(
+    groups: &[Group],
+    called: &'static str,
+) -> C {
+    let matches = command::<C>(groups, called).get_matches();
+    C::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
-/// The command line's description, with `name` in examples.
-fn command(name: &'static str) -> clap::Command {
-    let mut command = Cli::command().bin_name(name).max_term_width(WIDTH);
+/// Describes a command line with grouped commands, and with `name` in examples.
+fn command<C: CommandFactory>(groups: &[Group], name: &'static str) -> clap::Command {
+    let mut command = C::command().bin_name(name).max_term_width(WIDTH);
     for subcommand in command.get_subcommands_mut() {
         if let Some(help) = subcommand.get_after_help().map(ToString::to_string) {
             *subcommand = mem::take(subcommand).after_help(help.replace(ALIAS, name));
         }
     }
-    let listed = grouped(&command);
+    let listed = grouped(&command, groups);
     command.help_template(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{listed}Options:\n{{options}}"
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{listed}Options:\n{{options}}{{after-help}}"
     ))
 }
 
-/// The commands by group, each with the first sentence about it.
-fn grouped(command: &clap::Command) -> String {
-    let names = GROUPS.iter().flat_map(|(_, names)| *names);
+/// Lists the commands by group, each with the first sentence about it.
+fn grouped(command: &clap::Command, groups: &[Group]) -> String {
+    let names = groups.iter().flat_map(|(_, names)| *names);
     let width = names.map(|name| name.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for (group, names) in GROUPS {
+    for (group, names) in groups {
         let _ = writeln!(text, "{group}:");
-        for name in names {
+        for name in *names {
             let about = command
                 .find_subcommand(name)
                 .and_then(clap::Command::get_about);
@@ -119,19 +126,19 @@ fn grouped(command: &clap::Command) -> String {
     text
 }
 
-/// The help of every command as Markdown, by group.
-pub fn manual() -> String {
+/// Writes the help of every command as Markdown, by group.
+pub fn manual<C: CommandFactory>(groups: &[Group]) -> String {
     // Options of every command stand once, in the help of the tool itself.
-    let mut command = command(ALIAS).term_width(WIDTH);
+    let mut command = command::<C>(groups, ALIAS).term_width(WIDTH);
     for everywhere in ["project", "patches"] {
         command = command.mut_arg(everywhere, |arg| arg.hide(true));
     }
     command = command.disable_help_flag(true);
     command.build();
     let mut text = String::new();
-    for (group, names) in GROUPS {
+    for (group, names) in groups {
         let _ = write!(text, "\n### {group}\n");
-        for name in names {
+        for name in *names {
             let help = command
                 .find_subcommand_mut(name)
                 .map(clap::Command::render_long_help);
@@ -147,34 +154,31 @@ pub fn manual() -> String {
     text
 }
 
-/// The command that runs this tool: the alias of the checkout under cargo, which sets this variable, else its own name.
-fn called() -> &'static str {
-    if env::var_os("CARGO").is_some() {
-        ALIAS
-    } else {
-        env!("CARGO_PKG_NAME")
-    }
-}
-
-/// A text that names commands by the alias, as they are called.
-pub fn as_called(text: &str) -> String {
-    text.replace(ALIAS, called())
+/// Checks that every command is in one group.
+///
+/// # Panics
+///
+/// If a command is in none or in two.
+#[doc(hidden)]
+pub fn assert_grouped<C: CommandFactory>(groups: &[Group]) {
+    let mut grouped: Vec<_> = groups
+        .iter()
+        .flat_map(|(_, names)| names.iter().copied())
+        .collect();
+    let command = C::command();
+    let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+    let mut there: Vec<_> = shown.map(clap::Command::get_name).collect();
+    grouped.sort_unstable();
+    there.sort_unstable();
+    assert_eq!(grouped, there);
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]
     fn every_command_is_in_one_group() {
-        let grouped = GROUPS.iter().flat_map(|(_, names)| names.iter().copied());
-        let grouped: Vec<_> = grouped.collect();
-        let command = Cli::command();
-        let there = command.get_subcommands().map(clap::Command::get_name);
-        let there: BTreeSet<_> = there.collect();
-        assert_eq!(grouped.len(), there.len());
-        assert_eq!(grouped.into_iter().collect::<BTreeSet<_>>(), there);
+        assert_grouped::<Cli>(&GROUPS);
     }
 }

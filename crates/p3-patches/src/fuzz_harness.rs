@@ -7,11 +7,11 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use walkdir::WalkDir;
 
-use crate::files::dir::Dir;
+use crate::catalog::patch::{Addition, END, Patch};
+use crate::catalog::placement::Direction;
 use crate::prover::tree;
-use crate::registry::package::Package;
-use crate::series::patch::{Addition, END, Patch};
-use crate::series::placement::Direction;
+use crate::source::package::Package;
+use paired::files::dir::Dir;
 
 /// The header of a diff that comes without one.
 const HEADER: &str = "\

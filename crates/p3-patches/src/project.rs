@@ -8,8 +8,9 @@ use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
 use include_dir::Dir;
 
-use crate::error::Failure;
-use crate::files::dir;
+use paired::error::Failure;
+
+use paired::files::dir;
 
 /// The name of this tool, of its package and of its executable.
 pub const TOOL: &str = env!("CARGO_PKG_NAME");
@@ -26,6 +27,18 @@ pub struct Embedded {
     pub kernels: &'static Dir<'static>,
     /// The lock file, which has the checksums of what is built here.
     pub lock: &'static str,
+}
+
+impl Embedded {
+    /// The files of an executable that carries none.
+    const NONE: Self = {
+        static NONE: Dir<'_> = Dir::new("", &[]);
+        Self {
+            patches: &NONE,
+            kernels: &NONE,
+            lock: "",
+        }
+    };
 }
 
 /// The series, and one folder of patches per base.
@@ -131,22 +144,6 @@ impl Patches {
         let root = self.root.iter();
         let of_checkout = root.flat_map(|root| OF_A_CHECKOUT.map(|place| root.join(place)));
         of_checkout.chain(self.folder.clone()).collect()
-    }
-
-    /// The checkout, for the subcommands that need more of it than its patches.
-    pub fn into_project(self) -> Result<Project> {
-        match (&self.root, &self.folder) {
-            (Some(root), Some(folder)) => Ok(Project {
-                root: root.clone(),
-                patches_dir: folder.clone(),
-                patches: self,
-            }),
-            _ => Err(Failure::environment(
-                "this subcommand needs a checkout of the tool's repository",
-            )
-            .hint("--project DIR names one, and cargo's alias p3 in a checkout; list, apply, status, remove, overlay and try work anywhere")
-            .into()),
-        }
     }
 
     /// The contents of the file `path`, which is below the folder of patches and has `/` between its parts.
@@ -264,6 +261,34 @@ impl Patches {
 }
 
 impl Project {
+    /// Opens the checkout at `root`, with the patches in `folder` if there is one; nothing of it is in the executable.
+    pub fn open(root: PathBuf, folder: Option<PathBuf>) -> Result<Self> {
+        let patches = Patches::locate(Embedded::NONE, Some(root), folder)?;
+        let (root, patches_dir) = (patches.root.clone(), patches.folder.clone());
+        Ok(Self {
+            root: root.expect("it was given"),
+            patches_dir: patches_dir.expect("a checkout has one"),
+            patches,
+        })
+    }
+
+    /// Returns the checkout at `root`, whatever is there: for tests.
+    #[doc(hidden)]
+    pub fn at(root: &Path) -> Self {
+        let patches_dir = root.join("patches");
+        Self {
+            root: root.to_owned(),
+            patches: Patches {
+                embedded: Embedded::NONE,
+                folder: Some(patches_dir.clone()),
+                root: Some(root.to_owned()),
+                workplace: root.to_owned(),
+                asks_cargo: true,
+            },
+            patches_dir,
+        }
+    }
+
     /// `crates/`: one folder per optimization, beside the tool's own.
     pub fn crates_dir(&self) -> PathBuf {
         self.root.join("crates")
@@ -272,31 +297,6 @@ impl Project {
     /// `path` as a reader of the checkout would write it.
     pub fn relative<'a>(&self, path: &'a Path) -> std::path::Display<'a> {
         relative(&self.root, path).display()
-    }
-}
-
-#[cfg(test)]
-impl Project {
-    /// A checkout at `root`, for tests.
-    pub fn at(root: &Path) -> Self {
-        static NONE: Dir<'_> = Dir::new("", &[]);
-        let embedded = Embedded {
-            patches: &NONE,
-            kernels: &NONE,
-            lock: "",
-        };
-        let patches_dir = root.join("patches");
-        Self {
-            root: root.to_owned(),
-            patches: Patches {
-                embedded,
-                folder: Some(patches_dir.clone()),
-                root: Some(root.to_owned()),
-                workplace: root.to_owned(),
-                asks_cargo: true,
-            },
-            patches_dir,
-        }
     }
 }
 

@@ -7,10 +7,8 @@ use cargo_metadata::Metadata;
 use cargo_metadata::semver::Version;
 
 use super::{Downstream, Source};
-use crate::address::without_credentials;
-use crate::cargo::{self, Toolchain};
-use crate::error::Failure;
-use crate::measure::rustflags::Rustflags;
+use crate::catalog::effects::Effects;
+use crate::catalog::{Series, patch};
 use crate::project::Patches;
 use crate::prover::choice::{self, Choice};
 use crate::prover::git_source::Checkout;
@@ -19,10 +17,12 @@ use crate::prover::locked_dir::LockedDir;
 use crate::prover::manifest::Manifest;
 use crate::prover::stanza::{Stanza, TREES};
 use crate::prover::tree::{self, Tree};
-use crate::publish::effects::Effects;
-use crate::registry::locked::without_checksum;
-use crate::series::{Series, patch};
-use crate::terminal::{Progress, spinner};
+use crate::source::locked::without_checksum;
+use paired::address::without_credentials;
+use paired::cargo::{self, Toolchain};
+use paired::error::Failure;
+use paired::run::rustflags::Rustflags;
+use paired::terminal::{Progress, spinner};
 
 /// Point a prover's workspace at patched packages.
 ///

@@ -4,17 +4,15 @@ use anyhow::Result;
 use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 
-use crate::measure::record::{self, Record};
-use crate::measure::row::Row;
+use crate::catalog::Series;
+use crate::catalog::effects::{Effect, Effects};
+use crate::catalog::patch::Patch;
 use crate::project::Patches;
-use crate::series::Series;
-use crate::series::patch::Patch;
 
 /// List the patches: what they do, for which releases, what they need, what they gain.
 ///
-/// The effect is the range, over the recorded workloads of one ISA, of the time with the patch to the time without;
-/// the records are in a checkout of this tool's repository, and without one there is no effect to show. JSON has more: the
-/// packages that a patch touches, its risk, how far it is upstream.
+/// The effect is, for each ISA, the time with the patch to the time without, of the recorded workload that gains most. JSON has
+/// more: that workload and its CPU, the packages that a patch touches, its risk, how far it is upstream.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cargo p3 list --json")]
 pub struct Args {
@@ -27,7 +25,7 @@ pub struct Args {
 const WIDTH: u16 = 100;
 
 #[derive(Serialize)]
-struct Listed {
+struct Listed<'e> {
     name: String,
     title: String,
     #[serde(skip)]
@@ -42,12 +40,13 @@ struct Listed {
     risk: String,
     forwarded: String,
     applied_upstream: String,
-    /// The newest record on the newest base, previews apart, for each ISA and CPU.
-    effect: Vec<Record>,
+    /// The best row of the newest record, for each ISA.
+    effect: Vec<&'e Effect>,
 }
 
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let series = Series::load(patches)?;
+    let effects = Effects::load(patches)?;
     let mut listed = Vec::new();
     for entry in &series.entries {
         let base = series.newest_base_of(patches, &entry.name)?;
@@ -64,13 +63,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             risk: header.risk,
             forwarded: header.forwarded,
             applied_upstream: header.applied_upstream,
-            effect: match patches.root() {
-                Some(root) => {
-                    let base = series.default_base_of(patches, &entry.name)?;
-                    record::records(root, patches, &series, &base, &entry.name)?
-                }
-                None => Vec::new(),
-            },
+            effect: effects.newest(&entry.name),
         });
     }
     if args.json {
@@ -96,7 +89,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
 }
 
 /// The subject, and a line each for what limits the patch.
-fn what(patch: &Listed) -> String {
+fn what(patch: &Listed<'_>) -> String {
     let mut lines = vec![patch.subject.clone()];
     if !patch.needs.is_empty() {
         lines.push(format!("needs {}", patch.needs.join(", ")));
@@ -105,19 +98,8 @@ fn what(patch: &Listed) -> String {
     lines.join("\n")
 }
 
-/// One line per ISA: the smallest and the largest ratio.
-fn summary(records: &[Record]) -> String {
-    let rows: Vec<&Row> = records.iter().flat_map(|record| &record.rows).collect();
-    let line = |rows: &[&Row]| {
-        let ratios = rows.iter().map(|row| row.ratio);
-        let (least, most) = ratios.fold(
-            (f64::INFINITY, f64::NEG_INFINITY),
-            |(least, most), ratio| (least.min(ratio), most.max(ratio)),
-        );
-        format!("{}: {least:.2} to {most:.2}", rows[0].isa)
-    };
-    rows.chunk_by(|a, b| a.isa == b.isa)
-        .map(line)
-        .collect::<Vec<_>>()
-        .join("\n")
+/// Returns one line per ISA: the ratio of the row that gains most.
+fn summary(effects: &[&Effect]) -> String {
+    let line = |effect: &&Effect| format!("{}: {:.2}", effect.isa, effect.ratio);
+    effects.iter().map(line).collect::<Vec<_>>().join("\n")
 }

@@ -1,32 +1,28 @@
 //! The subcommands, one file each.
 
-pub mod ab;
 pub mod apply;
-pub mod check;
-pub mod compared;
-pub mod constant_time;
-pub mod count;
-pub mod drift;
-pub mod edit;
-pub mod export;
 pub mod list;
 pub mod overlay;
-pub mod phases;
-pub mod preflight;
-pub mod refresh;
 pub mod remove;
-pub mod report;
 pub mod status;
-pub mod test;
 pub mod r#try;
 
+use std::env;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::builder::NonEmptyStringValueParser;
 
-use crate::error::Failure;
 use crate::prover::manifest::Manifest;
+use paired::address::without_credentials;
+use paired::error::Failure;
+
+/// How the tool is called in a checkout; `.cargo/config.toml` has the alias.
+pub const ALIAS: &str = "cargo p3";
+
+/// The most pairs of runs, or inputs, that can be asked for.
+pub const MOST_RUNS: u64 = 1_000_000;
 
 /// The downstream workspace to work on.
 #[derive(clap::Args)]
@@ -66,4 +62,31 @@ impl Source {
         let recorded = recorded.map(|git| git.source.url());
         Ok(self.source.as_deref().or(recorded))
     }
+}
+
+/// Returns the command as the user typed it. Cargo's alias stands for the option that it adds.
+pub fn typed() -> Result<String, Failure> {
+    let words = env::args_os().skip(1).map(OsString::into_string);
+    let words: Vec<String> = words.collect::<Result<_, _>>().map_err(|word| {
+        Failure::input(format!("{word:?}: no UTF-8 text"))
+            .hint("the command is kept with the figures, as text; name files in UTF-8")
+    })?;
+    let words = words.iter().map(String::as_str);
+    let words = shlex::try_join(words.filter(|word| *word != "--checkout"));
+    let words = words.expect("no argument has a NUL");
+    Ok(format!("{ALIAS} {}", without_credentials(&words)))
+}
+
+/// Names the command that runs this tool: the alias of the checkout under cargo, which sets this variable, else its own name.
+pub fn called() -> &'static str {
+    if env::var_os("CARGO").is_some() {
+        ALIAS
+    } else {
+        env!("CARGO_PKG_NAME")
+    }
+}
+
+/// Returns a text that names commands by the alias with the name by which they are called.
+pub fn as_called(text: &str) -> String {
+    text.replace(ALIAS, called())
 }

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use crate::cargo::home;
-use crate::files::dir::Dir;
+use crate::catalog::Series;
+use crate::overlay::{self, Overlay};
 use crate::project::Patches;
-use crate::publish::overlay::{self, Overlay};
-use crate::series::Series;
-use crate::terminal::spinner;
+use paired::cargo::home;
+use paired::files::dir::Dir;
+use paired::terminal::spinner;
 
 /// Write patched packages to a folder that a team can push to a git repository.
 ///

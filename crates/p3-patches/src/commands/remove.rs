@@ -3,11 +3,11 @@
 use anyhow::Result;
 
 use super::Downstream;
-use crate::error::Failure;
 use crate::project::Patches;
 use crate::prover::locked_dir::LockedDir;
 use crate::prover::manifest::Manifest;
-use crate::terminal::spinner;
+use paired::error::Failure;
+use paired::terminal::spinner;
 
 /// Take the overrides out of a prover's workspace again.
 ///

@@ -9,24 +9,24 @@ use comfy_table::{Table, presets};
 use serde::Serialize;
 
 use super::Downstream;
-use crate::cargo::{
-    configured_by, is_unfetched, out_of_a_changed_package, out_of_a_wrong_configuration,
-    out_of_a_wrong_lock_file, replacement,
-};
-use crate::cli::as_called;
-use crate::error::Failure;
-use crate::files::dir::{Dir, cannot_write};
-use crate::measure::report;
+use super::as_called;
+use crate::catalog::{Series, patch};
 use crate::project::Patches;
 use crate::prover::choice;
 use crate::prover::git_source::Checkout;
 use crate::prover::graph::{self, Use};
 use crate::prover::manifest::Manifest;
 use crate::prover::tree::{self, Planned, Stamp, StampedPatch, Tree};
-use crate::registry::locked::packages;
-use crate::registry::source;
-use crate::series::{Series, patch};
-use crate::terminal::{print_line, spinner};
+use crate::source::locked::packages;
+use crate::source::registry;
+use paired::cargo::{
+    configured_by, is_unfetched, out_of_a_changed_package, out_of_a_wrong_configuration,
+    out_of_a_wrong_lock_file, replacement,
+};
+use paired::error::Failure;
+use paired::files::dir::{Dir, cannot_write};
+use paired::show::report;
+use paired::terminal::{print_line, spinner};
 
 /// Show what is applied to a workspace, and whether it holds.
 ///
@@ -146,14 +146,14 @@ impl Provenance {
             patches: applied,
             ..
         } = &planned.stamp;
-        let objection = source::objection(patches, package, version, checksum)?;
+        let objection = registry::objection(patches, package, version, checksum)?;
         let mut differences: Vec<_> = objection.into_iter().collect();
         if let Some(tree) = tree {
             differences.extend(planned.differences(tree)?);
         }
         Ok(Self {
             checksum: checksum.clone(),
-            reviewed: source::reviewed(patches, package, version)?.is_some(),
+            reviewed: registry::reviewed(patches, package, version)?.is_some(),
             vendored: planned.vendored.clone(),
             commit: commit.clone(),
             folder: folder.clone(),
@@ -347,12 +347,12 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         }
     }
     if args.verify {
-        let source::Comparison {
+        let registry::Comparison {
             mut differences,
             unreviewed,
             unlocked,
             same,
-        } = source::compare_locks(patches, &lock)?;
+        } = registry::compare_locks(patches, &lock)?;
         is_changed = !differences.is_empty();
         let shown = |package| format!("{package} has no reviewed checksum");
         differences.extend(unreviewed.into_iter().map(shown));

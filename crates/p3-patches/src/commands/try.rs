@@ -9,21 +9,10 @@ use std::thread;
 use anyhow::{Context, Result};
 use comfy_table::CellAlignment;
 
-use super::{Downstream, Source, ab};
-use crate::address::without_credentials;
-use crate::cargo::incremental;
-use crate::error::Failure;
-use crate::files::plain;
-use crate::isa::Isa;
-use crate::measure::build::assert_different;
-use crate::measure::input::Input;
-use crate::measure::pairs::{Run, Side};
-use crate::measure::program::{Builder, CommandLine, Program};
-use crate::measure::report::{self, Machine, Report, verdict_name};
-use crate::measure::row::{Quantity, Row};
-use crate::measure::spans;
-use crate::measure::stats::Verdict;
-use crate::measure::trial::{BENCH, Output, RUN, SPAN, Trial};
+use super::{Downstream, MOST_RUNS, Source};
+use crate::catalog::Series;
+use crate::catalog::difference::Difference;
+use crate::catalog::patch;
 use crate::project::Patches;
 use crate::prover::choice::{self, Choice};
 use crate::prover::git_source::Checkout;
@@ -32,9 +21,22 @@ use crate::prover::locked_dir::LockedDir;
 use crate::prover::manifest::Manifest;
 use crate::prover::restore::changed;
 use crate::prover::tree::{self, Tree};
-use crate::publish::page;
-use crate::series::Series;
-use crate::terminal::{Progress, measuring, spinner};
+use paired::address::without_credentials;
+use paired::cargo::incremental;
+use paired::error::Failure;
+use paired::files::plain;
+use paired::isa::Isa;
+use paired::run::input::Input;
+use paired::run::pairs::{Run, Side, assert_different};
+use paired::run::program::{Builder, CommandLine, Program, Replaced};
+use paired::run::spans;
+use paired::run::trial::{BENCH, Output, RUN, SPAN, Trial};
+use paired::show::page;
+use paired::show::report::{self, Machine, Report, verdict_name};
+use paired::show::section::Section;
+use paired::stats::ratio::Verdict;
+use paired::stats::row::{Quantity, Row};
+use paired::terminal::{Progress, measuring, spinner};
 
 /// Measure your own program with patches and without.
 ///
@@ -64,7 +66,7 @@ pub struct Args {
     #[command(flatten)]
     downstream: Downstream,
     /// Pairs of runs, at least 2.
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..=ab::MOST))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..=MOST_RUNS))]
     reps: u64,
     /// Output that must be equal on both sides: `stdout`, or a file that the program writes; may be given several times.
     #[arg(long, value_name = "OUTPUT")]
@@ -100,7 +102,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
                 .into(),
         );
     }
-    let typed = ab::command()?;
+    let typed = super::typed()?;
     let input = Input::read()?;
     let manifest = Manifest::load(&args.downstream.manifest_path)?;
     let target = manifest.target_folder()?.join("p3-try");
@@ -213,12 +215,14 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         ..machine
     };
     let report = Report {
-        schema: Report::SCHEMA,
+        schema: Report::<Difference>::SCHEMA,
         command,
-        base: chosen.base,
-        baseline_patches: Vec::new(),
-        patches: chosen.names,
-        reverted: false,
+        subject: Difference {
+            base: chosen.base,
+            baseline_patches: Vec::new(),
+            patches: chosen.names,
+            reverted: false,
+        },
         machine,
         rows,
     };
@@ -236,7 +240,14 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             .filter(|row| sampled(row))
             .cloned()
             .collect();
-        let section = Report { rows, ..report }.into_section(&runs, &BTreeMap::new());
+        let heading = report.subject.title();
+        let records = Report { rows, ..report }.records(&runs, &BTreeMap::new());
+        let section = Section {
+            title: &heading,
+            records: &records,
+            folded: None,
+            tables: Vec::new(),
+        };
         page::write(patches.root(), path, &title, &[section])?;
     }
     let kept = chosen.trees.iter().chain(&chosen.published);
@@ -350,7 +361,7 @@ fn choose(
         eprintln!("note: {note}");
     }
     if !args.names.is_empty() || manifest.stanza.is_some() {
-        ab::refuse_inert(patches, &base, &names)?;
+        patch::refuse_inert(patches, &base, &names)?;
     }
     let rev = args.source.rev.as_deref();
     let find = |url| Checkout::find(&manifest.path, &graph, url, rev);
@@ -408,7 +419,11 @@ fn build(
         // Where the user says `--locked`, the lock file has to have the trees.
         let configs = [&builder.configs(), overrides].concat();
         let graph = restore.during(|| manifest.resolve_with(&configs))?;
-        builder.build(side, patched, overrides, &graph)
+        let replaced = patched.iter().map(|tree| Replaced {
+            package: tree.package.clone(),
+            path: tree.path.clone(),
+        });
+        builder.build(side, &replaced.collect::<Vec<_>>(), overrides, &graph)
     };
     let programs = [
         side(Side::Baseline, &[], &chosen.baseline)?,

@@ -8,15 +8,15 @@ use anyhow::Result;
 use cargo_metadata::semver::{Version, VersionReq};
 use cargo_metadata::{Dependency, Metadata, Node, Package, PackageId};
 
-use crate::address::without_credentials;
-use crate::error::Failure;
+use crate::catalog::Series;
+use crate::catalog::patch::{self, Patch};
 use crate::project::Patches;
 use crate::prover::git_source::canonical;
 use crate::prover::graph::{self, is_crates_io};
 use crate::prover::manifest::{self, Manifest};
-use crate::registry::source;
-use crate::series::Series;
-use crate::series::patch::{self, Patch};
+use crate::source::registry;
+use paired::address::without_credentials;
+use paired::error::Failure;
 
 /// The patches for a prover that names none.
 pub struct Choice {
@@ -461,7 +461,7 @@ pub fn newer<'p>(
     let base = Version::parse(base)?;
     let mut found = BTreeMap::<_, Vec<_>>::new();
     for package in packages {
-        for release in source::indexed(package)? {
+        for release in registry::indexed(package)? {
             let version = release.version;
             if !release.yanked
                 && version > base

@@ -9,17 +9,17 @@ use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
 use toml_edit::value;
 use walkdir::WalkDir;
 
-use crate::address::without_credentials;
-use crate::cargo::unresolved;
-use crate::error::Failure;
-use crate::files::dir::Dir;
-use crate::interrupt;
 use crate::project::Patches;
 use crate::prover::inherited;
 use crate::prover::locked_dir::LockedDir;
 use crate::prover::stanza::Git;
 use crate::prover::tree::Tree;
-use crate::registry::{lock, package, source};
+use crate::source::{lock, package, registry};
+use paired::address::without_credentials;
+use paired::cargo::unresolved;
+use paired::error::Failure;
+use paired::files::dir::Dir;
+use paired::interrupt;
 
 /// The digits by which git names a commit for short.
 const DIGITS: usize = 7;
@@ -132,7 +132,7 @@ pub fn graph<'n>(
     locked: Option<&[u8]>,
     folder: &LockedDir,
 ) -> Result<Metadata> {
-    let mut manifest = source::fetching_manifest();
+    let mut manifest = registry::fetching_manifest();
     for package in packages {
         let dependency = &mut manifest["dependencies"][package];
         dependency["git"] = value(source.url());
@@ -247,7 +247,7 @@ impl<'m> Checkout<'m> {
                 let hint = "apply where cargo's configuration does not replace the repository, then run `cargo vendor` again";
                 return Err(Failure::input(what).hint(hint).into());
             }
-            let published = source::package(patches, name, base)?;
+            let published = registry::package(patches, name, base)?;
             refuse_linked_manifests(folder)?;
             let what = match difference(&published.files, folder)? {
                 None => inherited::difference(package, &published)?,

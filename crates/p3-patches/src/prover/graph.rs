@@ -7,12 +7,12 @@ use anyhow::Result;
 use cargo_metadata::{Metadata, Package};
 use toml_edit::Key;
 
-use crate::address::without_credentials;
-use crate::error::Failure;
 use crate::prover::choice;
 use crate::prover::git_source::{Checkout, GitSource};
 use crate::prover::stanza::{self, Git};
 use crate::prover::tree::Tree;
+use paired::address::without_credentials;
+use paired::error::Failure;
 
 /// How a graph treats an override.
 #[derive(Debug, Eq, PartialEq)]

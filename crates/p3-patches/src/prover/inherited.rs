@@ -8,7 +8,7 @@ use cargo_metadata::semver::VersionReq;
 use cargo_metadata::{Dependency, DependencyKind, Package};
 use serde::Deserialize;
 
-use crate::registry::package;
+use crate::source::package;
 
 /// A manifest as the registry has it: nothing in there is inherited.
 #[derive(Deserialize)]

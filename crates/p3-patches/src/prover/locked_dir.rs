@@ -10,12 +10,12 @@ use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
 use rustix::fs::FileType;
 
-use crate::files::dir::{
+use crate::prover::tree::{Planned, Tree};
+use paired::files::dir::{
     Dir, Place, Staged, Temporary, UNFINISHED, cannot_write, is_link, is_locked,
 };
-use crate::interrupt;
-use crate::prover::tree::{Planned, Tree};
-use crate::terminal::spinner;
+use paired::interrupt;
+use paired::terminal::spinner;
 
 /// The lock file of a folder of trees.
 const LOCK: &str = ".lock";

@@ -8,12 +8,6 @@ use anyhow::{Context, Result};
 use cargo_metadata::Metadata;
 use toml_edit::{Document, DocumentMut, Item, Key, Table};
 
-use crate::address::without_credentials;
-use crate::cargo::{self, cargo, cargo_error, configuration};
-use crate::error::Failure;
-use crate::files::dir::{Dir, Place};
-use crate::files::plain;
-use crate::interrupt;
 use crate::project::Patches;
 use crate::prover::git_source::{self, GitSource, canonical};
 use crate::prover::locked_dir::LockedDir;
@@ -24,8 +18,14 @@ use crate::prover::stanza::{
 };
 use crate::prover::tree::Tree;
 use crate::prover::workspace;
-use crate::registry::locked::{self, Locked};
-use crate::registry::{lock, source};
+use crate::source::locked::{self, Locked};
+use crate::source::{lock, registry};
+use paired::address::without_credentials;
+use paired::cargo::{self, cargo, cargo_error, configuration};
+use paired::error::Failure;
+use paired::files::dir::{Dir, Place};
+use paired::files::plain;
+use paired::interrupt;
 
 const LOCK: &str = "Cargo.lock";
 
@@ -246,7 +246,7 @@ impl Manifest {
     /// Refuses a lock file with a checksum that differs from the one reviewed with the patches. Another registry than crates.io
     /// answered where that file was written. Returns a note on packages of which that version was not reviewed: it may be newer.
     pub fn assert_reviewed(&self, patches: &Patches) -> Result<Option<String>> {
-        let compared = source::compare_locks(patches, &self.lock()?)?;
+        let compared = registry::compare_locks(patches, &self.lock()?)?;
         let Some(difference) = compared.differences.first() else {
             let unreviewed = compared.unreviewed.join(", ");
             return Ok((!unreviewed.is_empty()).then(|| {
@@ -439,7 +439,7 @@ impl Manifest {
             }
         };
         let before = |package: &String| match &git {
-            None => source::locked(patches, package, &recorded.base),
+            None => registry::locked(patches, package, &recorded.base),
             Some(source) => Ok(Locked {
                 name: package.clone(),
                 version: recorded.base.clone(),

@@ -6,7 +6,7 @@ use anyhow::Result;
 use toml_edit::{ArrayOfTables, Item, value};
 
 use crate::prover::stanza::Stanza;
-use crate::registry::locked::{Locked, document};
+use crate::source::locked::{Locked, document};
 
 /// Has the lock file's text name the source of packages that `replaced` were taken in place of. Left to itself, cargo would
 /// lock the newest releases that the prover's requirements allow, and what those need in turn.

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::error::Failure;
-use crate::files::dir::{Place, Staged};
-use crate::files::replace;
 use crate::prover::locked_dir::LockedDir;
+use paired::error::Failure;
+use paired::files::dir::{Place, Staged};
+use paired::files::replace;
 
 /// Puts a file back as it was unless [`Restore::keep`] is called: on an error, an interrupt or a panic. What another program has
 /// written there meanwhile stays.

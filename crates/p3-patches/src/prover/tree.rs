@@ -12,15 +12,17 @@ use anyhow::Result;
 use rustix::fs::FileType;
 use serde::Serialize;
 
-use crate::error::{Failure, Kind};
-use crate::files::dir::{Dir, Place, Temporary};
-use crate::interrupt;
+use crate::catalog::patch::Patch;
+use crate::catalog::placement::Direction;
 use crate::project::Patches;
 use crate::prover::locked_dir::LockedDir;
-use crate::registry::package::Package;
-use crate::registry::source::{self, sha256};
-use crate::series::patch::Patch;
-use crate::series::placement::Direction;
+use crate::source::package::Package;
+use crate::source::registry;
+use paired::error::{Failure, Kind};
+use paired::files::contents::json;
+use paired::files::contents::sha256;
+use paired::files::dir::{Dir, Place, Temporary};
+use paired::interrupt;
 
 /// The stamp's file name. Upstream has no hidden files of that name, and a patch cannot write one.
 const STAMP: &str = ".p3-stamp.json";
@@ -236,7 +238,7 @@ fn named(patches: &[Patch]) -> BTreeSet<String> {
 /// The packages that `patches` name, as published, in the order of their names.
 pub fn baseline(from: &Patches, base: &str, patches: &[Patch]) -> Result<Vec<Package>> {
     let names = named(patches);
-    (names.iter().map(|name| source::package(from, name, base))).collect()
+    (names.iter().map(|name| registry::package(from, name, base))).collect()
 }
 
 /// The trees of `names`, which are in series order and complete.
@@ -247,7 +249,7 @@ pub fn plan(from: &Patches, base: &str, names: &[String], reverted: bool) -> Res
         .collect::<Result<Vec<_>>>()?;
     let (mut packages, mut missing) = (Vec::new(), Vec::new());
     for name in named(&patches) {
-        match source::package(from, &name, base) {
+        match registry::package(from, &name, base) {
             Ok(package) => packages.push(package),
             Err(error) if is_unavailable(&error) => missing.push((name, error)),
             Err(error) => return Err(error),
@@ -303,7 +305,7 @@ pub fn published<'n>(
     packages: impl IntoIterator<Item = &'n String>,
 ) -> Result<Plan> {
     let plain = |name: &String| {
-        let package = source::package(from, name, base)?;
+        let package = registry::package(from, name, base)?;
         Ok(Planned::new(package, &[], false))
     };
     Ok(Plan {
@@ -358,13 +360,6 @@ pub fn write_files(dir: &Dir, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
         dir.place(path)?.write_new(contents)?;
     }
     Ok(())
-}
-
-/// JSON as a file has it.
-pub fn json(value: &impl Serialize) -> Vec<u8> {
-    let mut text = serde_json::to_vec_pretty(value).expect("plain data");
-    text.push(b'\n');
-    text
 }
 
 fn touches(patch: &Patch, package: &Package) -> bool {

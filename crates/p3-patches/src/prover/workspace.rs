@@ -5,8 +5,8 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::Result;
 use toml::{Table, Value};
 
-use crate::error::Failure;
-use crate::files::plain;
+use paired::error::Failure;
+use paired::files::plain;
 
 /// Finds the root manifest of the workspace that the package of the manifest `member` belongs to: the one that `package.workspace`
 /// names, or the nearest above that has a table `[workspace]` and does not exclude the package. A package that belongs to none is its
@@ -79,9 +79,9 @@ fn parse(path: &Path) -> Result<Table> {
 
 #[cfg(test)]
 mod tests {
-    use crate::cargo::cargo;
-    use crate::files::changed::write_changed;
-    use crate::interrupt;
+    use paired::cargo::cargo;
+    use paired::files::changed::write_changed;
+    use paired::interrupt;
 
     /// The root of each layout, by the name of the folder that has it, is the one that cargo finds.
     #[test]

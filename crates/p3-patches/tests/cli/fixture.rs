@@ -1,5 +1,6 @@
 //! A project with two patches and a prover that depends on Plonky3.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,12 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use tempfile::TempDir;
+
+/// The tool whose tests these are. The maintainers' tool has the users' commands, too.
+pub const TOOL: &str = match option_env!("CARGO_BIN_EXE_xtask") {
+    Some(maintainers) => maintainers,
+    None => option_env!("CARGO_BIN_EXE_p3-patches").unwrap(),
+};
 
 /// Where cargo keeps what it knows of the compiler, for all provers: without it, each run of cargo asks the compiler twice.
 const BUILD_DIR: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/cli");
@@ -67,6 +74,7 @@ impl Fixture {
     }
 
     /// Adds the crates and benches that `check` asks for.
+    #[allow(dead_code, reason = "tests of one tool use it")]
     pub fn with_crates(self) -> Self {
         let readme = "<!-- p3:generated:begin, written by `cargo p3 report` -->\n<!-- p3:generated:end -->\n";
         for name in ["demo", "stacked"] {
@@ -188,7 +196,7 @@ impl Fixture {
 
     /// The tool, run in the prover's folder.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_p3-patches"));
+        let mut command = Command::new(TOOL);
         command
             .arg("--project")
             .arg(self.project())
@@ -253,6 +261,7 @@ impl Fixture {
 
     /// Runs the last command that a transcript's hint names, which has to succeed, and returns what it prints.
     #[track_caller]
+    #[allow(dead_code, reason = "tests of one tool use it")]
     pub fn follow_hint(&self, transcript: &str) -> String {
         let (_, hint) = transcript.split_once("\nhint: ").expect(transcript);
         let quoted = hint.split('`').skip(1).step_by(2);
@@ -312,6 +321,7 @@ impl Fixture {
     }
 
     /// Names in the prover's folder that unfinished work would leave, there or below.
+    #[allow(dead_code, reason = "tests of one tool use it")]
     pub fn leftovers(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         for dir in [self.prover(), self.prover().join(".p3-patches")] {
@@ -330,6 +340,7 @@ impl Fixture {
     }
 
     /// Whether cargo can resolve the prover as it is, without writing anything.
+    #[allow(dead_code, reason = "tests of one tool use it")]
     pub fn resolves(&self) -> bool {
         let args = ["metadata", "--offline", "--format-version", "1"];
         let lock = self.lock();
@@ -358,15 +369,6 @@ pub fn adds(path: &str, text: &str) -> String {
         "diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{} @@\n{}",
         text.lines().count(),
         lines.collect::<String>()
-    )
-}
-
-/// The head of a record's file, without samples.
-pub fn record_head(command: &str, time: &str, cpu: &str, isa: &str) -> String {
-    format!(
-        "# command = \"{command}\"\n# time = \"{time}\"\n# release = \"0.8.0\"\n# seeds = 2\n# pairs = 1\n# [machine]\n\
-         # cpu = \"{cpu}\"\n# cores = 2\n# rustc = \"rustc 1.95.0\"\n# rustflags = \"-C target-cpu={isa}\"\n\
-         workload,isa,threads,seed,round,side,wall_ns,cpu_ns\n"
     )
 }
 
@@ -402,10 +404,12 @@ pub fn git(dir: &Path, args: &[&str]) -> String {
 pub fn repository() -> &'static Path {
     static ROOT: OnceLock<PathBuf> = OnceLock::new();
     ROOT.get_or_init(|| {
-        Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../..")
+        let package = Path::new(env!("CARGO_MANIFEST_DIR"))
             .canonicalize()
-            .unwrap()
+            .unwrap();
+        let mut above = package.ancestors();
+        let root = above.find(|folder| folder.join("patches/series").is_file());
+        root.unwrap().to_owned()
     })
 }
 
@@ -441,4 +445,41 @@ pub fn redact_hashes(text: &str) -> String {
         };
     }
     redacted
+}
+
+/// Contents by path below a folder.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// The files below `dir`.
+pub fn files(dir: &Path) -> Files {
+    let mut files = Files::new();
+    let mut folders = vec![dir.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(folder) else {
+            continue;
+        };
+        for entry in entries {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(dir).unwrap().to_str().unwrap();
+                files.insert(name.to_owned(), fs::read(&path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+/// Whether a group of processes has one that runs. A zombie has come to its end, and there are inits that look for them once a
+/// second.
+pub fn runs(group: &str) -> bool {
+    let mut ps = Command::new("ps");
+    let output = ps.args(["-A", "-o", "pgid=,stat="]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let processes = String::from_utf8(output.stdout).unwrap();
+    let mut processes = processes.lines().map(str::split_whitespace);
+    processes.any(|mut process| {
+        process.next() == Some(group) && !process.next().unwrap().starts_with('Z')
+    })
 }

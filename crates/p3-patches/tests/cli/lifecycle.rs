@@ -6,9 +6,7 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{
-    DEMO, FOREIGN, Fixture, KERNEL, LEAST_CPU, MANIFEST, in_diff, redact_hashes, write,
-};
+use crate::fixture::{DEMO, FOREIGN, Fixture, KERNEL, LEAST_CPU, MANIFEST, redact_hashes, write};
 
 #[test]
 fn apply_status_remove() {
@@ -118,52 +116,6 @@ fn a_patch_that_changed_since_is_noticed() {
     assert!(kernel.contains("Two times `x`"), "{kernel}");
 }
 
-/// A patch for another architecture does nothing here, and every command says so.
-#[test]
-fn a_patch_for_another_architecture_is_inert() {
-    let fixture = Fixture::new().with_crates().with_stacked_foreign();
-    let reason = format!("{FOREIGN} only, inert on {} builds", std::env::consts::ARCH);
-    fixture.succeed(&["check"]);
-    assert!(fixture.succeed(&["list"]).contains(&reason));
-    let listed = fixture.succeed(&["list", "--json"]);
-    assert!(
-        listed.contains(&format!("\"inert\": \"{reason}\"")),
-        "{listed}"
-    );
-
-    let applied = fixture.succeed(&["apply", "stacked"]);
-    assert!(
-        applied.contains(&format!("note: stacked: {reason}\n")),
-        "{applied}"
-    );
-    let status = fixture.succeed(&["status"]);
-    assert!(
-        status.contains(&format!("\nstacked: {reason}\n")),
-        "{status}"
-    );
-    let status = fixture.succeed(&["status", "--json"]);
-    assert!(
-        status.contains(&format!("\"stacked\": \"{reason}\"")),
-        "{status}"
-    );
-
-    let refused = fixture.run(&["ab", "stacked"]);
-    assert!(
-        refused.starts_with(&format!(
-            "exit 3\n--- stdout\n--- stderr\nerror: stacked: {reason}\nhint: "
-        )),
-        "{refused}"
-    );
-    // With another patch there is something to measure; this run ends where the worker's sources are missing.
-    let noted = fixture.run(&["ab", "demo", "stacked"]);
-    assert!(
-        noted.contains(&format!(
-            "note: stacked: {reason}\nerror: cannot read [DIR]/project/Cargo.toml"
-        )),
-        "{noted}"
-    );
-}
-
 #[test]
 fn a_patch_for_this_architecture_is_not_inert() {
     let fixture = Fixture::new();
@@ -267,39 +219,6 @@ fn json_has_no_other_text_around_it() {
         serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap();
     }
     assert_snapshot!("list", fixture.run(&["list"]));
-}
-
-#[test]
-fn another_folder_of_patches_stands_in_for_the_series() {
-    let fixture = Fixture::new();
-    let ladder = fixture.project().join("crates/demo/ladder");
-    fs::create_dir_all(ladder.join("0.8.0")).unwrap();
-    fs::write(ladder.join("series"), "rung\n").unwrap();
-    let rung = ladder.join("0.8.0/rung.patch");
-    fs::write(&rung, DEMO).unwrap();
-    let list = ["list", "--patches", ladder.to_str().unwrap()];
-    let refused = fixture.run(&list);
-    let no_kernel =
-        "`Kernels:` names goldilocks/src/demo.rs, but there is no crates/rung/src/demo.rs\n";
-    assert!(refused.contains(no_kernel), "{refused}");
-
-    // No crates are beside that folder, so the diffs have all that its patches add.
-    fs::write(&rung, in_diff(DEMO)).unwrap();
-    let listed = fixture.succeed(&list);
-    assert!(
-        listed.contains("rung") && !listed.contains("demo"),
-        "{listed}"
-    );
-    assert!(!fixture.succeed(&["list"]).contains("rung"));
-    let nowhere = fixture.run(&["list", "--patches", "nowhere"]);
-    assert!(nowhere.contains("cannot resolve nowhere"), "{nowhere}");
-
-    let variants = ["--patches", ladder.to_str().unwrap()];
-    fixture.succeed(&[&["edit", "rung"], &variants[..]].concat());
-    fixture.succeed(&[&["refresh", "rung"], &variants[..]].concat());
-    let text = fs::read_to_string(&rung).unwrap();
-    assert!(text.contains("+/// Twice `x`."), "{text}");
-    assert!(!fixture.project().join("crates/rung").exists());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use insta::assert_snapshot;
 
-use crate::fixture::{DEMO, Fixture, MANIFEST, repository};
+use crate::fixture::{DEMO, Fixture, MANIFEST, repository, write};
 
 /// The tool as `cargo install` leaves it, run in the prover's folder: no checkout is named or above, and no cargo started it.
 fn installed(fixture: &Fixture, args: &[&str]) -> Output {
@@ -130,35 +130,6 @@ fn another_folder_of_patches_needs_no_checkout() {
     assert_eq!(fixture.manifest(), MANIFEST);
 }
 
-/// Commands that need crates, benches or records say so, and do nothing.
-#[test]
-fn the_other_subcommands_need_a_checkout() {
-    let fixture = Fixture::new();
-    let ab = installed(&fixture, &["ab"]);
-    assert_snapshot!("ab_outside", fixture.transcript(&ab));
-    let name = &*series()[0];
-    for args in [
-        &["check"][..],
-        &["drift"],
-        &["edit", name],
-        &["refresh", name],
-        &["export", name, "--out", "out"],
-        &["phases", name],
-        &["count", "--isa", "neon"],
-        &["report"],
-        &["preflight", name, "--isa", "neon"],
-        &["test"],
-    ] {
-        assert_eq!(installed(&fixture, args), ab, "{args:?}");
-    }
-    let mut left = fs::read_dir(fixture.prover())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name())
-        .collect::<Vec<_>>();
-    left.sort();
-    assert_eq!(left, ["Cargo.lock", "Cargo.toml", "src"]);
-}
-
 /// Help and hints name the tool as it was called.
 #[test]
 fn an_installed_tool_goes_by_its_own_name() {
@@ -206,4 +177,41 @@ fn output_that_cannot_be_written_is_an_error() {
         .stderr(full())
         .status();
     assert_eq!(refused.unwrap().code(), Some(3));
+}
+
+/// The maintainers' commands are another tool's, which a checkout has.
+#[test]
+fn a_maintainers_command_is_unknown() {
+    let fixture = Fixture::new();
+    let ab = installed(&fixture, &["ab", "batched-permute"]);
+    let stderr = String::from_utf8(ab.stderr).unwrap();
+    assert_eq!(ab.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("unrecognized subcommand 'ab'"), "{stderr}");
+}
+
+/// Outside a checkout, an overlay obeys the configuration in cargo's own folder alone.
+#[test]
+fn an_overlay_obeys_no_configuration_of_the_current_folder() {
+    let fixture = Fixture::new();
+    write(
+        &fixture.prover().join(".cargo/config.toml"),
+        "no configuration",
+    );
+    let mut installed = Command::new(env!("CARGO_BIN_EXE_p3-patches"));
+    let home = fixture.path().join("new-home");
+    installed
+        .args(["overlay", "--out", "overlay"])
+        .current_dir(fixture.prover())
+        .env("CARGO_HOME", &home)
+        .env("CARGO_NET_OFFLINE", "true");
+    let run = fixture.transcript(&installed.output().unwrap());
+    assert!(run.starts_with("exit 4\n"), "{run}");
+    assert!(
+        run.contains("cannot be fetched") && !run.contains("configuration"),
+        "{run}"
+    );
+    write(&home.join("config.toml"), "no configuration");
+    let run = fixture.transcript(&installed.output().unwrap());
+    let hint = "\nhint: cargo's configuration here is [DIR]/new-home/config.toml, and what these include\n";
+    assert!(run.starts_with("exit 3\n") && run.contains(hint), "{run}");
 }

@@ -427,64 +427,6 @@ fn a_prover_on_another_release() {
     assert_snapshot!(apply_fails(&fixture));
 }
 
-/// A patch that a release contains is refused for it and for later ones by every command that applies patches, and is there for
-/// older ones.
-#[test]
-fn a_patch_that_the_release_contains() {
-    let fixture = Fixture::new().with_crates().with_older_base();
-    let merged = |patch: &str| patch.replace("Applied-Upstream: no", "Applied-Upstream: 0.7.0");
-    let older = fixture.project().join("patches/0.4.0/demo.patch");
-    write(&older, &merged(&fs::read_to_string(&older).unwrap()));
-    let newer = fs::read_to_string(fixture.patch("demo")).unwrap();
-    write(&fixture.patch("demo"), &merged(&newer));
-    let refused = fixture.run(&["apply", "demo", "--base", "0.8.0"]);
-    assert_snapshot!("a_merged_patch_with_a_file", refused);
-    let checked = fixture.run(&["check"]);
-    for check in ["demo: applies to 0.8.0", "the series applies to 0.8.0"] {
-        let failed = format!("FAIL  {check}: demo: Plonky3 0.8.0 contains this change");
-        assert!(checked.contains(&failed), "{checked}");
-    }
-
-    fs::remove_file(fixture.patch("demo")).unwrap();
-    let refused = fixture.run(&["apply", "demo", "--base", "0.8.0"]);
-    assert_snapshot!("a_merged_patch", refused);
-    for args in [
-        &["ab", "demo", "--base", "0.8.0"][..],
-        &["edit", "demo", "--base", "0.8.0"],
-        &["export", "demo", "--base", "0.8.0", "--out", "out"],
-    ] {
-        assert_eq!(fixture.run(args), refused, "{args:?}");
-    }
-    // For a release that no patch is left for, too.
-    let refused = fixture.run(&["apply", "demo", "--base", "0.9.0"]);
-    assert!(
-        refused.contains("error: demo: Plonky3 0.9.0 contains this change"),
-        "{refused}"
-    );
-    let listed = fixture.succeed(&["list", "--json"]);
-    assert!(
-        listed.contains("\"applied_upstream\": \"0.7.0\""),
-        "{listed}"
-    );
-    // The prover is locked to 0.4.0.
-    fixture.succeed(&["apply", "demo", "--base", "0.4.0"]);
-    fixture.succeed(&["status"]);
-    fixture.succeed(&["remove"]);
-    fixture.cargo(&["update", "--precise", "0.4.3", "p3-util"]);
-    fixture.cargo(&["fetch"]);
-    write(
-        &older,
-        &merged(&fs::read_to_string(&older).unwrap()).replace("0.7.0", "0.4.2"),
-    );
-    let refused = fixture.run(&["apply", "demo", "--base", "0.4.0"]);
-    assert!(
-        refused.contains(
-            "error: demo: Plonky3 0.4.3 contains this change, which was merged in 0.4.2\n"
-        ),
-        "{refused}"
-    );
-}
-
 /// A need that the release meets is not applied to it.
 #[test]
 fn a_need_that_the_release_contains() {

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use insta::assert_snapshot;
 use tempfile::TempDir;
 
+use crate::fixture::runs;
 use crate::fixture::{Fixture, MANIFEST, write};
-use crate::killed::runs;
 
 /// A prover that cargo "builds" without compiling it.
 struct Prover {

@@ -8,8 +8,8 @@ use std::process::Command;
 use insta::assert_snapshot;
 use serde_json::Value;
 
+use crate::fixture::files;
 use crate::fixture::{Fixture, MANIFEST, cargo_home, write};
-use crate::killed::files;
 
 /// A prover with vendored crates, and an empty home of cargo's.
 struct Vendored {

@@ -1,0 +1,184 @@
+//! The newest recorded effect of each patch: `patches/effects.csv`, which `report` writes from `benches/record`. The
+//! installed tool carries it with the patches.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use anyhow::Result;
+use cargo_metadata::semver::Version;
+use serde::{Deserialize, Serialize};
+
+use crate::project::Patches;
+use paired::error::Failure;
+use paired::isa::{self, Isa};
+use paired::run::protocol::name;
+use paired::show::report::verdict_name;
+use paired::stats::ratio::Verdict;
+
+/// The file, beside the series.
+pub const FILE: &str = "effects.csv";
+
+/// The best row of a patch's newest record for one release and one instruction set. A step's record goes before a stack's.
+#[derive(Deserialize, Serialize)]
+pub struct Effect {
+    #[serde(deserialize_with = "name")]
+    pub patch: String,
+    #[serde(deserialize_with = "name")]
+    pub release: String,
+    #[serde(deserialize_with = "isa::name")]
+    pub isa: String,
+    #[serde(deserialize_with = "name")]
+    pub date: String,
+    #[serde(deserialize_with = "name")]
+    pub cpu: String,
+    #[serde(deserialize_with = "name")]
+    pub workload: String,
+    /// With the patch to without.
+    pub ratio: f64,
+    /// Of times; absent where an emulated CPU counted instructions.
+    pub verdict: Option<Verdict>,
+    /// Whether the patch has other code by now.
+    pub outdated: bool,
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            release,
+            isa,
+            date,
+            cpu,
+            workload,
+            ratio,
+            outdated,
+            ..
+        } = self;
+        write!(f, "{workload} {ratio:.2}")?;
+        match self.verdict {
+            Some(Verdict::Faster) => {}
+            Some(verdict) => write!(f, ", {}", verdict_name(verdict))?,
+            None => f.write_str(" of the instructions")?,
+        }
+        let outdated = if *outdated {
+            ", an earlier text of the patch"
+        } else {
+            ""
+        };
+        write!(f, " (Plonky3 {release}, {isa}, {cpu}, {date}{outdated})")
+    }
+}
+
+impl Effect {
+    /// The patch and the ratio, with what keeps them from being those of this patch on `release`.
+    fn short(&self, release: &str) -> String {
+        let Self { patch, ratio, .. } = self;
+        let mut but = Vec::new();
+        match self.verdict {
+            Some(Verdict::Faster) => {}
+            Some(verdict) => but.push(verdict_name(verdict).to_owned()),
+            None => but.push("instructions".to_owned()),
+        }
+        if self.release != release {
+            but.push(format!("Plonky3 {}", self.release));
+        }
+        if self.outdated {
+            but.push("an earlier text".to_owned());
+        }
+        match &*but {
+            [] => format!("{patch} {ratio:.2}"),
+            but => format!("{patch} {ratio:.2} ({})", but.join(", ")),
+        }
+    }
+}
+
+const UNRECORDED: &str = "no record on this CPU's instruction set";
+
+/// The effects that are recorded; none where the folder of patches has no such file.
+pub struct Effects(Vec<Effect>);
+
+impl Effects {
+    pub fn load(patches: &Patches) -> Result<Self> {
+        let text = patches.read(FILE)?.unwrap_or_default();
+        let rows = csv::Reader::from_reader(&*text).into_deserialize();
+        let effects = rows.collect::<Result<Vec<Effect>, csv::Error>>();
+        let refuse = |why: String| Failure::input(format!("{}: {why}", patches.shown(FILE)));
+        let effects = effects.map_err(|error| refuse(error.to_string()))?;
+        match effects.iter().find(|effect| !effect.ratio.is_finite()) {
+            Some(Effect { patch, ratio, .. }) => {
+                Err(refuse(format!("{patch}: {ratio} is no ratio")).into())
+            }
+            None => Ok(Self(effects)),
+        }
+    }
+
+    /// The effect of `patch` on this CPU's best instruction set: for `release` if that is recorded, else for the newest
+    /// recorded one, since older releases have the same kernels.
+    fn here(&self, patch: &str, release: &str) -> Option<&Effect> {
+        let isa = Isa::best().to_string();
+        let recorded = (self.0.iter()).filter(|effect| effect.patch == patch && effect.isa == isa);
+        recorded.max_by_key(|effect| {
+            let newest = Version::parse(&effect.release).ok();
+            (effect.release == release, newest, &effect.date)
+        })
+    }
+
+    /// Returns the effects of `patch` on the newest release that each ISA is recorded for.
+    pub fn newest(&self, patch: &str) -> Vec<&Effect> {
+        let of_patch = self.0.iter().filter(|effect| effect.patch == patch);
+        let release = |effect: &Effect| Version::parse(&effect.release).ok();
+        let mut newest = BTreeMap::<&str, &Effect>::new();
+        for effect in of_patch {
+            let known = newest.entry(&effect.isa).or_insert(effect);
+            if release(effect) > release(known) {
+                *known = effect;
+            }
+        }
+        newest.into_values().collect()
+    }
+
+    /// The effect of `patch` here, in a phrase.
+    pub fn phrase(&self, patch: &str, release: &str) -> String {
+        let effect = self.here(patch, release);
+        effect.map_or_else(|| UNRECORDED.to_owned(), Effect::to_string)
+    }
+
+    /// The effects of `patches` here, a line for each kind of workload; those without one come last.
+    pub fn summary(&self, patches: &[String], release: &str) -> Vec<String> {
+        let mut groups = Vec::<(&str, Vec<String>)>::new();
+        let (mut changeless, mut unrecorded) = (Vec::new(), Vec::new());
+        for patch in patches {
+            let Some(effect) = self.here(patch, release) else {
+                unrecorded.push(patch.as_str());
+                continue;
+            };
+            if effect.verdict == Some(Verdict::NoChange) {
+                changeless.push(patch.as_str());
+                continue;
+            }
+            let shown = effect.short(release);
+            let kind = effect.workload.split('/').next().unwrap_or_default();
+            match groups.iter_mut().find(|(known, _)| *known == kind) {
+                Some((_, effects)) => effects.push(shown),
+                None => groups.push((kind, vec![shown])),
+            }
+        }
+        let mut lines = Vec::new();
+        if !groups.is_empty() {
+            let isa = Isa::best();
+            lines.push(format!(
+                "time with a patch to time without, in the best row of its newest record on {isa}:"
+            ));
+        }
+        let groups = groups.into_iter();
+        lines.extend(groups.map(|(kind, effects)| format!("  {kind}: {}", effects.join(", "))));
+        for (what, patches) in [
+            ("no change in the newest record", changeless),
+            (UNRECORDED, unrecorded),
+        ] {
+            if !patches.is_empty() {
+                lines.push(format!("{what}: {}", patches.join(", ")));
+            }
+        }
+        lines
+    }
+}

@@ -1,0 +1,440 @@
+//! A patch file: a header that says why the change exists and where it goes, then a git diff in upstream's paths. The text of
+//! the kernels that the header names stands in the optimization's crate; a loaded patch adds them as if its diff did.
+//!
+//! The format is documented for authors in `patches/README.md`; this module is its other half and refuses whatever
+//! that text does not allow.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Result;
+use cargo_metadata::semver::Version;
+
+use crate::catalog::diff::{Change, FilePatch, check_path, parse_diff};
+use crate::catalog::header::{Header, parse_header};
+use crate::catalog::placement::Direction;
+use crate::project::Patches;
+use crate::source::package::{Package, in_the_way};
+use paired::error::Failure;
+use paired::files::contents::sha256;
+
+/// The line between the header and the diff, as `git format-patch` writes it.
+const SEPARATOR: &str = "\n---\n";
+
+/// The last lines of every patch file. A diff cut off between two hunks still parses; without this it is truncated.
+pub const END: &str = "-- \np3-patches\n";
+
+/// The files that a crate has below its `src/` besides kernels.
+pub const CRATES_OWN: [&str; 3] = ["lib.rs", "tests.rs", "tests"];
+
+/// One optimization, as written for a base.
+#[derive(Clone, Debug)]
+pub struct Patch {
+    pub name: String,
+    /// Where the patch is, as shown to the user.
+    pub shown: String,
+    pub header: Header,
+    /// The files of the diff and the kernels, in the order of their paths.
+    pub files: Vec<FilePatch>,
+    /// Of the text with the kernels in the diff.
+    pub sha256: String,
+    /// The text up to and including the separator, kept as written for `refresh`.
+    preamble: String,
+}
+
+/// A file that a patch adds, and that its crate has a place for.
+pub struct Addition<'p> {
+    /// The file in upstream's repository.
+    pub path: &'p str,
+    /// Its place below the crate's `src/`.
+    pub place: &'p str,
+    pub text: String,
+    /// Whether the crate has the text, not the diff.
+    pub is_kernel: bool,
+}
+
+impl Patch {
+    /// Reads the patch `name` for `base`.
+    pub fn load(patches: &Patches, base: &str, name: &str) -> Result<Self> {
+        let (shown, text) = Self::read(patches, base, name)?;
+        Self::parse(name, &shown, &text, |place| patches.kernel(name, place))
+    }
+
+    /// Reads the header of the patch `name` for `base`. What is wrong with the rest is found where the patch is loaded.
+    pub fn header(patches: &Patches, base: &str, name: &str) -> Result<Header> {
+        let (shown, text) = Self::read(patches, base, name)?;
+        let (header, _) = split_header(&shown, &text)?;
+        Ok(header)
+    }
+
+    /// The path of the patch `name` for `base` as shown to the user, and its text.
+    fn read(patches: &Patches, base: &str, name: &str) -> Result<(String, String)> {
+        let home = Self::home(patches, base, name);
+        let path = Self::path(home.as_deref().unwrap_or(base), name);
+        let shown = patches.shown(&path);
+        let bytes = patches.read(&path)?.ok_or_else(|| {
+            Failure::input(format!("{shown}: no such patch"))
+                .hint(format!("`{name}` has not been ported to Plonky3 {base}"))
+        })?;
+        let text = String::from_utf8(bytes.into_owned())
+            .map_err(|_| Failure::input(format!("{shown}: not UTF-8 text")))?;
+        Ok((shown, text))
+    }
+
+    /// Whether `name` has been ported to `base`.
+    pub fn exists(patches: &Patches, base: &str, name: &str) -> bool {
+        Self::home(patches, base, name).is_some()
+    }
+
+    /// The release whose folder holds the text of `name` for `base`: `base` itself, else the nearest newer one whose text
+    /// says in `Bases:` that it is for `base`, too.
+    pub fn home(patches: &Patches, base: &str, name: &str) -> Option<String> {
+        if patches.has(&Self::path(base, name)) {
+            return Some(base.to_owned());
+        }
+        let release = Version::parse(base).ok()?;
+        let newer = patches.releases().ok()?.into_iter();
+        newer
+            .filter(|other| *other > release)
+            .map(|other| other.to_string())
+            .find(|other| {
+                let header = Self::header_in(patches, other, name);
+                header
+                    .ok()
+                    .flatten()
+                    .is_some_and(|header| header.bases.iter().any(|named| named == base))
+            })
+    }
+
+    /// The header of the text of `name` in the folder of `release`. One that cannot be parsed is reported where the patch is
+    /// loaded.
+    pub fn header_in(patches: &Patches, release: &str, name: &str) -> Result<Option<Header>> {
+        let path = Self::path(release, name);
+        let text = patches.read(&path)?.unwrap_or_default();
+        let text = str::from_utf8(&text).unwrap_or_default();
+        Ok(split_header(&path, text).ok().map(|(header, _)| header))
+    }
+
+    /// Where a text of `name` for `base` alone is kept, below the folder of patches.
+    pub fn path(base: &str, name: &str) -> String {
+        format!("{base}/{name}.patch")
+    }
+
+    /// Parses a patch file's text; `shown` is the path that errors name, and `kernel` reads a file below the crate's `src/`.
+    pub fn parse<'k>(
+        name: &str,
+        shown: &str,
+        text: &str,
+        kernel: impl Fn(&str) -> Result<Option<Cow<'k, [u8]>>>,
+    ) -> Result<Self> {
+        let refuse = |line: usize, what: &str| Failure::input(format!("{shown}:{line}: {what}"));
+        let (header, diff) = split_header(shown, text)?;
+        let preamble = &text[..text.len() - diff.len()];
+        let Some(diff) = diff.strip_suffix(END) else {
+            return Err(refuse(
+                text.lines().count(),
+                "truncated: the last two lines are not `-- ` and `p3-patches`",
+            )
+            .hint("restore the file from git, or write it again with `refresh`")
+            .into());
+        };
+        let mut files = parse_diff(diff).map_err(|(line, what)| {
+            refuse(preamble.lines().count() + line, &what)
+                .hint("patches/README.md says what a patch may be; `refresh` writes one that is")
+        })?;
+        let mut field = preamble.lines();
+        let field = 1 + field
+            .position(|line| line.starts_with("Kernels:"))
+            .unwrap_or(0);
+        let mut places = BTreeMap::new();
+        for path in &header.kernels {
+            check_path(path).map_err(|what| refuse(field, &format!("{path:?}: {what}")))?;
+            let Some(place) = place_of(path) else {
+                let what = format!("{path} has no place in a crate of kernels");
+                return Err(refuse(field, &what)
+                    .hint(format!(
+                        "a kernel is below a package's `src/`, and there none of {}, which crates have for themselves; \
+                         add this file by the diff",
+                        CRATES_OWN.join(", ")
+                    ))
+                    .into());
+            };
+            if let Some(other) = places.insert(place, path) {
+                let what = format!("{other} and {path} would both be crates/{name}/src/{place}");
+                return Err(refuse(field, &what).hint("rename one of the two").into());
+            }
+            if files.iter().any(|file| file.path == *path) {
+                let what = format!("`Kernels:` names {path}, which the diff has too");
+                return Err(refuse(field, &what)
+                    .hint("take it out of the field, or out of the diff")
+                    .into());
+            }
+            let Some(contents) = kernel(place)? else {
+                let what =
+                    format!("`Kernels:` names {path}, but there is no crates/{name}/src/{place}");
+                return Err(refuse(field, &what)
+                    .hint("restore that file from git, or take it out of the field")
+                    .into());
+            };
+            let contents = str::from_utf8(&contents).map_err(|_| {
+                refuse(
+                    field,
+                    &format!("crates/{name}/src/{place} is not UTF-8 text"),
+                )
+            })?;
+            if contents.is_empty() {
+                return Err(refuse(field, &format!("crates/{name}/src/{place} is empty")).into());
+            }
+            let file = FilePatch::create(path, contents)
+                .map_err(|what| refuse(field, &format!("crates/{name}/src/{place}: {what}")))?;
+            files.push(file);
+        }
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        let mut patch = Self {
+            name: name.to_owned(),
+            shown: shown.to_owned(),
+            header,
+            files,
+            sha256: String::new(),
+            preamble: preamble.to_owned(),
+        };
+        patch.sha256 = sha256([preamble, &patch.diff(), END].concat().as_bytes());
+        Ok(patch)
+    }
+
+    /// Applies the patch to `packages`, exactly or not at all, and returns a note for each hunk that was found
+    /// at an offset from the line it names.
+    pub fn apply(&self, packages: &mut [Package], direction: Direction) -> Result<Vec<String>> {
+        let mut notes = Vec::new();
+        for file in &self.files {
+            let (package, path) = self.owner(file, packages)?;
+            let name = &file.path;
+            let refuse = |what: String| {
+                Failure::input(format!(
+                    "{}: does not apply to {} {}: {what}",
+                    self.shown, package.name, package.version
+                ))
+                .hint(
+                    "port the patch with `edit` and `refresh`, or pick the base it was written for",
+                )
+            };
+            let before = package.files.get(path);
+            let creates = match direction {
+                Direction::Forward => Change::Create,
+                Direction::Reverse => Change::Delete,
+            };
+            if (file.change == creates) == before.is_some() {
+                let state = if before.is_some() {
+                    "exists already"
+                } else {
+                    "does not exist"
+                };
+                return Err(refuse(format!("{name} {state}")).into());
+            }
+            if file.change == creates
+                && let Some(other) = in_the_way(path, &package.files)
+            {
+                let what = format!("{name} cannot stand beside {other}: one is the other's folder");
+                return Err(refuse(what).into());
+            }
+            let before = str::from_utf8(before.map_or(&[][..], Vec::as_slice))
+                .map_err(|_| refuse(format!("{name} is not UTF-8 text")))?;
+            let (after, offsets) = file
+                .place(before, direction)
+                .map_err(|misfit| refuse(misfit.describe(name)))?;
+            notes.extend(offsets.into_iter().map(|(hunk, offset)| {
+                format!(
+                    "{}: {name}: hunk {hunk} applies at an offset of {offset:+} lines",
+                    self.shown
+                )
+            }));
+            let removes = file.change != Change::Modify && file.change != creates;
+            if removes && after.is_empty() {
+                package.files.remove(path);
+            } else if removes {
+                return Err(refuse(format!("{name} has more lines than the patch deletes")).into());
+            } else {
+                package.files.insert(path.to_owned(), after.into_bytes());
+            }
+        }
+        Ok(notes)
+    }
+
+    /// The diff of every file, kernels included.
+    pub fn diff(&self) -> String {
+        self.files.iter().map(|file| file.text.as_str()).collect()
+    }
+
+    /// The SHA-256 of the code that the patch adds and removes in each file. Blank lines, lines of comments, indentation and
+    /// context are left out: patches that differ in these alone make the same program.
+    pub fn code(&self) -> String {
+        let mut code = String::new();
+        for file in &self.files {
+            code += &format!("{}\n", file.path);
+            let hunks = file.text.lines().skip_while(|line| !line.starts_with("@@"));
+            for line in hunks {
+                let changed = line.strip_prefix(['+', '-']).map(str::trim);
+                let is_code = |text: &&str| !text.is_empty() && !text.starts_with("//");
+                if let Some(text) = changed.filter(is_code) {
+                    code += &format!("{}{text}\n", &line[..1]);
+                }
+            }
+        }
+        sha256(code.as_bytes())
+    }
+
+    /// The patch as a file that names `base` among its releases and leaves these files' text to the crate.
+    pub fn text(&self, base: &str, kernels: &[String]) -> String {
+        let own = (self.files.iter()).filter(|file| !kernels.contains(&file.path));
+        let diff = own.map(|file| file.text.as_str()).collect::<String>();
+        self.preamble_for(base, kernels) + &diff + END
+    }
+
+    /// The text up to and including the separator, with `base` among the releases that it names, newest first, and these
+    /// kernels.
+    pub fn preamble_for(&self, base: &str, kernels: &[String]) -> String {
+        let kernels = match kernels {
+            [] => String::new(),
+            kernels => format!("Kernels: {}\n", kernels.join(", ")),
+        };
+        let (fields, rest) = (self.preamble.split_once("\n\n")).expect("the body is required");
+        let mut preamble = String::new();
+        for line in fields.lines() {
+            let field = line.split_once(':').map(|(field, _)| field);
+            match field.expect("parsed when the patch was loaded") {
+                "Bases" if !self.header.bases.iter().any(|named| named == base) => {
+                    let mut bases = [&self.header.bases[..], &[base.to_owned()]].concat();
+                    bases.sort_by_key(|named| Reverse(Version::parse(named).ok()));
+                    preamble += &format!("Bases: {}\n", bases.join(", "));
+                }
+                "Packages" => preamble += &format!("{line}\n{kernels}"),
+                "Kernels" => {}
+                _ => preamble += &format!("{line}\n"),
+            }
+        }
+        format!("{preamble}\n{rest}")
+    }
+
+    /// The files that the patch adds, by its diff or as kernels, and that the optimization's crate has a place for.
+    pub fn additions(&self) -> impl Iterator<Item = Addition<'_>> {
+        self.files.iter().filter_map(|file| {
+            Some(Addition {
+                path: &file.path,
+                place: place_of(&file.path)?,
+                text: file.created()?,
+                is_kernel: self.header.kernels.contains(&file.path),
+            })
+        })
+    }
+
+    /// The package that `file` belongs to, among those that the header names, and the file's path inside it.
+    pub fn owner<'p, 'f>(
+        &self,
+        file: &'f FilePatch,
+        packages: &'p mut [Package],
+    ) -> Result<(&'p mut Package, &'f str)> {
+        let named = packages
+            .iter_mut()
+            .filter(|package| self.header.packages.contains(&package.name));
+        let mut folders = Vec::new();
+        for package in named {
+            if let Some(path) = package.inside(&file.path) {
+                return Ok((package, path));
+            }
+            folders.push(format!("{}/", package.folder));
+        }
+        Err(Failure::input(format!(
+            "{}: {} is in none of the packages that the header names ({})",
+            self.shown,
+            file.path,
+            folders.join(", ")
+        ))
+        .hint("add the package to the field `Packages:`")
+        .into())
+    }
+}
+
+/// The header of a patch file's text, and the diff below it.
+fn split_header<'t>(shown: &str, text: &'t str) -> Result<(Header, &'t str)> {
+    let refuse = |line: usize, what: &str| Failure::input(format!("{shown}:{line}: {what}"));
+    if text.contains("\r\n---\r\n") {
+        return Err(refuse(1, "CRLF line ends; a patch has LF")
+            .hint("set core.autocrlf to false")
+            .into());
+    }
+    let Some((header, diff)) = text.split_once(SEPARATOR) else {
+        return Err(refuse(
+            text.lines().count(),
+            "no `---` line between the header and the diff",
+        )
+        .hint("the file is truncated, or no patch; patches/README.md has the format")
+        .into());
+    };
+    let header = parse_header(header).map_err(|(line, what)| {
+        refuse(line, &what).hint("patches/README.md lists the fields of the header")
+    })?;
+    Ok((header, diff))
+}
+
+/// The patches among `names` that change no build for this machine's architecture, each with the reason.
+pub fn inert(patches: &Patches, base: &str, names: &[String]) -> Result<BTreeMap<String, String>> {
+    let mut inert = BTreeMap::new();
+    for name in names {
+        if let Some(reason) = Patch::header(patches, base, name)?.inert() {
+            inert.insert(name.clone(), reason);
+        }
+    }
+    Ok(inert)
+}
+
+/// The packages that the patches `names` for `base` touch.
+pub fn packages(patches: &Patches, base: &str, names: &[String]) -> Result<BTreeSet<String>> {
+    let mut packages = BTreeSet::new();
+    for name in names {
+        packages.extend(Patch::header(patches, base, name)?.packages);
+    }
+    Ok(packages)
+}
+
+/// The SHA-256 that stands for the patches `names` for `base`, in this order: of a line with the release, and one for each with its
+/// name and the SHA-256 of its text, kernels included.
+pub fn sha256_of_all(patches: &Patches, base: &str, names: &[String]) -> Result<String> {
+    let mut lines = format!("{base}\n");
+    for name in names {
+        let patch = Patch::load(patches, base, name)?;
+        lines += &format!("{name} {}\n", patch.sha256);
+    }
+    Ok(sha256(lines.as_bytes()))
+}
+
+/// The hash of the code of each of the patches `names` for `base`, as [`Patch::code`] has it.
+pub fn codes(patches: &Patches, base: &str, names: &[String]) -> Result<BTreeMap<String, String>> {
+    let code = |name: &String| Ok((name.clone(), Patch::load(patches, base, name)?.code()));
+    names.iter().map(code).collect()
+}
+
+/// Where the crate of an optimization has the file that upstream has at `path`: the path below its `src/`.
+fn place_of(path: &str) -> Option<&str> {
+    let (_, place) = path.split_once("/src/")?;
+    let first = place.split('/').next();
+    (!CRATES_OWN.iter().any(|own| first == Some(own))).then_some(place)
+}
+
+/// Names the patches that change nothing on this machine; where no other was asked for, there is nothing to measure.
+pub fn refuse_inert(patches: &Patches, base: &str, asked: &[String]) -> Result<()> {
+    let inert = inert(patches, base, asked)?;
+    let reasons = inert
+        .iter()
+        .map(|(name, reason)| format!("{name}: {reason}"));
+    let reasons = reasons.collect::<Vec<_>>();
+    if !inert.is_empty() && asked.iter().all(|name| inert.contains_key(name)) {
+        return Err(Failure::input(reasons.join("; "))
+            .hint("run this on a machine of that architecture")
+            .into());
+    }
+    for reason in reasons {
+        eprintln!("note: {reason}");
+    }
+    Ok(())
+}

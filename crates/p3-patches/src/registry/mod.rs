@@ -1,9 +1,0 @@
-//! Plonky3 as published: packages from cargo's cache or a vendored folder, checked against reviewed checksums.
-//!
-//! In: a package's name and version. Out: its files, of the tarball with the reviewed checksum.
-
-pub mod checksums;
-pub mod lock;
-pub mod locked;
-pub mod package;
-pub mod source;

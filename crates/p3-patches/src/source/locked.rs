@@ -1,0 +1,103 @@
+//! The packages in the text of a lock file.
+
+use std::fmt::Display;
+
+use anyhow::Result;
+use serde::Deserialize;
+use toml_edit::{DocumentMut, Item};
+
+use paired::error::Failure;
+
+#[derive(Deserialize)]
+struct Lock {
+    #[serde(default)]
+    package: Vec<Locked>,
+}
+
+/// A package as lock files name it.
+#[derive(Clone, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Locked {
+    pub name: String,
+    pub version: String,
+    /// The registry, in cargo's notation; empty for a package that is not from one.
+    #[serde(default)]
+    pub source: String,
+    #[serde(default)]
+    pub checksum: String,
+}
+
+/// The entry of a published package in the text of a lock file.
+pub(super) fn find_locked(lock: &str, name: &str, version: &str) -> Result<Option<Locked>> {
+    let mut published = published(lock)?.into_iter();
+    Ok(published.find(|package| package.name == name && package.version == version))
+}
+
+/// The packages in the text of a lock file that come from a registry.
+pub fn published(lock: &str) -> Result<Vec<Locked>> {
+    let mut packages = packages(lock)?;
+    packages.retain(|package| !package.checksum.is_empty());
+    Ok(packages)
+}
+
+/// Lists the packages in the text of a lock file that come from a registry, but have no checksum there, each with its version.
+pub fn without_checksum(lock: &str) -> Result<Vec<String>> {
+    let mut packages = packages(lock)?;
+    packages.retain(|package| {
+        let of_registry = ["registry+", "sparse+"];
+        let of_registry = of_registry
+            .iter()
+            .any(|kind| package.source.starts_with(kind));
+        of_registry && package.checksum.is_empty()
+    });
+    let shown = |package: Locked| format!("{} {}", package.name, package.version);
+    Ok(packages.into_iter().map(shown).collect())
+}
+
+/// The packages in the text of a lock file.
+pub fn packages(lock: &str) -> Result<Vec<Locked>> {
+    let lock: Lock = toml::from_str(lock).map_err(|error| unparsed(&error))?;
+    Ok(lock.package)
+}
+
+/// Parses the text of a lock file for an edit.
+pub fn document(lock: &str) -> Result<DocumentMut, Failure> {
+    lock.parse::<DocumentMut>()
+        .map_err(|error| unparsed(&error))
+}
+
+fn unparsed(error: &impl Display) -> Failure {
+    let what = format!("cannot parse Cargo.lock: {error}");
+    Failure::input(what.trim_end())
+        .hint("cargo writes that file: restore it from git, or delete it")
+}
+
+/// Writes the text of a lock file without a package, of which cargo would otherwise say what the file says.
+pub(super) fn without(lock: &str, name: &str, version: &str) -> Result<String> {
+    let mut lock = document(lock)?;
+    let packages = lock
+        .get_mut("package")
+        .and_then(Item::as_array_of_tables_mut);
+    if let Some(packages) = packages {
+        packages.retain(|package| {
+            let field = |key| package.get(key).and_then(Item::as_str);
+            (field("name"), field("version")) != (Some(name), Some(version))
+        });
+    }
+    Ok(lock.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use paired::error::Kind;
+
+    #[test]
+    fn a_lock_file_that_does_not_parse_is_refused() {
+        for text in ["[[package", "package = 1"] {
+            let error = packages(text).unwrap_err();
+            let failure = Failure::behind(&error).expect("a failure that was foreseen");
+            assert_eq!(failure.kind, Kind::Input);
+        }
+        assert_eq!(document("[[package").unwrap_err().kind, Kind::Input);
+    }
+}

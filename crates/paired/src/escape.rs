@@ -1,0 +1,72 @@
+//! Text of others in Markdown: it stays text, on its line, whatever it holds.
+
+use crate::run::protocol::is_control;
+
+/// Writes `text` as Markdown that is only text, in a table as well: no markup, no link, nobody's name that is called.
+pub fn text(text: &str) -> String {
+    let mut escaped = String::new();
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let next = rest.peek().copied();
+        match c {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            _ if is_markup(c) => escaped.extend(['\\', c]),
+            // GitHub makes links of bare addresses, and calls whoever has the name.
+            ':' if next == Some('/') => escaped += ":\\",
+            '.' if next.is_some() && escaped.ends_with("www") => escaped += "\\.",
+            '@' if next.is_some_and(char::is_alphanumeric) => escaped += "@<!-- -->",
+            c if is_control(c) => escaped.push(' '),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+fn is_markup(c: char) -> bool {
+    "|\\`*[]~_".contains(c)
+}
+
+/// Writes a name as code in Markdown, in a table as well; as text, where it has what code cannot hold.
+pub fn code(name: &str) -> String {
+    let is_held = |c: char| c == '_' || !(is_markup(c) || is_control(c) || "&<".contains(c));
+    match name.chars().all(is_held) && !name.trim().is_empty() {
+        true => format!("`{name}`"),
+        false => text(name),
+    }
+}
+
+/// Writes a command as a block of code, on one line that does not end the block.
+pub fn block(command: &str) -> String {
+    let line = command.replace(is_control, " ");
+    let mut fence = "```".to_owned();
+    while line.contains(&fence) {
+        fence.push('`');
+    }
+    format!("{fence}\n{line}\n{fence}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_named_stays_text() {
+        for (name, escaped) in [
+            ("lde/x/2^4 > a_b", "`lde/x/2^4 > a_b`"),
+            ("a|b", "a\\|b"),
+            ("`a`", "\\`a\\`"),
+            ("![x](y)", "!\\[x\\](y)"),
+            ("<!-- p3 -->", "&lt;!-- p3 -->"),
+            ("a\nb\u{202e}", "a b "),
+            ("__a__|", "\\_\\_a\\_\\_\\|"),
+            ("|http://a www.b", "\\|http:\\//a www\\.b"),
+            ("|CPU @ 2 GHz, @me", "\\|CPU @ 2 GHz, @<!-- -->me"),
+            ("", ""),
+        ] {
+            assert_eq!(code(name), escaped);
+        }
+        assert_eq!(block("a"), "```\na\n```\n");
+        assert_eq!(block("a\n````\n---"), "`````\na ```` ---\n`````\n");
+    }
+}

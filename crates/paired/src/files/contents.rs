@@ -1,0 +1,41 @@
+//! Contents of files: their SHA-256, and values as JSON.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::error::Failure;
+use crate::files::plain;
+
+/// SHA-256 in lower-case hex.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// The SHA-256 of a file, as [`sha256`] has it.
+pub fn sha256_of_file(path: &Path) -> Result<String> {
+    const NO_FILE: [ErrorKind; 2] = [ErrorKind::NotFound, ErrorKind::InvalidInput];
+    match plain::read(path) {
+        Ok(bytes) => Ok(sha256(&bytes)),
+        Err(error) if NO_FILE.contains(&error.kind()) => {
+            let what = format!("cannot read {}: {error}", path.display());
+            Err(Failure::input(what)
+                .hint("put the executable there again: copy it, or build it")
+                .into())
+        }
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
+/// JSON as a file has it.
+pub fn json(value: &impl Serialize) -> Vec<u8> {
+    let mut text = serde_json::to_vec_pretty(value).expect("plain data");
+    text.push(b'\n');
+    text
+}

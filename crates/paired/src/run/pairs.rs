@@ -1,0 +1,433 @@
+//! Runs workers in pairs. `benches/METHODOLOGY.md` says why it is done this way.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+
+use crate::error::Failure;
+use crate::files::claimed::Claimed;
+use crate::files::contents::sha256_of_file;
+use crate::isa::{self, Isa};
+use crate::run::protocol::{Reply, Request, RowInfo, Sample, UnitInfo, name};
+use crate::run::worker::Worker;
+
+/// The two executables of one comparison.
+#[derive(Clone)]
+pub struct Workers {
+    pub baseline: PathBuf,
+    pub candidate: PathBuf,
+}
+
+/// The executables that one seed runs, each a file of its own.
+///
+/// The system chooses the pages of memory that hold a file's code, and the choice lasts while the file is cached. One choice
+/// made a loop take 2.6 times as long on an AMD processor of family 26: in every process of that file, and in none of a copy
+/// beside it. With one file for all seeds that is a bias that nothing shows. With a copy for each it is noise, in the
+/// intervals of the ratio and of the control.
+pub struct Copies {
+    _folder: Claimed<TempDir>,
+    baseline: PathBuf,
+    candidate: PathBuf,
+    control: PathBuf,
+}
+
+/// How much to measure.
+pub struct Plan {
+    /// Inputs, each with processes of its own.
+    pub seeds: u64,
+    /// Rounds per seed; a round is one pair.
+    pub reps: usize,
+    /// How long a worker may take to answer.
+    pub timeout: Duration,
+}
+
+/// The process that a run was made in.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    Baseline,
+    Candidate,
+    /// A copy of the baseline's executable, in a process of its own.
+    Control,
+}
+
+/// A raw sample, as it is kept in the CSV.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Run {
+    #[serde(deserialize_with = "name")]
+    pub workload: String,
+    #[serde(deserialize_with = "isa::name")]
+    pub isa: String,
+    pub threads: usize,
+    pub seed: u64,
+    /// Counts on through all seeds.
+    pub round: usize,
+    pub side: Side,
+    pub wall_ns: u64,
+    pub cpu_ns: u64,
+    /// Older records have none.
+    #[serde(default)]
+    pub peak_kib: Option<u64>,
+    /// Of `wall_ns`, what Merkle trees took.
+    #[serde(default)]
+    pub hashing_ns: Option<u64>,
+}
+
+impl Run {
+    /// Whether the run took longer than its CPU time says, so that something else must have had its core. With several
+    /// threads the two times are not comparable.
+    pub fn disturbed(&self) -> bool {
+        self.threads == 1 && self.wall_ns as f64 > 1.05 * self.cpu_ns as f64
+    }
+
+    /// Names the figure that no run can have.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let Self {
+            workload,
+            seed,
+            round,
+            ..
+        } = self;
+        let what = if self.wall_ns == 0 {
+            "took no time"
+        } else if self.threads == 0 {
+            "had no threads"
+        } else if self
+            .hashing_ns
+            .is_some_and(|hashing| hashing > self.wall_ns)
+        {
+            "has more hashing than it took"
+        } else {
+            return Ok(());
+        };
+        Err(format!(
+            "{workload}: a run of seed {seed}, round {round} {what}"
+        ))
+    }
+}
+
+/// One round. The candidate's runs lie symmetrically between the baseline's, so that a steady drift cancels.
+///
+/// A process is faster right after itself than after another one, whose data is in the caches. So each process follows
+/// itself as often as it follows the other executable: half of the candidate's runs do, and one of two of the baseline's and of
+/// the control's each. For the first run that holds if the run before the round was the baseline's.
+pub const ROUND: [Side; 8] = [
+    Side::Baseline,
+    Side::Candidate,
+    Side::Candidate,
+    Side::Control,
+    Side::Control,
+    Side::Candidate,
+    Side::Candidate,
+    Side::Baseline,
+];
+
+/// The rows there are, which come from the one source of both executables.
+pub fn rows(baseline: &Path, timeout: Duration) -> Result<Vec<RowInfo>> {
+    let mut worker = Worker::start(baseline, Side::Baseline, timeout)?;
+    match worker.ask(&Request::List)? {
+        Reply::Rows(rows) => Ok(rows),
+        other => Err(worker.confused(&other)),
+    }
+}
+
+/// The cycles of one repetition of a unit, by the clock that the core has meanwhile.
+pub fn cycles(executable: &Path, unit: &UnitInfo) -> Result<f64> {
+    /// Some milliseconds, for a permutation, and not much more for a tree.
+    const TIMES: usize = 1 << 11;
+    const TIMEOUT: Duration = Duration::from_secs(300);
+    let mut worker = Worker::start(executable, Side::Baseline, TIMEOUT)?;
+    let request = Request::Time {
+        unit: unit.name.clone(),
+        times: TIMES / unit.leaves,
+    };
+    match worker.ask(&request)? {
+        Reply::Timed(timed) => {
+            let cycles = timed.unit_ns / timed.cycle_ns;
+            if cycles.is_finite() && cycles > 0.0 {
+                Ok(cycles)
+            } else {
+                Err(worker.failure(&format!("reports no time: {timed:?}")))
+            }
+        }
+        other => Err(worker.confused(&other)),
+    }
+}
+
+impl Workers {
+    /// Copies for so many seeds, below the baseline's folder. Names of equal length move nothing in a process.
+    pub fn copies(&self, seeds: u64) -> Result<Vec<Copies>> {
+        let folder = self.baseline.parent().unwrap_or(Path::new("."));
+        let copies = |_| {
+            let unwritable = || format!("cannot copy the workers to {}", folder.display());
+            let copies = Claimed::new(folder, ".p3-copies-", |made| made.tempdir_in(folder));
+            let copies = copies.with_context(unwritable)?;
+            let copy = |executable: &Path, name: &str| -> Result<PathBuf> {
+                let copy = copies.made.path().join(name);
+                fs::copy(executable, &copy).with_context(unwritable)?;
+                Ok(copy)
+            };
+            Ok(Copies {
+                baseline: copy(&self.baseline, "base")?,
+                candidate: copy(&self.candidate, "cand")?,
+                control: copy(&self.baseline, "ctrl")?,
+                _folder: copies,
+            })
+        };
+        (0..seeds).map(copies).collect()
+    }
+
+    /// The SHA-256 of each executable, by its side.
+    pub fn sha256(&self) -> Result<BTreeMap<String, String>> {
+        let sides = [
+            (Side::Baseline, &self.baseline),
+            (Side::Candidate, &self.candidate),
+        ];
+        let hash =
+            |(side, path): (Side, &PathBuf)| Ok((side.name().to_owned(), sha256_of_file(path)?));
+        sides.into_iter().map(hash).collect()
+    }
+
+    /// Runs one row once on each side, measures nothing, and fails unless the outputs are equal.
+    pub fn compare_outputs(&self, row: &RowInfo, seed: u64, timeout: Duration) -> Result<()> {
+        let executables = [&*self.baseline, &self.candidate, &self.baseline];
+        Trio::prepare(executables, row, seed, timeout)?.compare()
+    }
+}
+
+/// Measures one row, the first seed with the first copies. `progress` is called after each round.
+pub fn measure(
+    copies: &[Copies],
+    row: &RowInfo,
+    isa: Isa,
+    plan: &Plan,
+    mut progress: impl FnMut(),
+) -> Result<Vec<Run>> {
+    let mut runs = Vec::new();
+    let mut round = 0;
+    for (seed, copies) in (1..).zip(copies) {
+        let executables = [&*copies.baseline, &copies.candidate, &copies.control];
+        let mut trio = Trio::prepare(executables, row, seed, plan.timeout)?;
+        // The first run of a process pays for page faults and cold caches, and settles whether outputs agree.
+        trio.compare()?;
+        for _ in 0..plan.reps {
+            for side in ROUND {
+                let Sample {
+                    wall_ns,
+                    cpu_ns,
+                    peak_kib,
+                    hashing_ns,
+                    ..
+                } = trio.run(side)?;
+                runs.push(Run {
+                    workload: row.name.clone(),
+                    isa: isa.to_string(),
+                    threads: row.threads,
+                    seed,
+                    round,
+                    side,
+                    wall_ns,
+                    cpu_ns,
+                    peak_kib,
+                    hashing_ns,
+                });
+            }
+            round += 1;
+            progress();
+        }
+    }
+    Ok(runs)
+}
+
+/// The three processes of one row and seed.
+struct Trio<'a> {
+    row: &'a RowInfo,
+    seed: u64,
+    proof: bool,
+    digest: Option<String>,
+    baseline: Worker,
+    candidate: Worker,
+    control: Worker,
+}
+
+impl<'a> Trio<'a> {
+    /// Of the baseline's, the candidate's and the control's executable.
+    fn prepare(
+        [baseline, candidate, control]: [&Path; 3],
+        row: &'a RowInfo,
+        seed: u64,
+        timeout: Duration,
+    ) -> Result<Self> {
+        let start = |executable: &Path, side| {
+            let mut worker = Worker::start(executable, side, timeout)?;
+            match worker.ask(&Request::Prepare {
+                row: row.name.clone(),
+                seed,
+            })? {
+                Reply::Ready { proof } => Ok((worker, proof)),
+                other => Err(worker.confused(&other)),
+            }
+        };
+        let (baseline, proof) = start(baseline, Side::Baseline)?;
+        let (candidate, _) = start(candidate, Side::Candidate)?;
+        let (control, _) = start(control, Side::Control)?;
+        Ok(Self {
+            row,
+            seed,
+            proof,
+            digest: None,
+            baseline,
+            candidate,
+            control,
+        })
+    }
+
+    fn worker(&mut self, side: Side) -> &mut Worker {
+        match side {
+            Side::Baseline => &mut self.baseline,
+            Side::Candidate => &mut self.candidate,
+            Side::Control => &mut self.control,
+        }
+    }
+
+    /// One run, whose outputs must be those of every run before.
+    fn run(&mut self, side: Side) -> Result<Sample> {
+        let threads = self.row.threads;
+        let worker = self.worker(side);
+        let asked = Instant::now();
+        let sample = match worker.ask(&Request::Run)? {
+            Reply::Sample(sample) => sample,
+            other => return Err(worker.confused(&other)),
+        };
+        if let Err(what) = plausible(&sample, threads, asked.elapsed()) {
+            return Err(worker.failure(&what));
+        }
+        let expected = self.digest.get_or_insert_with(|| sample.digest.clone());
+        if *expected != sample.digest {
+            let side = side.name();
+            return Err(Failure::check(format!(
+                "{}, seed {}: the {side}'s outputs differ from the baseline's (digest {} for {expected})",
+                self.row.name, self.seed, sample.digest
+            ))
+            .hint("no time is reported for a row whose outputs differ")
+            .into());
+        }
+        Ok(sample)
+    }
+
+    /// One run of each, the baseline's last, as [`ROUND`] asks for. Where the outputs are proofs, each side's verifier has to
+    /// accept the other's.
+    fn compare(&mut self) -> Result<()> {
+        for side in [Side::Control, Side::Candidate, Side::Baseline] {
+            self.run(side)?;
+        }
+        if self.proof {
+            let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
+            let path = folder.path().join("proof");
+            self.baseline.hand_over(&mut self.candidate, &path)?;
+            self.candidate.hand_over(&mut self.baseline, &path)?;
+        }
+        Ok(())
+    }
+}
+
+/// Holds what a worker reports against the clock of this process, which nobody can set: a figure is made of times that a
+/// run can have taken.
+fn plausible(sample: &Sample, threads: usize, took: Duration) -> Result<(), String> {
+    /// A clock that counts ticks is ahead by less than two of them.
+    const TICKS: Duration = Duration::from_millis(20);
+    let Sample {
+        wall_ns,
+        cpu_ns,
+        peak_kib,
+        hashing_ns,
+        digest: _,
+    } = *sample;
+    let run = Duration::from_nanos;
+    if wall_ns == 0 || cpu_ns == 0 {
+        return Err("reports a run that took no time".to_owned());
+    }
+    if run(wall_ns) > took {
+        let run = run(wall_ns);
+        return Err(format!(
+            "reports a run of {run:?}, {took:?} after it was asked"
+        ));
+    }
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    if run(cpu_ns) > took * cores.max(threads) as u32 + TICKS {
+        let cpu = run(cpu_ns);
+        return Err(format!(
+            "reports {cpu:?} of CPU time, {took:?} after it was asked"
+        ));
+    }
+    if hashing_ns.is_some_and(|hashing| hashing > wall_ns) {
+        return Err("reports more hashing than its run took".to_owned());
+    }
+    if peak_kib == Some(0) {
+        return Err("reports a run without memory".to_owned());
+    }
+    Ok(())
+}
+
+impl Side {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Baseline => "baseline",
+            Self::Candidate => "candidate",
+            Self::Control => "control",
+        }
+    }
+}
+
+/// Refuses two `executables` of equal bytes, of which one was to have the patches.
+pub fn assert_different(name: &str, executables: [&Path; 2], hint: &'static str) -> Result<()> {
+    let [baseline, candidate] = executables;
+    if sha256_of_file(baseline)? == sha256_of_file(candidate)? {
+        return Err(Failure::check(format!(
+            "{name}: baseline and candidate are the same executable"
+        ))
+        .hint(hint)
+        .into());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many runs of `side` come right after one of itself, and how many do not, once rounds follow each other.
+    fn warm(side: Side) -> (usize, usize) {
+        let before = ROUND.iter().cycle().skip(ROUND.len() - 1);
+        let of_side = ROUND.iter().zip(before).filter(|(run, _)| **run == side);
+        let (warm, other): (Vec<_>, Vec<_>) = of_side.partition(|(run, before)| run == before);
+        (warm.len(), other.len())
+    }
+
+    #[test]
+    fn a_round_favours_no_process() {
+        assert_eq!(warm(Side::Baseline), (1, 1));
+        assert_eq!(warm(Side::Control), (1, 1));
+        assert_eq!(warm(Side::Candidate), (2, 2));
+        // Nor by when it runs: the places of each side have one mean, in a half as well.
+        for runs in [&ROUND[..], &ROUND[..4], &ROUND[4..]] {
+            let mean = |candidate: bool| {
+                let places = (0..runs.len()).filter(|&i| (runs[i] == Side::Candidate) == candidate);
+                2 * places.sum::<usize>() / (runs.len() / 2)
+            };
+            assert_eq!(mean(true), mean(false));
+        }
+        let sum = |side| {
+            (0..ROUND.len())
+                .filter(|&i| ROUND[i] == side)
+                .sum::<usize>()
+        };
+        assert_eq!(sum(Side::Baseline), sum(Side::Control));
+    }
+}

@@ -1,0 +1,616 @@
+//! A user's program: the command line of cargo's that runs it, the executables that cargo builds for it, and a run of one.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+#[cfg(unix)]
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use cargo_metadata::cargo_platform::Cfg;
+use cargo_metadata::{Artifact, Message, Metadata, TargetKind};
+use tempfile::TempPath;
+use wait4::Wait4;
+
+use crate::address::without_credentials;
+use crate::cargo::{
+    self, Toolchain, cargo, cargo_error, configuration, configuration_with_origins, incremental,
+    rustc,
+};
+use crate::error::Failure;
+use crate::files::claimed::Claimed;
+use crate::interrupt::{self, Group};
+use crate::run::input::Input;
+use crate::run::launch::{self, Launch};
+use crate::run::pairs::Side;
+use crate::run::rustflags::Rustflags;
+
+/// Where cargo puts what is no final artifact.
+const BUILD_DIR: &str = "CARGO_BUILD_BUILD_DIR";
+
+/// Where the loader looks for libraries; cargo adds to it for a program that it runs.
+const LOADER_PATH: &str = if cfg!(target_os = "macos") {
+    "DYLD_FALLBACK_LIBRARY_PATH"
+} else {
+    "LD_LIBRARY_PATH"
+};
+
+/// Where criterion puts its figures.
+const CRITERION_HOME: &str = "CRITERION_HOME";
+
+/// The arguments with which `cargo` runs a program.
+pub struct CommandLine {
+    subcommand: Subcommand,
+    options: Vec<String>,
+    /// The program's own.
+    args: Vec<String>,
+}
+
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Subcommand {
+    Run,
+    Bench,
+    Test,
+}
+
+impl CommandLine {
+    /// Reads `run OPTIONS -- ARGS`, or `bench`, or `test`.
+    pub fn parse(words: &[String]) -> Result<Self, Failure> {
+        let (subcommand, rest) = words.split_first().expect("clap asks for a word");
+        let subcommand = match &**subcommand {
+            "run" | "r" => Subcommand::Run,
+            "bench" => Subcommand::Bench,
+            "test" | "t" => Subcommand::Test,
+            other => {
+                return Err(Failure::input(format!(
+                    "{other}: no subcommand of cargo's that runs a program"
+                ))
+                .hint("run, bench or test: `-- run --release --bin prove -- ARGS`"));
+            }
+        };
+        let mut parts = rest.splitn(2, |word| word == "--");
+        let mut part = || parts.next().unwrap_or_default().to_vec();
+        Ok(Self {
+            subcommand,
+            options: part(),
+            args: part(),
+        })
+    }
+
+    pub fn is_bench(&self) -> bool {
+        self.subcommand == Subcommand::Bench
+    }
+
+    /// The options among `names` that are given, in the form in which they are, with their values.
+    fn given(&self, names: &[&str]) -> Vec<&str> {
+        let mut given = Vec::new();
+        let mut words = self.options.iter().map(String::as_str);
+        while let Some(word) = words.next() {
+            if names.contains(&word) {
+                given.push(word);
+                given.extend(words.next());
+            } else if word
+                .split_once('=')
+                .is_some_and(|(name, _)| names.contains(&name))
+            {
+                given.push(word);
+            }
+        }
+        given
+    }
+
+    /// The values that are given for an option.
+    fn values<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s str> {
+        let words = self.given(&[name]).into_iter();
+        words.filter(move |word| *word != name).map(move |word| {
+            let value = word.strip_prefix(name);
+            value
+                .and_then(|value| value.strip_prefix('='))
+                .unwrap_or(word)
+        })
+    }
+}
+
+/// A package that the candidate has from another folder than the baseline.
+pub struct Replaced {
+    /// The package's name.
+    pub package: String,
+    /// The folder of its manifest.
+    pub path: PathBuf,
+}
+
+/// Where and from what both executables are built.
+pub struct Builder<'a> {
+    /// The folder of the manifest that was named: cargo's configuration is looked up from here.
+    pub folder: &'a Path,
+    pub command: &'a CommandLine,
+    /// The folder of both target folders.
+    pub target: &'a Path,
+}
+
+impl Builder<'_> {
+    /// The values of the command's own `--config`. Files are named from this folder.
+    pub fn configs(&self) -> Vec<String> {
+        let absolute = |value: &str| {
+            let file = self.folder.join(value);
+            let is_file = !value.is_empty() && file.exists();
+            is_file.then(|| file.to_string_lossy().into_owned())
+        };
+        let values = self.command.values("--config");
+        values
+            .map(|value| absolute(value).unwrap_or_else(|| value.to_owned()))
+            .collect()
+    }
+
+    /// Builds one side with `overrides`, among them those of the `patched` packages, which the graph `metadata` has, and asks cargo
+    /// how it runs the program.
+    pub fn build(
+        &self,
+        side: Side,
+        patched: &[Replaced],
+        overrides: &[String],
+        metadata: &Metadata,
+    ) -> Result<Program> {
+        // Names of equal length: the paths that end up in the executables move nothing in them.
+        let folder = match side {
+            Side::Candidate => "cand",
+            Side::Baseline | Side::Control => "base",
+        };
+        // Packages that no patch reaches are compiled once.
+        let [target, build] = [folder, "build"].map(|folder| self.target.join(folder));
+        // Cargo compiles what has a path incrementally, where a profile says so, and what comes from a registry never.
+        let alike = ["dev", "release"]
+            .map(|profile| format!("profile.{profile}.package.\"*\".incremental=false"));
+        let configs = overrides.iter().chain(&alike);
+        let configs: Vec<_> = configs.flat_map(|value| ["--config", value]).collect();
+        let is_incremental = incremental(self.folder, &self.configs())?.is_some();
+        let cargo = |words: &[&str]| {
+            let mut cargo = self.cargo();
+            cargo
+                .args(words)
+                .args(["--manifest-path", "Cargo.toml"])
+                .args(&self.command.options)
+                .args(&configs)
+                .arg("--target-dir")
+                .arg(&target)
+                .env(BUILD_DIR, &build);
+            if is_incremental {
+                cargo.env("CARGO_INCREMENTAL", "0");
+            }
+            cargo
+        };
+        let (builds, runs): (&[&str], _) = match self.command.subcommand {
+            Subcommand::Run => (&["build"], "run"),
+            Subcommand::Bench => (&["bench", "--no-run"], "bench"),
+            Subcommand::Test => (&["test", "--no-run"], "test"),
+        };
+        let mut built = cargo(builds);
+        let built = interrupt::output(built.args(["--message-format", "json-render-diagnostics"]))?;
+        if !built.status.success() {
+            let stderr = String::from_utf8_lossy(&built.stderr);
+            eprint!("{}", without_credentials(&stderr));
+            let side = side.name();
+            let error = cargo_error(&stderr);
+            if let Some(features) = cargo::features_to_enable(&stderr) {
+                let hint = format!("give cargo {features} too");
+                return Err(Failure::input(error).hint(hint).into());
+            }
+            let hint = match patched {
+                [] => (self.rustflags()?.missed()).unwrap_or_else(|| {
+                    "cargo has to build it without the patches: the words behind `--` are those of a `cargo run` that works".to_owned()
+                }),
+                _ => "without the patches it builds; name fewer to find the one that it does not build with".to_owned(),
+            };
+            return Err(
+                Failure::check(format!("the {side} does not build: {error}"))
+                    .hint(hint)
+                    .into(),
+            );
+        }
+        let mut artifacts = Vec::new();
+        let mut searched = BTreeSet::new();
+        for message in Message::parse_stream(&*built.stdout) {
+            match message? {
+                Message::CompilerArtifact(artifact) => artifacts.push(artifact),
+                Message::BuildScriptExecuted(script) => {
+                    // `native=PATH`, or another kind, or none.
+                    let paths = script.linked_paths.iter();
+                    let paths = paths
+                        .filter_map(|path| path.as_str().find('/').map(|at| &path.as_str()[at..]));
+                    searched.extend(paths.map(PathBuf::from));
+                }
+                _ => {}
+            }
+        }
+        let is_of = |replaced: &Replaced, artifact: &Artifact| {
+            artifact.manifest_path.as_std_path() == replaced.path.join("Cargo.toml")
+        };
+        let linked =
+            |replaced: &Replaced| artifacts.iter().any(|artifact| is_of(replaced, artifact));
+        if !patched.is_empty() && !patched.iter().any(linked) {
+            let packages = patched.iter().map(|replaced| replaced.package.as_str());
+            let packages = packages.collect::<Vec<_>>().join(", ");
+            return Err(Failure::input(format!(
+                "the program is built without any patched package ({packages})"
+            ))
+            .hint("name a program of the workspace that uses Plonky3")
+            .into());
+        }
+        let programs = self.programs(&artifacts, metadata)?;
+        let executable = |artifact: &Artifact| {
+            let path = artifact.executable.as_ref();
+            path.expect("programs have one").as_std_path().to_owned()
+        };
+        let first = executable(programs[0]);
+        let triple = match triple(&first, [&target, &build]) {
+            Some(triple) => triple.to_owned(),
+            None => self.toolchain()?.host,
+        };
+        let runners = configuration_with_origins(self.folder, "target", &self.configs())?;
+        let mut run = cargo(&[runs]);
+        run.arg("--config")
+            .arg(launch::recorded(&runners, &triple)?)
+            .arg("--")
+            .args(&self.command.args);
+        let ran = interrupt::output(&mut run)?;
+        let Some(launch) = Launch::read(&ran.stdout) else {
+            if programs.len() > 1 {
+                return Err(several(&programs).into());
+            }
+            let error = cargo_error(&String::from_utf8_lossy(&ran.stderr));
+            let what = format!("cargo does not start the program that it has built: {error}");
+            return Err(Failure::environment(what).into());
+        };
+        let mut ran = programs.into_iter();
+        let Some(artifact) = ran.find(|of| executable(of).ends_with(&launch.program)) else {
+            bail!("{}: not built before it is run", launch.program.display());
+        };
+        let package = artifact.package_id.repr.clone();
+        let key = format!("target.{triple}.runner");
+        let own = configuration_with_origins(self.folder, &key, &self.configs())?;
+        let runner = match launch::of_triple(&own, &triple) {
+            Some(runner) => Some(runner),
+            None => launch::of_cfg(&runners, || self.cfg(&package))?,
+        };
+        let runner = runner.map(|runner| launch::words(runner, self.folder));
+        let mut environment = launch.environment;
+        environment.retain(|(name, _)| name != BUILD_DIR);
+        environment.extend(env::var_os(BUILD_DIR).map(|own| (BUILD_DIR.into(), own)));
+        // Cargo adds what its build scripts made to the loader's path only where it lies below the target folder.
+        searched.retain(|path| path.starts_with(&build));
+        if let Some((_, loaded)) = environment.iter_mut().find(|(name, _)| name == LOADER_PATH) {
+            let paths = searched.into_iter().chain(env::split_paths(loaded));
+            *loaded = env::join_paths(paths).context("cannot write the loader's path")?;
+        }
+        Ok(Program {
+            name: artifact.target.name.clone(),
+            executable: executable(artifact),
+            started_as: executable(artifact),
+            runner: runner.unwrap_or_default(),
+            args: launch.args,
+            folder: match self.command.subcommand {
+                Subcommand::Run => env::current_dir().context("cannot tell the current folder")?,
+                Subcommand::Bench | Subcommand::Test => launch.folder,
+            },
+            environment,
+            package,
+        })
+    }
+
+    /// The programs among what was built; cargo says which of several it runs, but starts every test and bench.
+    fn programs<'a>(
+        &self,
+        artifacts: &'a [Artifact],
+        metadata: &Metadata,
+    ) -> Result<Vec<&'a Artifact>, Failure> {
+        let tests = self.command.subcommand != Subcommand::Run;
+        // Where tests are built, so are the programs that they start.
+        let is_program = |artifact: &&Artifact| {
+            artifact.executable.is_some()
+                && artifact.profile.test == tests
+                && !artifact.target.kind.contains(&TargetKind::CustomBuild)
+        };
+        let programs: Vec<_> = artifacts.iter().filter(is_program).collect();
+        match programs[..] {
+            [] => {
+                let members = metadata.workspace_packages().into_iter();
+                let mut targets = members.flat_map(|member| &member.targets);
+                let hint = match targets.find(|target| !target.required_features.is_empty()) {
+                    Some(off) => format!(
+                        "cargo builds `{}` with `--features {}` only",
+                        off.name,
+                        off.required_features.join(",")
+                    ),
+                    None => "`--bin`, `--example`, `--bench` or `--test` names one".to_owned(),
+                };
+                Err(Failure::input("the command line builds no program to run").hint(hint))
+            }
+            [_, _, ..] if tests => Err(several(&programs)),
+            _ => Ok(programs),
+        }
+    }
+
+    /// The target features that the program is built with, where cargo tells.
+    pub fn features(&self, program: &Program) -> Result<BTreeSet<String>> {
+        let cfg = self.cfg(&program.package)?.into_iter();
+        let features = cfg.filter_map(|cfg| match cfg {
+            Cfg::KeyPair(key, value) if key.as_str() == "target_feature" => Some(value),
+            _ => None,
+        });
+        Ok(features.collect())
+    }
+
+    /// Asks the compiler for the values that `cfg(..)` is compared with in a package.
+    fn cfg(&self, package: &str) -> Result<Vec<Cfg>> {
+        let mut rustc = self.cargo();
+        rustc
+            .args(["-Z", "unstable-options", "rustc", "--print", "cfg"])
+            .args(["--manifest-path", "Cargo.toml"])
+            .args(["--package", package])
+            .args(
+                self.command
+                    .given(&["--config", "--profile", "--target", "-Z"]),
+            )
+            // Printing is not stable yet.
+            .env("RUSTC_BOOTSTRAP", "1");
+        let printed = interrupt::output(&mut rustc)?.stdout;
+        let printed = String::from_utf8_lossy(&printed);
+        Ok(printed
+            .lines()
+            .filter_map(|line| line.parse().ok())
+            .collect())
+    }
+
+    /// The compiler's flags that cargo takes here.
+    pub fn rustflags(&self) -> Result<Rustflags> {
+        let configs = self.configs();
+        let configured = || configuration(self.folder, "build.target", &configs);
+        let target = match self.command.values("--target").last() {
+            Some(target) => target.to_owned(),
+            None => match configured()?.as_str() {
+                Some(target) => target.to_owned(),
+                None => self.toolchain()?.host,
+            },
+        };
+        let rustc = in_folder(self.folder, rustc(), "rustc");
+        Rustflags::read(rustc, self.folder, &configs, &target)
+    }
+
+    fn cargo(&self) -> Command {
+        let mut command = in_folder(self.folder, cargo(), "cargo");
+        without_own_variables(&mut command);
+        command
+    }
+
+    /// The compiler of this folder.
+    pub fn toolchain(&self) -> Result<Toolchain> {
+        Toolchain::of(in_folder(self.folder, rustc(), "rustc"))
+    }
+}
+
+fn several(programs: &[&Artifact]) -> Failure {
+    let names = programs.iter().map(|artifact| &*artifact.target.name);
+    let names: Vec<_> = names.collect::<BTreeSet<_>>().into_iter().collect();
+    let names = names.join(", ");
+    Failure::input(format!("the command line builds several programs: {names}"))
+        .hint("`--bin`, `--example`, `--bench` or `--test` names one")
+}
+
+/// The platform in the path of an executable below a folder of cargo's, where one was asked for: `TRIPLE/PROFILE/..`.
+fn triple<'a>(executable: &'a Path, folders: [&Path; 2]) -> Option<&'a str> {
+    let below = folders
+        .iter()
+        .find_map(|folder| executable.strip_prefix(folder).ok())?;
+    let parts: Vec<_> = below
+        .iter()
+        .map(|part| part.to_str())
+        .collect::<Option<_>>()?;
+    match parts[..] {
+        [_profile, "deps" | "examples" | "build", _, ..] | [_profile, _] => None,
+        [triple, _profile, ..] => Some(triple),
+        _ => None,
+    }
+}
+
+/// Removes what cargo has set for this tool where it runs it, and would not set for another program.
+fn without_own_variables(command: &mut Command) {
+    for (name, _) in env::vars_os() {
+        let is_own = |name: &str| {
+            ["CARGO_MANIFEST_", "CARGO_PKG_"]
+                .iter()
+                .any(|start| name.starts_with(start))
+        };
+        if name.to_str().is_some_and(is_own) {
+            command.env_remove(name);
+        }
+    }
+    let executable = env::current_exe().unwrap_or_default();
+    if let Some((folder, paths)) = executable.parent().zip(env::var_os(LOADER_PATH)) {
+        let others = env::split_paths(&paths).filter(|path| !path.starts_with(folder));
+        match env::join_paths(others) {
+            Ok(others) if !others.is_empty() => command.env(LOADER_PATH, others),
+            _ => command.env_remove(LOADER_PATH),
+        };
+    }
+}
+
+/// `command` in a folder, or rustup's `proxy` where the folder pins a toolchain: the one of `command` was chosen for the folder
+/// that this was started in.
+fn in_folder(folder: &Path, command: Command, proxy: &str) -> Command {
+    let pins = ["rust-toolchain.toml", "rust-toolchain"];
+    let mut above = folder.ancestors();
+    let pinned = above.any(|folder| pins.iter().any(|pin| folder.join(pin).exists()));
+    let mut command = if pinned { Command::new(proxy) } else { command };
+    if pinned {
+        command.env_remove("RUSTUP_TOOLCHAIN");
+    }
+    command.current_dir(folder);
+    command
+}
+
+/// An executable, and how it is run.
+#[derive(Clone)]
+pub struct Program {
+    pub name: String,
+    pub executable: PathBuf,
+    /// Its first argument: the path by which cargo would have started it.
+    started_as: PathBuf,
+    /// The words before it, where the configuration has some.
+    runner: Vec<OsString>,
+    args: Vec<OsString>,
+    /// Where it is run: cargo runs benches and tests in their package's folder.
+    pub folder: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+    /// As cargo takes it for `--package`.
+    package: String,
+}
+
+/// The cost and the output of one run.
+pub struct Done {
+    pub status: ExitStatus,
+    pub wall: Duration,
+    pub cpu: Duration,
+    /// The most memory that it had resident, where the system tells.
+    pub peak_kib: Option<u64>,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+}
+
+impl Program {
+    /// The same program in a file of its own, which lies beside its executable: programs find others there.
+    pub fn copied(&self) -> Result<(Self, Claimed<TempPath>)> {
+        let from = &self.executable;
+        let unwritable = || format!("cannot copy {}", from.display());
+        let folder = from.parent().unwrap_or(Path::new("."));
+        let copy = Claimed::new(folder, ".p3-copy-", |made| {
+            Ok(made.tempfile_in(folder)?.into_temp_path())
+        });
+        let copy = copy.with_context(unwritable)?;
+        fs::copy(from, &copy.made).with_context(unwritable)?;
+        let executable = copy.made.to_path_buf();
+        let program = Self {
+            executable,
+            ..self.clone()
+        };
+        Ok((program, copy))
+    }
+
+    /// Runs it to its end, with criterion's `figures` in a folder of its own; an interrupt ends it, and all that it has started.
+    pub fn run(&self, input: &Input, figures: Option<&Path>) -> Result<Done> {
+        interrupt::check()?;
+        // Files: a pipe would have to be read, on a core that the program may want.
+        let file = || tempfile::tempfile().context("cannot create a temporary file");
+        let (stdout, stderr) = (file()?, file()?);
+        let mut command = match self.runner.split_first() {
+            Some((runner, args)) => {
+                let mut command = Command::new(runner);
+                command.args(args).arg(&self.executable);
+                command
+            }
+            None => {
+                let mut command = Command::new(&self.executable);
+                #[cfg(unix)]
+                command.arg0(&self.started_as);
+                command
+            }
+        };
+        command
+            .args(&self.args)
+            .current_dir(&self.folder)
+            .env_clear()
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .envs(figures.map(|folder| (CRITERION_HOME, folder)))
+            .stdin(input.again()?)
+            .stdout(stdout.try_clone()?)
+            .stderr(stderr.try_clone()?);
+        let own_peak = own_peak_kib();
+        let start = Instant::now();
+        let mut process = Group::start(&mut command)?;
+        let id = process.0.id();
+        let (sender, ended) = mpsc::channel();
+        thread::spawn(move || {
+            interrupt::wait_for_end(id);
+            // Nobody listens after an interrupt.
+            let _ = sender.send(start.elapsed());
+        });
+        let wall = loop {
+            match ended.recv_timeout(Duration::from_millis(100)) {
+                Ok(wall) => break wall,
+                Err(RecvTimeoutError::Disconnected) => unreachable!("the thread sends first"),
+                Err(RecvTimeoutError::Timeout) => interrupt::check_on(id, &command)?,
+            }
+        };
+        let used = process.reap(Child::wait4)?;
+        interrupt::check()?;
+        let peak_kib = used.rusage.maxrss / 1024;
+        Ok(Done {
+            status: used.status,
+            wall,
+            cpu: used.rusage.utime + used.rusage.stime,
+            // Before a process has become the program, it counts the memory of the one that starts it.
+            peak_kib: (peak_kib > own_peak).then_some(peak_kib),
+            stdout: contents(stdout)?,
+            stderr: contents(stderr)?,
+        })
+    }
+}
+
+/// The contents of a file that was written through other handles.
+pub(crate) fn contents(mut file: fs::File) -> io::Result<Vec<u8>> {
+    use io::{Read, Seek};
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The most memory that this process had resident.
+fn own_peak_kib() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let peak = peak.and_then(|peak| peak.trim().strip_suffix(" kB"));
+    peak.and_then(|peak| peak.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_found_with_their_values() {
+        let words = "run --config a.b=1 --configured x --target=t --config=c=2 -- --config d";
+        let words: Vec<_> = words.split(' ').map(str::to_owned).collect();
+        let command = CommandLine::parse(&words).unwrap();
+        let values: Vec<_> = command.values("--config").collect();
+        assert_eq!(values, ["a.b=1", "c=2"]);
+        assert_eq!(command.values("--target").next(), Some("t"));
+        let given = command.given(&["--config", "--target"]);
+        assert_eq!(given, ["--config", "a.b=1", "--target=t", "--config=c=2"]);
+    }
+
+    #[test]
+    fn a_platform_stands_before_the_profile() {
+        for (path, expected) in [
+            ("base/release/prove", None),
+            ("base/release/examples/prove", None),
+            ("build/release/deps/prove-0", None),
+            ("build/release/build/prover/0/out/prove", None),
+            (
+                "base/x86_64-unknown-linux-musl/release/prove",
+                Some("x86_64-unknown-linux-musl"),
+            ),
+            ("build/custom/debug/deps/prove-0", Some("custom")),
+            ("elsewhere/custom/debug/prove", None),
+        ] {
+            let folders = ["base", "build"].map(Path::new);
+            assert_eq!(triple(Path::new(path), folders), expected, "{path}");
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! A trial: two builds of a user's program, run in pairs as `pairs` runs workers, with what they produce compared.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result};
+
+use crate::address::without_credentials;
+use crate::error::Failure;
+use crate::files::contents::sha256;
+use crate::files::plain;
+use crate::interrupt::{self, Group};
+use crate::isa::Isa;
+use crate::run::figures;
+use crate::run::input::Input;
+use crate::run::pairs::{ROUND, Run, Side};
+use crate::run::program::{Done, Program, contents};
+use crate::run::protocol::is_control;
+use crate::run::spans::Spans;
+
+/// Before the names of what is compared of whole runs.
+pub const RUN: &str = "run/";
+
+/// Before the names of spans.
+pub const SPAN: &str = "span/";
+
+/// Before the names of a bench's own figures.
+pub const BENCH: &str = "bench/";
+
+/// The iterations whose time is a sample: the time of one is often no whole number of nanoseconds.
+pub const ITERATIONS: f64 = 1e3;
+
+/// Of shorter runs the start of a process is too large a part.
+const SHORTEST: Duration = Duration::from_millis(10);
+
+/// Output that both programs must produce alike.
+#[derive(Clone, Debug)]
+pub enum Output {
+    Stdout,
+    /// As the user names it, from the folder that the program is run in.
+    File(PathBuf),
+}
+
+impl From<&OsStr> for Output {
+    fn from(name: &OsStr) -> Self {
+        if name == "stdout" {
+            Self::Stdout
+        } else {
+            Self::File(name.into())
+        }
+    }
+}
+
+impl fmt::Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdout => f.write_str("stdout"),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// Both programs, and how they are run.
+pub struct Trial<'a> {
+    pub baseline: Program,
+    pub candidate: Program,
+    pub isa: Isa,
+    /// A shell command, run before each run.
+    pub setup: Option<&'a str>,
+    pub same: &'a [Output],
+    pub input: Input,
+    /// Whether spans are read.
+    pub phases: bool,
+    /// Whether it is a bench, whose own figures are read.
+    pub bench: bool,
+}
+
+/// The samples of whole runs, and those of each span or figure that every run has.
+pub struct Samples {
+    pub runs: Vec<Run>,
+    pub parts: Vec<Vec<Run>>,
+}
+
+impl Trial<'_> {
+    /// The runs that are made for so many pairs.
+    pub fn len(pairs: usize) -> u64 {
+        (WARM.len() + pairs * QUARTET) as u64
+    }
+
+    /// Runs both, first each once: that pays for cold caches, and settles whether the two can be compared.
+    pub fn measure(&self, pairs: usize, mut progress: impl FnMut()) -> Result<Samples> {
+        self.refuse_pipes()?;
+        let mut expected = None;
+        let mut shortest = Duration::MAX;
+        for side in WARM {
+            let (done, parts) = self.run(side, self.program(side), &mut expected)?;
+            shortest = shortest.min(done.wall);
+            if self.bench && parts.is_empty() {
+                return Err(no_figures(&self.baseline.name).into());
+            }
+            if self.phases && parts.is_empty() {
+                return Err(Failure::input("--phases: the program prints no spans")
+                    .hint("tracing-forest prints them, or tracing-subscriber with FmtSpan::CLOSE; some programs ask for RUST_LOG=info")
+                    .into());
+            }
+            progress();
+        }
+        refuse_short(&self.baseline.name, shortest)?;
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let mut runs = Vec::new();
+        let mut parts: Vec<Vec<Run>> = Vec::new();
+        for round in 0..pairs {
+            // As the workers have one for each seed, and for the same reason.
+            let copy = |side| Ok((side, self.program(side).copied()?));
+            let copies: BTreeMap<_, _> = WARM.into_iter().map(copy).collect::<Result<_>>()?;
+            for &side in &ROUND[round % 2 * QUARTET..][..QUARTET] {
+                let (program, _) = &copies[&side];
+                let (done, found) = self.run(side, program, &mut expected)?;
+                let run = Run {
+                    workload: format!("{RUN}wall"),
+                    isa: self.isa.to_string(),
+                    threads,
+                    // Each run is a process of its own: no two rounds share the luck of one.
+                    seed: round as u64,
+                    round,
+                    side,
+                    wall_ns: done.wall.as_nanos() as u64,
+                    cpu_ns: done.cpu.as_nanos() as u64,
+                    peak_kib: done.peak_kib,
+                    hashing_ns: None,
+                };
+                for (workload, ns) in found {
+                    let part = Run {
+                        workload,
+                        wall_ns: ns,
+                        // Work of other threads meanwhile is not the span's.
+                        cpu_ns: ns,
+                        peak_kib: None,
+                        ..run.clone()
+                    };
+                    match parts.iter_mut().find(|of| of[0].workload == part.workload) {
+                        Some(of) => of.push(part),
+                        None => parts.push(vec![part]),
+                    }
+                }
+                runs.push(run);
+                progress();
+            }
+        }
+        parts.retain(|of| of.len() == runs.len() && of.iter().all(|part| part.wall_ns > 0));
+        if self.bench && parts.is_empty() {
+            let name = &self.baseline.name;
+            let what = format!("{name}: no benchmark has a figure in every run");
+            let hint = "a benchmark's name has to be the same in each run";
+            return Err(Failure::check(what).hint(hint).into());
+        }
+        Ok(Samples { runs, parts })
+    }
+
+    /// Refuses to compare what is no file: a program that writes to a pipe waits for a reader.
+    fn refuse_pipes(&self) -> Result<(), Failure> {
+        for output in self.same {
+            if let Output::File(path) = output
+                && let Ok(present) = fs::metadata(self.baseline.folder.join(path))
+                && !present.is_file()
+            {
+                return Err(Failure::input(format!("--same {output}: not a plain file"))
+                    .hint("name a file that the program writes"));
+            }
+        }
+        Ok(())
+    }
+
+    fn program(&self, side: Side) -> &Program {
+        match side {
+            Side::Baseline | Side::Control => &self.baseline,
+            Side::Candidate => &self.candidate,
+        }
+    }
+
+    /// One run, which has to end and to produce what the first one did.
+    fn run(
+        &self,
+        side: Side,
+        program: &Program,
+        expected: &mut Option<Vec<String>>,
+    ) -> Result<(Done, Vec<(String, u64)>)> {
+        let name = match side {
+            Side::Baseline | Side::Control => "baseline",
+            Side::Candidate => "candidate",
+        };
+        let _background = self.set_up()?;
+        let before: Vec<_> = self
+            .same
+            .iter()
+            .map(|output| changed(program, output))
+            .collect();
+        let figures = tempfile::tempdir().context("cannot create a temporary folder")?;
+        let done = program.run(&self.input, self.bench.then(|| figures.path()))?;
+        if !done.status.success() {
+            show_last(&done.stderr);
+            let what = format!("{}: the {name} ends with {}", program.name, done.status);
+            return Err(match expected {
+                None if self.input.is_terminal => Failure::input(what).hint("only runs that succeed are compared; if it reads its standard input, which is a terminal here, `< FILE` gives each run the same bytes"),
+                None => Failure::input(what).hint("only runs that succeed are compared"),
+                Some(_) => Failure::check(what).hint("an earlier run succeeded"),
+            }
+            .into());
+        }
+        let mut outputs = Vec::new();
+        for (output, before) in self.same.iter().zip(before) {
+            outputs.push(match output {
+                Output::Stdout => sha256(&done.stdout),
+                Output::File(path) => {
+                    if changed(program, output) == before {
+                        let what = format!("--same {output}: the {name} does not write this file");
+                        return Err(Failure::check(what)
+                            .hint("paths start at the folder that the program runs in")
+                            .into());
+                    }
+                    let contents = plain::read(&program.folder.join(path));
+                    sha256(&contents.map_err(|error| {
+                        Failure::check(format!("--same {output}: cannot be read: {error}"))
+                            .hint("name a file that the program writes")
+                    })?)
+                }
+            });
+        }
+        let expected = expected.get_or_insert_with(|| outputs.clone());
+        let mut pairs = self.same.iter().zip(expected.iter().zip(&outputs));
+        if let Some((output, _)) = pairs.find(|(_, (first, now))| first != now) {
+            let failure = if side == Side::Candidate {
+                Failure::check(format!(
+                    "--same {output}: the candidate's differs from the baseline's"
+                ))
+                .hint("no time is reported for programs whose outputs differ")
+            } else {
+                Failure::check(format!(
+                    "--same {output}: the baseline's differs from one run to the next"
+                ))
+                .hint("--setup 'COMMAND' puts back what a run changes; an output with times or random numbers cannot be compared")
+            };
+            return Err(failure.into());
+        }
+        let parts = if self.bench {
+            let figures = figures::read(figures.path(), &done.stdout)?;
+            let time = |ns: f64| (ns * ITERATIONS).round() as u64;
+            let figures = figures.into_iter();
+            figures
+                .map(|(name, ns)| (printed(BENCH, &name), time(ns)))
+                .collect()
+        } else if self.phases {
+            let mut spans = Spans::default();
+            spans.read(&done.stdout);
+            spans.read(&done.stderr);
+            refuse_longer(&spans.0, done.wall)?;
+            let spans = spans.0.into_iter();
+            spans.map(|(path, ns)| (printed(SPAN, &path), ns)).collect()
+        } else {
+            Vec::new()
+        };
+        Ok((done, parts))
+    }
+
+    /// Runs the command that comes before each run. What it leaves in the background ends with the value.
+    fn set_up(&self) -> Result<Option<Group>> {
+        let Some(setup) = self.setup else {
+            return Ok(None);
+        };
+        // A file: whatever goes on in the background may write there.
+        let stderr = tempfile::tempfile().context("cannot create a temporary file")?;
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", setup])
+            .current_dir(&self.baseline.folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(stderr.try_clone()?);
+        let mut group = Group::start(&mut shell)?;
+        interrupt::wait(&group, &shell)?;
+        if group.has_succeeded() {
+            return Ok(Some(group));
+        }
+        show_last(&contents(stderr)?);
+        let status = group.reap(Child::wait)?;
+        Err(Failure::input(format!("--setup '{setup}' ends with {status}")).into())
+    }
+}
+
+/// The runs of a pair: half a round, the two halves in turn. Each run is a process of its own, so that none has caches that are
+/// warm from its last run.
+const QUARTET: usize = ROUND.len() / 2;
+
+/// The baseline twice, so that one that does not repeat itself is not taken for a difference.
+const WARM: [Side; 3] = [Side::Baseline, Side::Control, Side::Candidate];
+
+fn refuse_short(name: &str, run: Duration) -> Result<(), Failure> {
+    if run >= SHORTEST {
+        return Ok(());
+    }
+    Err(Failure::input(format!(
+        "{name}: a run takes {run:.1?}, which is too short to compare"
+    ))
+    .hint(format!("give it work for {SHORTEST:?} or more")))
+}
+
+/// Names a part of a run by what the program has printed, on one line and without credentials.
+fn printed(kind: &str, name: &str) -> String {
+    let name = without_credentials(&name.replace(is_control, " "));
+    format!("{kind}{name}")
+}
+
+/// Refuses spans that took longer than all cores had for a run.
+fn refuse_longer(spans: &[(String, u64)], run: Duration) -> Result<(), Failure> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let most = run.as_nanos() * cores as u128;
+    let longer = spans.iter().find(|(_, ns)| u128::from(*ns) > most);
+    let refuse = |(path, ns): &(String, u64)| {
+        let took = Duration::from_nanos(*ns);
+        let what = format!(
+            "span {path}: took {took:.1?} by what is printed, in a run of {run:.1?} on {cores} cores"
+        );
+        Failure::input(what).hint(
+            "leave out --phases, or print the spans of this run, from no more threads than cores",
+        )
+    };
+    longer.map_or(Ok(()), |span| Err(refuse(span)))
+}
+
+fn no_figures(name: &str) -> Failure {
+    Failure::input(format!(
+        "{name}: the bench reports no figures that are read here, and may run for a fixed time"
+    ))
+    .hint(format!(
+        "figures of criterion and of libtest are read; a bench that does the same work in every run can be compared as a \
+         program: add a table `[[example]]` to the manifest, with `name = \"{name}-work\"` and the bench's `path`; \
+         then `-- run --release --example {name}-work`"
+    ))
+}
+
+/// When a file was written.
+fn changed(program: &Program, output: &Output) -> Option<SystemTime> {
+    let Output::File(path) = output else {
+        return None;
+    };
+    fs::metadata(program.folder.join(path))
+        .ok()?
+        .modified()
+        .ok()
+}
+
+/// Prints the last lines of what a program said on stderr.
+fn show_last(stderr: &[u8]) {
+    const LINES: usize = 10;
+    let stderr = String::from_utf8_lossy(stderr);
+    let lines: Vec<&str> = stderr.lines().collect();
+    for line in &lines[lines.len().saturating_sub(LINES)..] {
+        eprintln!("{line}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_fit_into_their_run() {
+        let spans = |ns| [("prove".to_owned(), ns)];
+        let run = Duration::from_millis(10);
+        refuse_longer(&spans(10_000_000), run).unwrap();
+        refuse_longer(&spans(u64::MAX), run).unwrap_err();
+    }
+
+    #[test]
+    fn short_runs_are_refused() {
+        refuse_short("prove", Duration::from_millis(10)).unwrap();
+        let refused = refuse_short("prove", Duration::from_micros(9940)).unwrap_err();
+        insta::assert_snapshot!(refused.message, @"prove: a run takes 9.9ms, which is too short to compare");
+        assert_eq!(refused.hint.unwrap(), "give it work for 10ms or more");
+    }
+}

@@ -1,0 +1,409 @@
+//! Figures: ratios with their intervals on a scale, and samples over time.
+//!
+//! The page and the figures of docs/results.md are drawn by the same functions. Positions are in per cent of the `svg` around
+//! them, so that it fits any width and no text is stretched; colours are variables of [`COLOURS`].
+
+use std::collections::BTreeSet;
+
+use maud::{Markup, PreEscaped, html};
+
+use crate::run::pairs::{Run, Side};
+use crate::show::section::Line;
+use crate::stats::ratio::{Verdict, median};
+use crate::stats::row::{Row, calm_rounds};
+
+/// Blue and orange are told apart by those who cannot tell red from green, and on paper of either colour.
+pub const COLOURS: &str = "
+:root { color-scheme: light dark; --paper: #fff; --ink: #1f2328; --soft: #59636e; --rule: #d9dee3; --gain: #0a5bd0; --loss: #b3470b }
+@media (prefers-color-scheme: dark) {
+  :root { --paper: #0d1117; --ink: #e6edf3; --soft: #9aa4af; --rule: #2f363e; --gain: #6cb2ff; --loss: #f2a15f }
+}
+svg { font: 12px system-ui, -apple-system, 'Segoe UI', sans-serif; font-variant-numeric: tabular-nums; fill: var(--ink) }
+svg .soft { fill: var(--soft) }
+svg line { stroke: var(--rule) }
+svg .one line, svg line.one { stroke: var(--soft) }
+svg .faster line { stroke: var(--gain); stroke-width: 2.5 } svg .faster { fill: var(--gain) }
+svg .slower line { stroke: var(--loss); stroke-width: 2.5 } svg .slower { fill: var(--loss) }
+svg .same line { stroke: var(--soft); stroke-width: 2.5 } svg .same { fill: var(--soft) }
+svg .control line { stroke: var(--soft) }
+svg .control circle { fill: var(--paper); stroke: var(--soft); stroke-width: 1.2 }
+svg .out { opacity: .35 }
+";
+
+/// A logarithmic scale of ratios: a half lies as far from 1 as a double.
+pub struct Scale {
+    low: f64,
+    high: f64,
+}
+
+impl Scale {
+    /// Wide enough for 1 and for each interval, the controls' included, with room for a dot at either end.
+    pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
+        // A quiet machine's noise is not to look like an effect.
+        let (mut low, mut high) = (0.95f64.ln(), 1.05f64.ln());
+        for row in rows {
+            let figures = [row.ratio, row.aa_ratio].into_iter();
+            for ratio in figures.chain(row.ci95).chain(row.aa_ci95) {
+                low = low.min(ratio.ln());
+                high = high.max(ratio.ln());
+            }
+        }
+        let room = 0.06 * (high - low);
+        Self {
+            low: low - room,
+            high: high + room,
+        }
+    }
+
+    /// Where `ratio` is, as a share of the width.
+    pub fn place(&self, ratio: f64) -> f64 {
+        (ratio.ln() - self.low) / (self.high - self.low)
+    }
+
+    /// Round ratios and their labels, from the left; 1 is one of them.
+    fn ticks(&self) -> Vec<(f64, String)> {
+        const STEPS: [(f64, usize); 9] = [
+            (0.01, 2),
+            (0.02, 2),
+            (0.05, 2),
+            (0.1, 1),
+            (0.2, 1),
+            (0.5, 1),
+            (1.0, 0),
+            (5.0, 0),
+            (25.0, 0),
+        ];
+        const MOST: usize = 7;
+        // As far apart as keeps labels off each other on a phone.
+        const APART: f64 = 0.1;
+        let (low, high) = (self.low.exp(), self.high.exp());
+        let count = |step: f64| (high / step).floor() - (low / step).ceil() + 1.0;
+        let (step, decimals) = (STEPS.into_iter())
+            .find(|(step, _)| count(*step) <= MOST as f64)
+            .unwrap_or(STEPS[STEPS.len() - 1]);
+        let mut ticks = vec![1.0];
+        let steps = |number: usize| number as f64 * step;
+        let first = (low / step).ceil() as usize;
+        let last = (high / step).floor() as usize;
+        let mut keep = |ratio: f64| {
+            let apart = |tick: &f64| (self.place(*tick) - self.place(ratio)).abs() >= APART;
+            if ratio > 0.0 && ticks.iter().all(apart) {
+                ticks.push(ratio);
+            }
+        };
+        // Outwards from 1, near which ratios are of most interest.
+        (first..=last)
+            .rev()
+            .map(steps)
+            .filter(|ratio| *ratio < 1.0)
+            .for_each(&mut keep);
+        (first..=last)
+            .map(steps)
+            .filter(|ratio| *ratio > 1.0)
+            .for_each(&mut keep);
+        ticks.sort_by(f64::total_cmp);
+        let label = |tick| (tick, format!("{tick:.decimals$}"));
+        ticks.into_iter().map(label).collect()
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.2}%", 100.0 * share)
+}
+
+/// The labels of a scale, on a line whose base is at `y`.
+pub fn axis(scale: &Scale, y: u32) -> Markup {
+    html! {
+        @for (tick, label) in scale.ticks() {
+            text.soft x=(percent(scale.place(tick))) y=(y) text-anchor="middle" { (label) }
+        }
+    }
+}
+
+/// The dot plot of one row: above, the ratio and its interval; below, smaller, those of the control.
+pub fn strip(row: &Row, scale: &Scale) -> Markup {
+    let x = |ratio| percent(scale.place(ratio));
+    let interval = |[low, high]: [f64; 2], y: &str| {
+        html! { line x1=(x(low)) x2=(x(high)) y1=(y) y2=(y) {} }
+    };
+    html! {
+        @for (tick, _) in scale.ticks() {
+            line.one[tick == 1.0] x1=(x(tick)) x2=(x(tick)) y1="0" y2="100%" {}
+        }
+        g.control {
+            (interval(row.aa_ci95, "75%"))
+            circle cx=(x(row.aa_ratio)) cy="75%" r="2.5" {}
+        }
+        g class=(class(row.verdict)) {
+            (interval(row.ci95, "35%"))
+            circle cx=(x(row.ratio)) cy="35%" r="4.5" {}
+        }
+    }
+}
+
+/// The name of a verdict's colour.
+pub fn class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::NoChange => "same",
+    }
+}
+
+/// All samples of one row in the order in which they were taken, as a dot each; the higher, the longer it took. Lines are
+/// the median of the baseline and the restarts of the processes. Rounds that were left out are faint.
+pub fn samples(runs: &[Run], verdict: Verdict) -> Markup {
+    let time = |run: &Run| (run.wall_ns.max(1) as f64).ln();
+    let baseline = runs.iter().filter(|run| run.side != Side::Candidate);
+    let mut baseline: Vec<f64> = baseline.map(time).collect();
+    if baseline.is_empty() {
+        return html! {};
+    }
+    let usual = median(&mut baseline);
+    let times = runs.iter().map(time);
+    let low = times.clone().fold(usual, f64::min);
+    let high = times.fold(usual, f64::max);
+    // Half a percent of noise is not to fill the height.
+    let room = (0.12 * (high - low)).max(0.005);
+    let place = |time: f64| percent(1.0 - (time - low + room) / (high - low + 2.0 * room));
+    let calm = calm_rounds(runs);
+    let when = |index: usize| percent((index as f64 + 0.5) / runs.len() as f64);
+    let restarts = (1..runs.len()).filter(|index| runs[*index].seed != runs[index - 1].seed);
+    let dots = |candidate: bool| {
+        let runs = runs.iter().enumerate();
+        let runs = runs.filter(move |(_, run)| (run.side == Side::Candidate) == candidate);
+        html! {
+            @for (index, run) in runs {
+                circle.out[!calm.contains_key(&(run.seed, run.round))]
+                    cx=(when(index)) cy=(place(time(run))) r="1.8" {}
+            }
+        }
+    };
+    let change = |time: f64| {
+        let change = 100.0 * ((time - usual).exp() - 1.0);
+        format!("{change:+.0} %").replace('-', "\u{2212}")
+    };
+    html! {
+        @for index in restarts {
+            line x1=(percent(index as f64 / runs.len() as f64))
+                x2=(percent(index as f64 / runs.len() as f64)) y1="0" y2="100%" {}
+        }
+        line.one x1="0" x2="100%" y1=(place(usual)) y2=(place(usual)) {}
+        g.control { (dots(false)) }
+        g class=(class(verdict)) { (dots(true)) }
+        text.soft x="100%" dx="4" y=(place(high)) dy="4" { (change(high)) }
+        text.soft x="100%" dx="4" y=(place(low)) dy="4" { (change(low)) }
+    }
+}
+
+/// Letters for CPUs, where there is more than one.
+pub fn marks<'a>(lines: &[Line<'a>]) -> Vec<(String, &'a str)> {
+    let mut cpus: Vec<&str> = Vec::new();
+    for line in lines {
+        if !cpus.contains(&&*line.record.machine.cpu) {
+            cpus.push(&line.record.machine.cpu);
+        }
+    }
+    let one = cpus.len() == 1;
+    let mark = |(index, cpu)| match char::from_digit(index as u32 + 10, 36) {
+        Some(letter) if !one => (letter.to_ascii_uppercase().to_string(), cpu),
+        _ => (String::new(), cpu),
+    };
+    cpus.into_iter().enumerate().map(mark).collect()
+}
+
+/// The dot plot of a section as a file of its own.
+pub fn svg(title: &str, lines: &[Line<'_>]) -> String {
+    const WIDTH: u32 = 700;
+    const LEFT: u32 = 130;
+    const PLOT: u32 = 390;
+    const ROW: u32 = 22;
+    const HEADING: u32 = 28;
+    const AXIS: u32 = 24;
+    let scale = Scale::of(lines.iter().map(|line| line.row));
+    let marks = marks(lines);
+    let workloads: BTreeSet<&str> = lines.iter().map(|line| &*line.row.workload).collect();
+    let foot = 2 * AXIS + 10 + 18 * (1 + marks.len() as u32);
+    let height = workloads.len() as u32 * HEADING + lines.len() as u32 * ROW + foot;
+    let mut y = AXIS;
+    let groups = lines.chunk_by(|a, b| a.row.workload == b.row.workload);
+    let body = html! {
+        svg x=(LEFT) width=(PLOT) height=(AXIS) { (axis(&scale, 16)) }
+        @for group in groups {
+            text.workload x="0" y=({ y += HEADING; y - 7 }) { (group[0].row.workload) }
+            @for Line { record, row, .. } in group {
+                @let mark = marks.iter().find(|(_, cpu)| *cpu == record.machine.cpu);
+                text.soft x="12" y=(y + 12) {
+                    (row.isa) @if let Some((mark, _)) = mark { " " (mark) }
+                }
+                svg x=(LEFT) y=(y) width=(PLOT) height=(ROW) { (strip(row, &scale)) }
+                text class=(class(row.verdict)) x=(LEFT + PLOT + 14) y=(y + 12) {
+                    tspan.ratio { (format!("{:.3}", row.ratio)) }
+                    tspan.soft dx="7" { (format!("{:.3} to {:.3}", row.ci95[0], row.ci95[1])) }
+                }
+                ({ y += ROW; html! {} })
+            }
+        }
+        svg x=(LEFT) y=(y) width=(PLOT) height=(AXIS) { (axis(&scale, 16)) }
+        text.soft x="0" y=({ y += AXIS + 20; y }) {
+            "Time with / without and its 95 % interval; the hollow dot is the baseline against itself."
+        }
+        @for (mark, cpu) in &marks {
+            text.soft x="0" y=({ y += 18; y }) { (mark) @if !mark.is_empty() { ": " } (cpu) }
+        }
+    };
+    let own = "svg { background: var(--paper) } .workload, .ratio { font-weight: 600 }";
+    let figure = html! {
+        svg xmlns="http://www.w3.org/2000/svg" viewBox=(format!("-10 0 {} {height}", WIDTH + 20))
+            width=(WIDTH + 20) height=(height) role="img" {
+            title { (title) }
+            style { (PreEscaped(COLOURS)) (own) }
+            (body)
+        }
+    };
+    figure.into_string() + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::show::section::{Record, lines};
+    use std::collections::BTreeMap;
+
+    use crate::show::report::Machine;
+    use crate::testing::runs;
+
+    fn row(ratio: f64, ci95: [f64; 2]) -> Row {
+        Row {
+            ratio,
+            ci95,
+            ..Row::new(&runs(0.8)).unwrap()
+        }
+    }
+
+    /// The values of `name` in `drawn`, in order.
+    fn attributes<'a>(drawn: &'a str, name: &str) -> Vec<&'a str> {
+        let (_, values) = drawn.split_once(name).unwrap_or_default();
+        let values = values.split(name);
+        values.map(|rest| rest.split('"').nth(1).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_half_lies_as_far_from_1_as_a_double() {
+        let scale = Scale::of(&[row(0.5, [0.4, 2.5])]);
+        assert!((scale.place(1.0) - 0.5).abs() < 1e-12);
+        assert!((scale.place(0.5) + scale.place(2.0) - 1.0).abs() < 1e-12);
+        // The interval, and a 112th part of room for 6 % at either side.
+        assert!((scale.place(0.4) - 0.06 / 1.12).abs() < 1e-12);
+        assert!((scale.place(2.5) - 1.06 / 1.12).abs() < 1e-12);
+    }
+
+    #[test]
+    fn noise_is_not_stretched_into_an_effect() {
+        let scale = Scale::of(&[Row {
+            aa_ratio: 1.0,
+            aa_ci95: [1.0, 1.0],
+            ..row(0.999, [0.998, 1.001])
+        }]);
+        assert!(scale.place(1.001) - scale.place(0.998) < 0.05);
+    }
+
+    #[test]
+    fn ticks_are_round_and_apart() {
+        let labels = |low: f64, high: f64| -> Vec<String> {
+            let scale = Scale::of(&[row(1.0, [low, high])]);
+            scale.ticks().into_iter().map(|(_, label)| label).collect()
+        };
+        assert_eq!(labels(0.3, 1.1), ["0.4", "0.6", "0.8", "1.0"]);
+        assert_eq!(labels(0.99, 1.01), ["0.96", "0.98", "1.00", "1.02", "1.04"]);
+        assert_eq!(labels(0.05, 1.0), ["0.2", "0.4", "0.6", "1.0"]);
+        for (low, high) in [(1e-4, 1.0), (0.9, 300.0), (0.7, 0.9), (1e-3, 1e3)] {
+            let scale = Scale::of(&[row(1.0, [low, high])]);
+            let ticks: Vec<f64> = scale.ticks().iter().map(|(tick, _)| *tick).collect();
+            assert!(ticks.contains(&1.0), "{ticks:?}");
+            let apart = |pair: &[f64]| scale.place(pair[1]) - scale.place(pair[0]);
+            assert!(
+                ticks.windows(2).all(|pair| apart(pair) > 0.099),
+                "{ticks:?}"
+            );
+            let inside = |tick: &f64| (0.0..=1.0).contains(&scale.place(*tick));
+            assert!(ticks.iter().all(inside), "{ticks:?}");
+        }
+    }
+
+    #[test]
+    fn a_known_row_is_drawn_where_it_belongs() {
+        // ln 0.5 and ln 2 with 6 % of room: 1 is in the middle, 0.5 at 6/112.
+        let row = Row {
+            aa_ratio: 1.0,
+            aa_ci95: [1.0, 2.0],
+            ..row(0.5, [0.5, 1.0])
+        };
+        let drawn = strip(&row, &Scale::of([&row])).into_string();
+        assert_eq!(attributes(&drawn, "cx="), ["50.00%", "5.36%"]);
+        let (_, control) = drawn.split_once("<g class=\"control\">").unwrap();
+        let (control, effect) = control.split_once("<g class=\"faster\">").unwrap();
+        for (part, from, to) in [(control, "50.00%", "94.64%"), (effect, "5.36%", "50.00%")] {
+            assert_eq!(attributes(part, "x1="), [from]);
+            assert_eq!(attributes(part, "x2="), [to]);
+        }
+    }
+
+    #[test]
+    fn samples_are_drawn_in_their_order_and_left_out_ones_faint() {
+        let mut runs = runs(0.8);
+        runs.truncate(8);
+        for (run, time) in runs.iter_mut().zip([100, 50, 50, 100, 100, 50, 50, 100]) {
+            (run.wall_ns, run.cpu_ns) = (1000 * time, 1000 * time);
+        }
+        runs[7].seed = 1;
+        runs[6].cpu_ns = 1;
+        let drawn = samples(&runs, Verdict::Faster).into_string();
+        let (control, candidate) = drawn.split_once("<g class=\"faster\">").unwrap();
+        assert_eq!(
+            attributes(control, "cx="),
+            ["6.25%", "43.75%", "56.25%", "93.75%"]
+        );
+        assert_eq!(
+            attributes(candidate, "cx="),
+            ["18.75%", "31.25%", "68.75%", "81.25%"]
+        );
+        // All of one height: 12/124 from the top, and from the bottom.
+        assert_eq!(attributes(control, "cy="), ["9.68%"; 4]);
+        assert_eq!(attributes(candidate, "cy="), ["90.32%"; 4]);
+        assert!(drawn.contains(">+0 %<") && drawn.contains(">\u{2212}50 %<"));
+        // The disturbed run's seed and round were left out: three runs, since the last has another seed.
+        assert_eq!(drawn.matches("class=\"out\"").count(), 3);
+        assert!(attributes(control, "x1=").contains(&"87.50%"));
+    }
+
+    #[test]
+    fn names_in_a_figure_of_its_own_are_text() {
+        let record = Record {
+            file: None,
+            outdated: false,
+            loaded: BTreeMap::new(),
+            machine: Machine {
+                cpu: "A & <b>".into(),
+                cores: 1,
+                rustc: String::new(),
+                rustflags: String::new(),
+            },
+            rows: vec![Row {
+                workload: "x<script>".into(),
+                ..row(0.8, [0.7, 0.9])
+            }],
+            runs: Vec::new(),
+            command: String::new(),
+        };
+        let drawn = svg("<title> & more", &lines(std::slice::from_ref(&record)));
+        for text in [
+            ">&lt;title&gt; &amp; more<",
+            ">A &amp; &lt;b&gt;<",
+            ">x&lt;script&gt;<",
+        ] {
+            assert!(drawn.contains(text), "{text}");
+        }
+        assert!(drawn.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"-10 0 "));
+    }
+}

@@ -1,0 +1,474 @@
+//! Results: the rows of a comparison, as a table, JSON and CSV.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::os::unix::fs::MetadataExt;
+use std::path::{self, Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::{fs, io};
+
+use anyhow::{Context, Result};
+use comfy_table::{CellAlignment, Table, presets};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::cargo::Toolchain;
+use crate::error::Failure;
+use crate::files::contents::json;
+use crate::files::{plain, replace};
+use crate::interrupt;
+use crate::isa::Isa;
+use crate::run::pairs::Run;
+use crate::run::protocol::name;
+use crate::run::trial::{RUN, SPAN};
+use crate::show::section::Record;
+use crate::stats::ratio::Verdict;
+use crate::stats::row::Row;
+
+/// The output of `--json`. Other programs read it: a change of meaning is a new `schema`.
+#[derive(Clone, Deserialize, Serialize)]
+pub struct Report<S> {
+    /// The version of the format.
+    pub schema: u32,
+    /// As it was typed. Older reports have none.
+    #[serde(default)]
+    pub command: String,
+    /// The difference between baseline and candidate.
+    #[serde(flatten)]
+    pub subject: S,
+    /// The machine that ran them.
+    pub machine: Machine,
+    /// One row for each workload and instruction set.
+    pub rows: Vec<Row>,
+}
+
+/// Where and how the numbers were made.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Machine {
+    #[serde(deserialize_with = "name")]
+    pub cpu: String,
+    pub cores: usize,
+    #[serde(deserialize_with = "name")]
+    pub rustc: String,
+    #[serde(deserialize_with = "name")]
+    pub rustflags: String,
+}
+
+impl Machine {
+    /// Checks that the machine could run anything.
+    pub fn check(&self) -> Result<(), String> {
+        match self.cores {
+            0 => Err("cores: none".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    /// This machine, with executables that this compiler makes for `isas`.
+    pub fn here(toolchain: &Toolchain, isas: &[Isa]) -> Self {
+        Self {
+            cpu: cpu(),
+            cores: thread::available_parallelism().map_or(1, usize::from),
+            rustc: toolchain.version.clone(),
+            rustflags: rustflags(isas),
+        }
+    }
+}
+
+impl Machine {
+    /// Returns the machine with the flags of one ISA, where it has those of several.
+    #[must_use]
+    pub fn with_isa(&self, isa: &str) -> Self {
+        let mut each = self.rustflags.split("; ");
+        let own = each.find_map(|flags| flags.strip_prefix(isa)?.strip_prefix(": "));
+        let rustflags = own.unwrap_or(&self.rustflags);
+        Self {
+            rustflags: rustflags.to_owned(),
+            ..self.clone()
+        }
+    }
+}
+
+/// The flags of each ISA; with its name before them where there are several.
+fn rustflags(isas: &[Isa]) -> String {
+    match isas {
+        [isa] => isa.rustflags().into(),
+        isas => {
+            let each = isas.iter().map(|isa| format!("{isa}: {}", isa.rustflags()));
+            each.collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+/// The CPU's name as the system gives it. On x86 also its family and model: many CPUs share a name in virtual machines.
+pub fn cpu() -> String {
+    let named = if cfg!(target_os = "macos") {
+        let mut sysctl = Command::new("sysctl");
+        let output = interrupt::output(sysctl.args(["-n", "machdep.cpu.brand_string"]));
+        output
+            .ok()
+            .and_then(|output| String::from_utf8(output.stdout).ok())
+    } else {
+        fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+            let field = |name: &str| {
+                let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+                let (_, value) = lines.find(|(field, _)| field.trim_end() == name)?;
+                Some(value.trim())
+            };
+            let (name, family, model) = (field("model name")?, field("cpu family"), field("model"));
+            Some(match family.zip(model) {
+                Some((family, model)) => format!("{name} (family {family}, model {model})"),
+                None => name.to_owned(),
+            })
+        })
+    };
+    // On aarch64 Linux the kernel gives numbers only.
+    named.map_or_else(
+        || format!("unnamed {} CPU", std::env::consts::ARCH),
+        |name| name.trim().to_owned(),
+    )
+}
+
+/// A table with rules between the columns on a terminal, plain where another program may read it.
+pub fn empty_table(terminal: bool) -> Table {
+    let mut table = Table::new();
+    table.load_style(if terminal {
+        presets::UTF8_HORIZONTAL_ONLY
+    } else {
+        presets::NOTHING
+    });
+    table
+}
+
+/// The rows as text.
+pub fn table(rows: &[Row], terminal: bool) -> String {
+    let mut table = empty_table(terminal);
+    table.set_header([
+        "workload",
+        "isa",
+        "baseline ms",
+        "candidate ms",
+        "ratio",
+        "95 %",
+        "A/A",
+        "A/A 95 %",
+        "pairs",
+        "memory",
+        "verdict",
+    ]);
+    for row in rows {
+        let [ratio, interval, control, control_interval, pairs] = row.figures();
+        table.add_row([
+            row.workload.clone(),
+            row.isa.clone(),
+            format!("{:.3}", row.baseline),
+            format!("{:.3}", row.candidate),
+            ratio,
+            interval,
+            control,
+            control_interval,
+            pairs,
+            row.memory_ratio
+                .map_or_else(|| "-".into(), |ratio| format!("{ratio:.3}")),
+            verdict_name(row.verdict).into(),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(2).take(8) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.trim_fmt()
+}
+
+pub fn verdict_name(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::NoChange => "no change",
+    }
+}
+
+/// Refuses files of `--json`, with `samples` or without, and of `--html` that could not be written, or that would take the place
+/// of what the command has `read`: better than after an hour of measuring.
+pub fn check_outputs(
+    json: Option<&Path>,
+    samples: bool,
+    html: Option<&Path>,
+    read: &[PathBuf],
+) -> Result<(), Failure> {
+    let beside = json.filter(|_| samples).map(samples_of);
+    let files = [json, beside.as_deref(), html];
+    let files = || files.into_iter().flatten();
+    for path in files() {
+        replace::check(path)?;
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            let what = format!("{}: no such folder", folder.display());
+            return Err(Failure::environment(what));
+        }
+        if path.is_dir() {
+            let what = format!("{}: a folder, and no file's name", path.display());
+            return Err(Failure::input(what));
+        }
+    }
+    assert_distinct(files())?;
+    files().try_for_each(|path| assert_unread(path, read))
+}
+
+/// Refuses two names of one file.
+pub fn assert_distinct<'p>(paths: impl Iterator<Item = &'p Path>) -> Result<(), Failure> {
+    let mut seen = BTreeMap::<Identity, &Path>::new();
+    for path in paths.filter(|path| is_kept(path)) {
+        if let Some(other) = seen.insert(Identity::of(path), path) {
+            return Err(same_file(other, path));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses to write to a file that the command has `read`, or into a folder there.
+pub fn assert_unread(written: &Path, read: &[PathBuf]) -> Result<(), Failure> {
+    if !is_kept(written) {
+        return Ok(());
+    }
+    let (identity, place) = (Identity::of(written), place_of(written));
+    for path in read {
+        if Identity::of(path) == identity {
+            return Err(same_file(path, written));
+        }
+        if path.is_dir() && place.starts_with(place_of(path)) {
+            let (written, folder) = (written.display(), path.display());
+            let what = format!("{written}: in {folder}, which this command works with");
+            return Err(Failure::input(what).hint("name a file elsewhere"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file keeps what is written to it. A pipe, or a device that throws it away, may be named twice.
+fn is_kept(path: &Path) -> bool {
+    path.is_file() || !path.exists()
+}
+
+fn same_file(one: &Path, other: &Path) -> Failure {
+    let what = format!(
+        "{} and {} are the same file",
+        one.display(),
+        other.display()
+    );
+    Failure::input(what)
+        .hint("each file needs a name of its own; samples are beside `--json`, as .csv")
+}
+
+/// The thing by which a file is known under each of its names.
+#[derive(Eq, Ord, PartialEq, PartialOrd)]
+enum Identity {
+    Present { device: u64, inode: u64 },
+    Absent(PathBuf),
+}
+
+impl Identity {
+    fn of(path: &Path) -> Self {
+        match fs::metadata(path) {
+            Ok(metadata) => Self::Present {
+                device: metadata.dev(),
+                inode: metadata.ino(),
+            },
+            Err(_) => Self::Absent(place_of(path)),
+        }
+    }
+}
+
+/// Resolves a path by way of its folder where nothing is there yet.
+fn place_of(path: &Path) -> PathBuf {
+    let place = path.canonicalize().or_else(|_| {
+        let absolute = path::absolute(path)?;
+        let folder = absolute.parent().unwrap_or(&absolute).canonicalize()?;
+        io::Result::Ok(folder.join(absolute.file_name().unwrap_or_default()))
+    });
+    place.unwrap_or_else(|_| path.to_owned())
+}
+
+/// Names the file of the samples, beside that of the rows.
+pub fn samples_of(json: &Path) -> PathBuf {
+    json.with_extension("csv")
+}
+
+/// Writes what `--json` asks for, and raw samples beside it.
+pub fn write(path: &Path, report: &impl Serialize, runs: Option<&[Run]>) -> Result<()> {
+    let mut files = vec![(path.to_owned(), json(report))];
+    if let Some(runs) = runs {
+        files.push((samples_of(path), csv(runs)?));
+    }
+    replace::files(&files)
+}
+
+impl<S> Report<S> {
+    /// The version of the format that this library reads and writes.
+    pub const SCHEMA: u32 = 1;
+
+    /// Reads what `ab --json` wrote.
+    pub fn read(path: &Path) -> Result<Self>
+    where
+        S: DeserializeOwned,
+    {
+        let refused = |why: String| Failure::input(format!("{}: {why}", path.display()));
+        let unreadable =
+            |why: String| refused(why).hint("`cargo p3 ab --json FILE` writes such a file");
+        let text = plain::read(path).map_err(|error| refused(error.to_string()))?;
+        let report: Self =
+            serde_json::from_slice(&text).map_err(|error| unreadable(error.to_string()))?;
+        if report.schema != Self::SCHEMA {
+            return Err(refused(format!("schema {}", report.schema))
+                .hint(format!("this tool reads schema {}", Self::SCHEMA))
+                .into());
+        }
+        report.check().map_err(unreadable)?;
+        Ok(report)
+    }
+
+    /// Returns the rows of each ISA as a record, with their samples and, where these were filed, their file.
+    pub fn records(&self, runs: &[Run], files: &BTreeMap<String, String>) -> Vec<Record> {
+        // There are few of them: what is read names one that is known.
+        let mut isas: Vec<&str> = Vec::new();
+        for row in &self.rows {
+            if !isas.contains(&&*row.isa) {
+                isas.push(&row.isa);
+            }
+        }
+        let record = |isa: &str| Record {
+            file: files.get(isa).cloned(),
+            machine: self.machine.with_isa(isa),
+            outdated: false,
+            loaded: BTreeMap::new(),
+            rows: (self.rows.iter().filter(|row| row.isa == isa).cloned()).collect(),
+            runs: (runs.iter().filter(|run| run.isa == isa).cloned()).collect(),
+            command: self.command.clone(),
+        };
+        isas.into_iter().map(record).collect()
+    }
+
+    /// Checks the names and the figures, which may be anybody's; an error says which one is wrong.
+    fn check(&self) -> Result<(), String> {
+        self.machine.check()?;
+        let mut seen = BTreeSet::new();
+        for row in &self.rows {
+            row.check()?;
+            let Row { workload, isa, .. } = row;
+            // A span's time may be so short that it is rounded to none.
+            if !workload.starts_with(SPAN) && row.baseline.max(row.candidate) == 0.0 {
+                return Err(format!("{workload}: took no time"));
+            }
+            if !seen.insert((workload, isa)) {
+                return Err(format!("{workload}: two rows for {isa}"));
+            }
+        }
+        let whole = |row: &&Row| row.workload == format!("{RUN}wall");
+        for run in self.rows.iter().filter(whole) {
+            let longest = run.baseline.max(run.candidate) * (self.machine.cores as f64);
+            let is_longer = |row: &&Row| {
+                row.workload.starts_with(SPAN) && row.baseline.max(row.candidate) > longest
+            };
+            if let Some(span) = self.rows.iter().find(is_longer) {
+                return Err(format!("{}: takes longer than the run", span.workload));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Raw samples as a file has them.
+pub fn csv(runs: &[Run]) -> Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for run in runs {
+        writer.serialize(run)?;
+    }
+    Ok(writer.into_inner()?)
+}
+
+/// Reads what [`csv`] has written, below comments or without; an error says what is wrong.
+pub fn parse_csv(text: &str) -> Result<Vec<Run>, String> {
+    let mut reader = csv::ReaderBuilder::new();
+    let mut reader = reader.comment(Some(b'#')).from_reader(text.as_bytes());
+    let runs = reader.deserialize().map(|run| {
+        let run: Run = run.map_err(|error: csv::Error| error.to_string())?;
+        run.check()?;
+        Ok(run)
+    });
+    runs.collect()
+}
+
+/// Reads a file of samples.
+pub fn read_csv(path: &Path) -> Result<Vec<Run>> {
+    let shown = path.display();
+    let text = text_of(path, &shown)?;
+    Ok(parse_csv(&text).map_err(|why| Failure::input(format!("{shown}: {why}")))?)
+}
+
+/// Reads a file of UTF-8 text.
+fn text_of(path: &Path, shown: impl Display) -> Result<String> {
+    let bytes = plain::read(path).with_context(|| format!("cannot read {shown}"))?;
+    let text = String::from_utf8(bytes);
+    Ok(text.map_err(|_| Failure::input(format!("{shown}: not UTF-8 text")))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::pairs::Side;
+    use crate::stats::row::round4;
+    use crate::testing::runs;
+
+    #[test]
+    fn a_steady_drift_cancels() {
+        let row = Row::new(&runs(0.8)).unwrap();
+        assert_eq!((row.ratio, row.ci95, row.pairs), (0.8, [0.8, 0.8], 10));
+        assert_eq!(row.aa_ratio, 1.0303);
+        assert_eq!(row.verdict, Verdict::Faster);
+    }
+
+    #[test]
+    fn the_largest_process_of_each_side_is_its_memory() {
+        let mut runs = runs(0.8);
+        assert_eq!(Row::new(&runs).unwrap().memory_ratio, None);
+        for (run, kib) in runs.iter_mut().zip(1000..) {
+            let candidate = u64::from(run.side == Side::Candidate);
+            run.peak_kib = Some(kib + 500 * candidate);
+        }
+        // Two rounds are a seed. The candidate's first two runs in the last seed are those of its first round, runs 33 and 34.
+        let memory = Row::new(&runs).unwrap().memory_ratio;
+        assert_eq!(memory, Some(round4(1534.0 / 1039.0)));
+    }
+
+    #[test]
+    fn a_round_without_a_control_is_no_evidence() {
+        let mut runs = runs(0.8);
+        runs.pop();
+        let error = Row::new(&runs).unwrap_err();
+        assert!(format!("{error:#}").contains("round 9"), "{error:#}");
+    }
+
+    #[test]
+    fn rounds_that_shared_their_core_are_left_out_while_they_are_few() {
+        let disturb = |runs: &mut [Run]| runs.iter_mut().for_each(|run| run.wall_ns *= 3);
+        let mut runs = runs(0.8);
+        // The candidate's runs of round 0, then of all rounds up to 4, then one more.
+        disturb(&mut runs[1..3]);
+        assert_eq!(Row::new(&runs).unwrap().pairs, 9);
+        for round in 1..5 {
+            disturb(&mut runs[4 * round + 1..4 * round + 3]);
+        }
+        let row = Row::new(&runs).unwrap();
+        assert_eq!((row.pairs, row.ratio), (5, 0.8));
+        disturb(&mut runs[21..23]);
+        assert_eq!(Row::new(&runs).unwrap().pairs, 10);
+    }
+
+    #[test]
+    fn samples_survive_the_csv() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("samples.csv");
+        let runs = runs(0.9);
+        fs::write(&path, csv(&runs).unwrap()).unwrap();
+        assert_eq!(read_csv(&path).unwrap(), runs);
+    }
+}

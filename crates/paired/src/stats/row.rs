@@ -1,0 +1,349 @@
+//! The row of a report: what the samples of one workload say.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::isa;
+use crate::run::pairs::{Run, Side};
+use crate::run::protocol::name;
+use crate::run::trial::{ITERATIONS, RUN, SPAN};
+use crate::stats::ratio::{Ratio, Verdict, median};
+
+/// One workload on one ISA.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Row {
+    #[serde(deserialize_with = "name")]
+    pub workload: String,
+    #[serde(deserialize_with = "isa::name")]
+    pub isa: String,
+    #[serde(deserialize_with = "name")]
+    pub unit: String,
+    /// Medians.
+    pub baseline: f64,
+    pub candidate: f64,
+    /// Candidate to baseline, paired.
+    pub ratio: f64,
+    pub ci95: [f64; 2],
+    /// Baseline to baseline, paired in the same rounds.
+    pub aa_ratio: f64,
+    pub aa_ci95: [f64; 2],
+    pub pairs: usize,
+    /// Candidate to baseline: the most memory that any of their processes had resident after as many runs, where the
+    /// system tells.
+    pub memory_ratio: Option<f64>,
+    /// The share of hashing, where the samples tell and there is any.
+    #[serde(default)]
+    pub hashing: Option<Hashing>,
+    /// Always true: a row whose outputs differ has no times and is never made, nor read.
+    pub outputs_equal: bool,
+    pub verdict: Verdict,
+}
+
+/// The part of a workload in which Merkle trees are built.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Hashing {
+    /// Of the baseline's time.
+    pub share: f64,
+    /// Candidate to baseline, paired.
+    pub ratio: f64,
+}
+
+impl Hashing {
+    fn new(runs: &[Run]) -> Result<Option<Self>> {
+        if !runs.iter().all(|run| run.hashing_ns > Some(0)) {
+            return Ok(None);
+        }
+        let hashing = |run: &Run| run.hashing_ns.unwrap_or_default();
+        let rounds = calm_rounds(runs);
+        let baseline = rounds
+            .values()
+            .flatten()
+            .filter(|run| run.side != Side::Candidate);
+        let shares = baseline.map(|run| hashing(run) as f64 / run.wall_ns as f64);
+        let logs = logs(runs, hashing, |pair| pair.candidate)?;
+        Ok(Some(Self {
+            share: round4(median(&mut shares.collect::<Vec<_>>())),
+            ratio: round4(Ratio::from_logs(&logs).value),
+        }))
+    }
+}
+
+/// A measured quantity of a run.
+pub struct Quantity {
+    of: fn(&Run) -> u64,
+    unit: &'static str,
+    /// How much of it is one unit.
+    scale: f64,
+}
+
+impl Quantity {
+    pub const WALL: Self = Self {
+        of: |run| run.wall_ns,
+        unit: "ms",
+        scale: 1e6,
+    };
+    pub const CPU: Self = Self {
+        of: |run| run.cpu_ns,
+        unit: "ms",
+        scale: 1e6,
+    };
+    pub const MEMORY: Self = Self {
+        of: |run| run.peak_kib.unwrap_or_default(),
+        unit: "MiB",
+        scale: 1024.0,
+    };
+
+    /// The time of one iteration, of which samples have [`ITERATIONS`].
+    pub const ITERATION: Self = Self {
+        of: |run| run.wall_ns,
+        unit: "ns",
+        scale: ITERATIONS,
+    };
+    pub const LONG_ITERATION: Self = Self {
+        unit: "ms",
+        scale: 1e6 * ITERATIONS,
+        ..Self::ITERATION
+    };
+}
+
+/// Candidate and control of one round against its baseline, as logarithms of ratios.
+struct Pair {
+    candidate: f64,
+    control: f64,
+}
+
+impl Row {
+    /// Evaluates the samples of one workload on one ISA.
+    pub fn new(runs: &[Run]) -> Result<Self> {
+        Self::of(runs, &Quantity::WALL)
+    }
+
+    /// As [`Self::new`], for another quantity than wall time.
+    pub fn of(runs: &[Run], quantity: &Quantity) -> Result<Self> {
+        let Quantity { of, unit, scale } = *quantity;
+        let first = runs.first().context("a row without samples")?;
+        let rounds = calm_rounds(runs);
+        let candidate = Ratio::from_logs(&logs(runs, of, |pair| pair.candidate)?);
+        let control = Ratio::from_logs(&logs(runs, of, |pair| pair.control)?);
+        let typical = |side: fn(Side) -> bool| {
+            let runs = rounds.values().flatten().filter(|run| side(run.side));
+            median(&mut runs.map(|run| of(run) as f64 / scale).collect::<Vec<_>>())
+        };
+        Ok(Self {
+            workload: first.workload.clone(),
+            isa: first.isa.clone(),
+            unit: unit.into(),
+            baseline: round4(typical(|side| side != Side::Candidate)),
+            candidate: round4(typical(|side| side == Side::Candidate)),
+            ratio: round4(candidate.value),
+            ci95: [round4(candidate.low), round4(candidate.high)],
+            aa_ratio: round4(control.value),
+            aa_ci95: [round4(control.low), round4(control.high)],
+            pairs: rounds.len(),
+            memory_ratio: memory_ratio(runs),
+            hashing: Hashing::new(runs)?,
+            outputs_equal: true,
+            verdict: candidate.verdict(&control),
+        })
+    }
+
+    /// Checks that no figure contradicts another one; an error names those that do.
+    pub fn check(&self) -> Result<(), String> {
+        let is_ratio = |ratio: f64| (1e-6..=1e6).contains(&ratio);
+        let holds = |Ratio { value, low, high }: Ratio| low <= value && value <= high;
+        let [effect, control] = [self.effect(), self.control()];
+        let figures = [effect, control].map(|Ratio { value, low, high }| [value, low, high]);
+        let is_span = self.workload.starts_with(SPAN);
+        // Rounded, a time may be none.
+        let is_time = |time: f64| time.is_finite() && time >= 0.0;
+        // A span is compared with the run, so both have one unit.
+        let units = match is_span || self.workload == format!("{RUN}wall") {
+            true => &["ms"][..],
+            false => &["ms", "ns", "MiB"],
+        };
+        let what = if !self.outputs_equal {
+            "the outputs differ, so that no times can be compared"
+        // A ratio that no machine measures would have scales without end.
+        } else if !figures.into_iter().flatten().all(is_ratio)
+            || !self.memory_ratio.is_none_or(is_ratio)
+        {
+            "no ratio"
+        } else if !is_time(self.baseline) || !is_time(self.candidate) {
+            "no time"
+        } else if !units.contains(&&*self.unit) {
+            "not the unit in which it is measured"
+        } else if !holds(effect) || !holds(control) {
+            "a ratio outside of its interval"
+        } else if !self.are_medians_near() {
+            "the medians contradict the ratio"
+        } else if self.pairs == 0 {
+            "no pairs"
+        } else if !self
+            .hashing
+            .is_none_or(|of| (0.0..=1.0).contains(&of.share) && is_ratio(of.ratio))
+            || !self.has_room_for_hashing()
+        {
+            "more hashing than it took"
+        } else if !self.follows(self.verdict) {
+            "the verdict is not that of the figures"
+        } else {
+            return Ok(());
+        };
+        Err(format!("{}: {what}", self.workload))
+    }
+
+    /// Whether the medians are in the ratio. They are not paired, so that this says no more than their order of magnitude.
+    fn are_medians_near(&self) -> bool {
+        const FACTOR: f64 = 3.0;
+        let rounded = |time: f64| [(time - ROUNDED).max(0.0), time + ROUNDED];
+        let [baseline, candidate] = [self.baseline, self.candidate].map(rounded);
+        let [low, high] = self.ci95;
+        candidate[1] * FACTOR >= baseline[0] * low && candidate[0] <= baseline[1] * high * FACTOR
+    }
+
+    /// Whether the candidate's hashing takes no longer than the candidate: shares are medians, so that some more is left to it.
+    fn has_room_for_hashing(&self) -> bool {
+        const SLACK: f64 = 1.05;
+        let [_, high] = self.ci95;
+        self.hashing
+            .is_none_or(|of| of.share * of.ratio <= high * SLACK)
+    }
+
+    /// Whether figures that are rounded to these have the verdict.
+    fn follows(&self, verdict: Verdict) -> bool {
+        let widened = |Ratio { value, low, high }: Ratio, by: f64| Ratio {
+            value,
+            low: (low - by).max(f64::MIN_POSITIVE),
+            high: high + by,
+        };
+        let [effect, control] = [self.effect(), self.control()];
+        let given = |by| widened(effect, by).verdict(&widened(control, by));
+        [-ROUNDED, 0.0, ROUNDED].map(given).contains(&verdict)
+    }
+
+    pub fn effect(&self) -> Ratio {
+        let [low, high] = self.ci95;
+        Ratio {
+            value: self.ratio,
+            low,
+            high,
+        }
+    }
+
+    pub fn control(&self) -> Ratio {
+        let [low, high] = self.aa_ci95;
+        Ratio {
+            value: self.aa_ratio,
+            low,
+            high,
+        }
+    }
+
+    /// The ratio, the control and how many pairs they are from, as a table has them.
+    pub fn figures(&self) -> [String; 5] {
+        let interval = |[low, high]: [f64; 2]| format!("{low:.3} {high:.3}");
+        [
+            format!("{:.3}", self.ratio),
+            interval(self.ci95),
+            format!("{:.3}", self.aa_ratio),
+            interval(self.aa_ci95),
+            self.pairs.to_string(),
+        ]
+    }
+
+    /// Evaluates samples that others wrote; an error says what is wrong with them.
+    pub fn read(runs: &[Run]) -> Result<Vec<Self>, String> {
+        let rows = Self::all(runs).map_err(|error| format!("{error:#}"))?;
+        rows.iter().try_for_each(Self::check)?;
+        Ok(rows)
+    }
+
+    /// One row per workload and ISA, in the order of their first samples.
+    pub fn all(runs: &[Run]) -> Result<Vec<Self>> {
+        runs.chunk_by(|a, b| (&a.workload, &a.isa) == (&b.workload, &b.isa))
+            .map(Self::new)
+            .collect()
+    }
+}
+
+fn logs(runs: &[Run], time: fn(&Run) -> u64, log: fn(&Pair) -> f64) -> Result<Vec<Vec<f64>>> {
+    let mut blocks: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for ((seed, round), runs) in &calm_rounds(runs) {
+        let workload = &runs[0].workload;
+        let pair = Pair::new(runs, time).with_context(|| format!("round {round} of {workload}"))?;
+        blocks.entry(*seed).or_default().push(log(&pair));
+    }
+    Ok(blocks.into_values().collect())
+}
+
+/// The rounds, by seed and number, less those in which a run was disturbed, unless more than half were or those of one seed
+/// would be left. The gate goes by the scheduler's evidence, never by how a time compares with others, and drops both sides
+/// alike.
+pub fn calm_rounds(runs: &[Run]) -> BTreeMap<(u64, usize), Vec<&Run>> {
+    let mut rounds: BTreeMap<_, Vec<&Run>> = BTreeMap::new();
+    for run in runs {
+        rounds.entry((run.seed, run.round)).or_default().push(run);
+    }
+    let calm = |round: &Vec<&Run>| !round.iter().any(|run| run.disturbed());
+    let kept = rounds.iter().filter(|(_, round)| calm(round));
+    let kept: Vec<u64> = kept.map(|((seed, _), _)| *seed).collect();
+    if 2 * kept.len() >= rounds.len() && kept.first() != kept.last() {
+        rounds.retain(|_, round| calm(round));
+    }
+    rounds
+}
+
+impl Pair {
+    fn new(round: &[&Run], time: fn(&Run) -> u64) -> Result<Self> {
+        let mean = |sides: &[Side]| {
+            let logs: Vec<f64> = round
+                .iter()
+                .filter(|run| sides.contains(&run.side))
+                .map(|run| (time(run) as f64).ln())
+                .collect();
+            if logs.is_empty() {
+                bail!("has no {sides:?} sample");
+            }
+            if logs.contains(&f64::NEG_INFINITY) {
+                bail!("has a {sides:?} sample that took no time");
+            }
+            Ok(logs.iter().sum::<f64>() / logs.len() as f64)
+        };
+        Ok(Self {
+            // The candidate's runs lie symmetrically between the two of the baseline, so a steady drift cancels.
+            candidate: mean(&[Side::Candidate])? - mean(&[Side::Baseline, Side::Control])?,
+            control: mean(&[Side::Control])? - mean(&[Side::Baseline])?,
+        })
+    }
+}
+
+/// The most by which [`round4`] changes a value.
+const ROUNDED: f64 = 0.5e-4;
+
+/// Enough for any ratio or time that can be measured, and short enough to read in the JSON.
+pub fn round4(value: f64) -> f64 {
+    (value * 1e4).round() / 1e4
+}
+
+/// The candidate's process makes two runs where one of the baseline's makes one, and what a run leaves of the heap in
+/// pieces adds to the next: its later half is not comparable.
+fn memory_ratio(runs: &[Run]) -> Option<f64> {
+    let mut runs_of = BTreeMap::new();
+    for run in runs {
+        let of_process: &mut Vec<_> = runs_of.entry((run.seed, run.side)).or_default();
+        of_process.push(run.peak_kib?);
+    }
+    let peak = |of: fn(Side) -> bool| {
+        let of_side = runs_of.iter().filter(|((_, side), _)| of(*side));
+        let peaks = of_side.flat_map(|(&(seed, _), peaks)| {
+            let comparable = runs_of.get(&(seed, Side::Control)).map_or(0, Vec::len);
+            peaks.iter().take(comparable)
+        });
+        peaks.max().map(|kib| *kib as f64)
+    };
+    let candidate = peak(|side| side == Side::Candidate)?;
+    let baseline = peak(|side| side != Side::Candidate)?;
+    Some(round4(candidate / baseline))
+}

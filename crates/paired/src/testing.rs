@@ -1,0 +1,37 @@
+//! Samples for tests of what reads or shows them.
+
+use crate::run::pairs::{Run, Side};
+
+/// Five seeds of two rounds: a baseline of 10 ms that drifts by 1 % per run, and a candidate `ratio` times that.
+pub fn runs(ratio: f64) -> Vec<Run> {
+    let mut runs = Vec::new();
+    let mut clock = 1e7;
+    for round in 0..10 {
+        for side in [
+            Side::Baseline,
+            Side::Candidate,
+            Side::Candidate,
+            Side::Control,
+        ] {
+            clock *= 1.01;
+            let wall = if side == Side::Candidate {
+                clock * ratio
+            } else {
+                clock
+            };
+            runs.push(Run {
+                workload: "merkle-commit/x/2^4".into(),
+                isa: "x86-64-v3".into(),
+                threads: 1,
+                seed: round as u64 / 2,
+                round,
+                side,
+                wall_ns: wall as u64,
+                cpu_ns: wall as u64,
+                peak_kib: None,
+                hashing_ns: None,
+            });
+        }
+    }
+    runs
+}

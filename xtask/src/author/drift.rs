@@ -1,0 +1,354 @@
+//! A patch on a newer release than the one that it is for: where its hunks stand now, and whether it compiles.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use diffy::Line;
+
+use crate::emulation;
+use crate::test::upstream::{self as suites, Suites};
+use p3_patches::catalog::diff::{Change, FilePatch};
+use p3_patches::catalog::patch::Patch;
+use p3_patches::catalog::placement::{Direction, Placed, Spot, offsets};
+use p3_patches::project::Project;
+use p3_patches::source::lock::Seed;
+use p3_patches::source::package::Package;
+use paired::cargo::{Toolchain, cargo, with_rustflags};
+use paired::files::changed::write_changed;
+use paired::interrupt;
+use paired::isa::Isa;
+
+/// Lines of a difference that are shown; what changed more than that is read in the sources.
+const SHOWN: usize = 40;
+
+/// Where the hunks of one file stand now.
+pub struct Moved {
+    path: String,
+    /// The hunks that stand elsewhere, and how far away.
+    offsets: Vec<(usize, isize)>,
+    /// Why the others have no place, and what is there now.
+    pub problems: Vec<String>,
+}
+
+/// Applies `patch` to `then`, the release that it is for, and as far as it goes to `now`; what both already hold is the
+/// patches that it needs.
+pub fn carry(
+    patch: &Patch,
+    base: &str,
+    then: &mut [Package],
+    now: &mut [Package],
+) -> Result<Vec<Moved>> {
+    let mut files = Vec::new();
+    for file in &patch.files {
+        let (package, path) = patch.owner(file, then)?;
+        let before = text(package, path)?.unwrap_or_default();
+        let (package, path) = patch.owner(file, now)?;
+        let found = text(package, path)?;
+        let creates = file.change == Change::Create;
+        let mut moved = Moved {
+            path: file.path.clone(),
+            offsets: Vec::new(),
+            problems: Vec::new(),
+        };
+        match found {
+            Some(_) if creates => moved
+                .problems
+                .push("the release has such a file".to_owned()),
+            None if !creates => moved.problems = problems(file, base, &before, None, package),
+            found => {
+                let found = found.unwrap_or_default();
+                let Placed { after, spots } = file.place_each(&found);
+                moved.offsets = offsets(spots.iter().flatten());
+                moved.problems = problems(file, base, &before, Some(&found), package);
+                if file.change == Change::Delete {
+                    package.files.remove(path);
+                } else {
+                    package.files.insert(path.to_owned(), after.into_bytes());
+                }
+            }
+        }
+        files.push(moved);
+    }
+    patch.apply(then, Direction::Forward)?;
+    Ok(files)
+}
+
+fn text(package: &Package, path: &str) -> Result<Option<String>> {
+    let contents = package.files.get(path).cloned();
+    let text = contents.map(String::from_utf8).transpose();
+    text.with_context(|| format!("{}: {path} is not UTF-8 text", package.name))
+}
+
+/// Why hunks of `file` that have a place in `before` have none in `found`, what `package` has in its place.
+fn problems(
+    file: &FilePatch,
+    base: &str,
+    before: &str,
+    found: Option<&str>,
+    package: &Package,
+) -> Vec<String> {
+    let there = file.place_each(before).spots;
+    let here = file.place_each(found.unwrap_or_default()).spots;
+    let count = here.len();
+    let mut problems = Vec::new();
+    if found.is_none() {
+        problems.push("the file is gone".to_owned());
+    }
+    for (there, here) in there.into_iter().zip(here) {
+        let (Ok(Spot { hunk, lines, .. }), Err(misfit)) = (there, here) else {
+            continue;
+        };
+        let (first, last) = (lines.start + 1, lines.end);
+        let which = format!("hunk {hunk} of {count}: lines {first} to {last} of {base}");
+        let old = before.split_inclusive('\n').skip(lines.start);
+        let old = old.take(lines.len()).collect::<String>();
+        let changes = found.map(|found| differences(before, found, &lines));
+        problems.push(if changes.as_ref().is_some_and(String::is_empty) {
+            misfit.describe(&format!("of {count} hunks"))
+        } else if let Some(place) = stands_in(&old, package) {
+            format!("{which} are now in {place}")
+        } else if let Some(changes) = changes {
+            format!("{which} have changed\n{changes}")
+        } else {
+            format!("{which} are in no other file")
+        });
+    }
+    problems
+}
+
+/// The file and the line at which the lines `old` stand in `package`.
+fn stands_in(old: &str, package: &Package) -> Option<String> {
+    package.files.iter().find_map(|(path, contents)| {
+        let text = str::from_utf8(contents).ok()?;
+        let (before, _) = text.split_once(old)?;
+        let line = before.lines().count() + 1;
+        let whole = before.is_empty() || before.ends_with('\n');
+        whole.then(|| format!("{}/{path}, from line {line} on", package.folder))
+    })
+}
+
+/// How `found` differs from `before` in these lines of the latter, counted from 0.
+fn differences(before: &str, found: &str, lines: &Range<usize>) -> String {
+    let diff = diffy::DiffOptions::new()
+        .set_context_len(0)
+        .create_patch(before, found);
+    let mut shown = Vec::new();
+    for hunk in diff.hunks() {
+        let (start, len) = (hunk.old_range().start(), hunk.old_range().len());
+        // An empty range names the line before it, and touches these lines where it is between two of them.
+        let touches = match len {
+            0 => lines.start < start && start < lines.end,
+            _ => start - 1 < lines.end && lines.start < start - 1 + len,
+        };
+        if !touches {
+            continue;
+        }
+        shown.push(format!("@@ -{} +{} @@", hunk.old_range(), hunk.new_range()));
+        let mut at = start.saturating_sub(1);
+        for line in hunk.lines() {
+            match line {
+                Line::Insert(line) => shown.push(format!("+{}", line.trim_end())),
+                Line::Context(line) | Line::Delete(line) => {
+                    if lines.contains(&at) {
+                        shown.push(format!("-{}", line.trim_end()));
+                    }
+                    at += 1;
+                }
+            }
+        }
+    }
+    if let Some(more @ 1..) = shown.len().checked_sub(SHOWN) {
+        shown.truncate(SHOWN);
+        shown.push(format!("[.. {more} lines more]"));
+    }
+    shown.join("\n")
+}
+
+impl Moved {
+    /// A line for the file, and what has changed below it.
+    pub fn describe(&self) -> String {
+        let mut lines = Vec::new();
+        let offsets = (self.offsets.iter())
+            .map(|(hunk, offset)| format!("{hunk} ({offset:+})"))
+            .collect::<Vec<_>>();
+        if !offsets.is_empty() {
+            lines.push(format!("at an offset: hunk {}", offsets.join(", ")));
+        }
+        lines.extend(self.problems.iter().cloned());
+        if lines.is_empty() {
+            lines.push("applies".to_owned());
+        }
+        let mut report = String::new();
+        for line in lines {
+            writeln!(
+                report,
+                "      {}: {}",
+                self.path,
+                line.replace('\n', "\n        ")
+            )
+            .expect("writing to a string");
+        }
+        report
+    }
+}
+
+/// Compiles and tests patched packages.
+pub struct Builds<'p> {
+    project: &'p Project,
+    /// The release.
+    to: &'p str,
+    dir: PathBuf,
+    host: String,
+    isas: Vec<Isa>,
+    test: bool,
+}
+
+impl<'p> Builds<'p> {
+    pub fn new(project: &'p Project, to: &'p str, test: bool) -> Result<Self> {
+        let isas = if cfg!(target_arch = "aarch64") {
+            vec![Isa::Neon]
+        } else if emulation::has_rust(emulation::TRIPLE) {
+            vec![Isa::V3, Isa::V4, Isa::V4Ifma, Isa::Neon]
+        } else {
+            let triple = emulation::TRIPLE;
+            eprintln!("note: nothing is compiled for neon: no Rust for {triple}");
+            vec![Isa::V3, Isa::V4, Isa::V4Ifma]
+        };
+        Ok(Self {
+            project,
+            to,
+            dir: project.root.join("target/p3/drift").join(to),
+            host: Toolchain::query()?.host,
+            isas,
+            test,
+        })
+    }
+
+    /// The instruction sets whose builds a patch changes.
+    fn isas(&self, patch: &Patch) -> impl Iterator<Item = Isa> {
+        (self.isas.iter().copied()).filter(|isa| patch.header.changes(*isa))
+    }
+
+    /// The phrase for a patch that has not failed.
+    pub fn label(&self, patch: &Patch) -> String {
+        let isas = self.isas(patch).map(|isa| isa.to_string());
+        let isas = isas.collect::<Vec<_>>().join(", ");
+        let tested = if self.test { "; suites pass" } else { "" };
+        format!("applies; compiles for {isas}{tested}")
+    }
+
+    /// The first failure with `packages`, which have `patch`, that the packages as `published` do not share.
+    pub fn failure(
+        &self,
+        patch: &Patch,
+        packages: &[Package],
+        published: &[Package],
+    ) -> Result<Option<String>> {
+        for isa in self.isas(patch) {
+            let Some(error) = self.check(isa, packages)? else {
+                continue;
+            };
+            match self.check(isa, published)? {
+                None => return Ok(Some(format!("does not compile for {isa}: {error}"))),
+                Some(error) => eprintln!(
+                    "note: Plonky3 {} as published does not compile for {isa}: {error}",
+                    self.to
+                ),
+            }
+        }
+        if !self.test {
+            return Ok(None);
+        }
+        let Some(error) = self.suites(patch, packages)? else {
+            return Ok(None);
+        };
+        if self.suites(patch, published)?.is_none() {
+            return Ok(Some(format!("upstream's suites fail: {error}")));
+        }
+        let name = &patch.name;
+        eprintln!("note: {name}: the suites of its packages fail as published too");
+        Ok(None)
+    }
+
+    /// The compiler's errors about `packages`; none where they compile.
+    fn check(&self, isa: Isa, packages: &[Package]) -> Result<Option<String>> {
+        let root = self.dir.join("check");
+        let mut manifest =
+            "[package]\nname = \"drift\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
+                            [workspace]\n\n[dependencies]\n"
+                .to_owned();
+        let mut overrides = "\n[patch.crates-io]\n".to_owned();
+        let mut seed = Seed::new(&self.project.patches, self.to)?;
+        for package in packages {
+            seed.add(package)?;
+            let Package {
+                name,
+                folder,
+                files,
+                ..
+            } = package;
+            // Beside the workspace: what is below it would be a part of it.
+            suites::write(
+                &self.dir.join("packages").join(folder),
+                files,
+                &files["Cargo.toml"],
+            )?;
+            manifest += &format!("{name} = \"={}\"\n", self.to);
+            overrides += &format!("{name} = {{ path = \"../packages/{folder}\" }}\n");
+        }
+        write_changed(&root.join("Cargo.toml"), (manifest + &overrides).as_bytes())?;
+        write_changed(&root.join("src/lib.rs"), b"")?;
+        seed.resolve(&root, &[])?;
+
+        let mut check = cargo();
+        check.args(["check", "--quiet", "--locked", "--target-dir"]);
+        check.arg(self.dir.join("target"));
+        check.current_dir(&root);
+        // Build scripts run here, whatever this CPU lacks of the instruction set.
+        check.arg("--target").arg(if isa.is_foreign() {
+            emulation::TRIPLE
+        } else {
+            &self.host
+        });
+        failed(with_rustflags(&mut check, isa.rustflags()))
+    }
+
+    /// The failures of upstream's suites on the packages that `patch` touches.
+    fn suites(&self, patch: &Patch, packages: &[Package]) -> Result<Option<String>> {
+        let root = self.dir.join("suites");
+        let suites = Suites::write(self.project, root, self.to, packages)?;
+        let mut test = cargo();
+        test.args([
+            "test",
+            "--quiet",
+            "--locked",
+            "--lib",
+            "--tests",
+            "--target-dir",
+        ]);
+        test.arg(self.dir.join("target"));
+        for package in &patch.header.packages {
+            test.args(["--package", package]);
+        }
+        test.current_dir(&suites.root);
+        test.env("CARGO_PROFILE_DEV_DEBUG", "false");
+        failed(with_rustflags(&mut test, Isa::Native.rustflags()))
+    }
+}
+
+/// Runs cargo; the first error that is printed, and where it is.
+fn failed(command: &mut Command) -> Result<Option<String>> {
+    let output = interrupt::output(command)?;
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let mut lines = stderr.lines().skip_while(|line| !line.starts_with("error"));
+    let error = lines.next().unwrap_or("no message from cargo");
+    let place = lines.find_map(|line| line.trim_start().strip_prefix("--> "));
+    let error = match place {
+        Some(place) => format!("{error}, at {place}"),
+        None => error.to_owned(),
+    };
+    Ok((!output.status.success()).then_some(error))
+}

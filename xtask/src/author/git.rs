@@ -1,0 +1,73 @@
+//! git, run so that a user's configuration and hooks change nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use paired::error::Failure;
+use paired::files::dir::Temporary;
+use paired::interrupt;
+
+/// Runs git in `dir` and returns what it prints.
+pub fn git(dir: &Path, args: &[&str]) -> Result<String> {
+    run(dir, None, args)
+}
+
+/// A copy of a repository's index. git locks the index that it writes, and a lock that outlives it is removed by hand.
+pub struct Index<'d> {
+    dir: &'d Path,
+    file: PathBuf,
+    _in: Temporary,
+}
+
+impl<'d> Index<'d> {
+    /// Copies that of the repository `dir` into the folder `to`.
+    pub fn copy(dir: &'d Path, to: Temporary) -> Result<Self> {
+        let index = dir.join(git(dir, &["rev-parse", "--git-path", "index"])?.trim_end());
+        let file = to.path().join("index");
+        if index.exists() {
+            fs::copy(&index, &file).with_context(|| format!("cannot copy {}", index.display()))?;
+        }
+        Ok(Self { dir, file, _in: to })
+    }
+
+    /// Runs git in the repository, with this index.
+    pub fn git(&self, args: &[&str]) -> Result<String> {
+        run(self.dir, Some(&self.file), args)
+    }
+}
+
+fn run(dir: &Path, index: Option<&Path>, args: &[&str]) -> Result<String> {
+    let mut command = Command::new("git");
+    command.current_dir(dir).args(args);
+    // Set inside a hook, these would point git at another repository than `dir`'s.
+    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+        command.env_remove(variable);
+    }
+    if let Some(index) = index {
+        command.env("GIT_INDEX_FILE", index);
+    }
+    command.envs([
+        ("GIT_OPTIONAL_LOCKS", "0"),
+        ("GIT_CONFIG_GLOBAL", "/dev/null"),
+        ("GIT_CONFIG_NOSYSTEM", "1"),
+        ("GIT_AUTHOR_NAME", "p3-patches"),
+        ("GIT_AUTHOR_EMAIL", "p3-patches@localhost"),
+        ("GIT_COMMITTER_NAME", "p3-patches"),
+        ("GIT_COMMITTER_EMAIL", "p3-patches@localhost"),
+    ]);
+    let output = interrupt::output(&mut command)?;
+    if !output.status.success() {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let what = args.first().copied().unwrap_or_default();
+        return Err(Failure::environment(format!(
+            "{}: git {what} failed: {}",
+            dir.display(),
+            stderr.trim()
+        ))
+        .into());
+    }
+    String::from_utf8(output.stdout).context("git printed no UTF-8")
+}

@@ -1,0 +1,9 @@
+//! The work on patches: their checks, their texts for upstream, and upstream's own lints and next release.
+//!
+//! In: patches and records. Out: mails, notes, patches on another release.
+
+pub mod checks;
+pub mod drift;
+pub mod export;
+pub mod git;
+pub mod lints;

@@ -1,0 +1,247 @@
+//! The part of a proof's saving that follows from faster hashing, by its share of the proof, beside the saving measured.
+
+use std::collections::BTreeMap;
+
+use comfy_table::{Table, presets};
+
+use paired::escape;
+use paired::run::protocol::Kind;
+use paired::show::section::{self, Record, TableLine};
+use paired::stats::row::{Hashing, Row};
+
+/// Workloads that prove or commit to more than one matrix, by their kind and what follows it, and the commitment whose tree is
+/// most like theirs: rows of about as many elements. Blake3's trees are no commitment's.
+const PROOFS: [(Kind, &str, Option<&str>); 5] = [
+    (Kind::StarkProve, "keccak-air-blake3", None),
+    (
+        Kind::StarkProve,
+        "keccak-air-koala-bear",
+        Some("merkle-commit/koala-bear-poseidon2-w16/2^16x64"),
+    ),
+    (
+        Kind::StarkProve,
+        "",
+        Some("merkle-commit/poseidon2-w8/2^14x1024"),
+    ),
+    (
+        Kind::FriCommit,
+        "poseidon2-w8/",
+        Some("merkle-commit/poseidon2-w8/2^18x8"),
+    ),
+    (
+        Kind::WhirProve,
+        "",
+        Some("merkle-commit/koala-bear-poseidon2-w16/2^16x64"),
+    ),
+];
+
+/// A proof and a commitment of one record.
+pub struct Attribution<'a> {
+    pub proof: &'a Row,
+    pub commit: &'a Row,
+    hashing: Hashing,
+}
+
+/// Every proof with the commitment like it, in the order of the rows; none where hashing was not measured.
+pub fn attributions(record: &Record) -> Vec<Attribution<'_>> {
+    let keys = record.rows.iter().rev();
+    let rows: BTreeMap<_, _> = keys.map(|row| ((&*row.isa, &*row.workload), row)).collect();
+    let pairs = record.rows.iter().filter_map(|proof| {
+        let kind = Kind::of(&proof.workload);
+        let (_, what) = proof.workload.split_once('/')?;
+        let (_, _, like) =
+            (PROOFS.iter()).find(|(of, start, _)| kind == *of && what.starts_with(start))?;
+        Some(Attribution {
+            proof,
+            commit: rows.get(&(&*proof.isa, (*like)?))?,
+            hashing: proof.hashing?,
+        })
+    });
+    pairs.collect()
+}
+
+impl Attribution<'_> {
+    /// Of the proof's time, if its hashing gained what the commitment did and nothing else changed.
+    fn follows(&self) -> f64 {
+        self.saved(self.commit.ratio)
+    }
+
+    fn saved(&self, ratio: f64) -> f64 {
+        self.hashing.share * (1.0 - ratio)
+    }
+
+    fn measured(&self) -> f64 {
+        1.0 - self.proof.ratio
+    }
+
+    /// By how much more was saved than follows; nothing where the intervals of the two meet.
+    fn surplus(&self) -> Option<f64> {
+        let [low, high] = self.proof.ci95;
+        let [commit_low, commit_high] = self.commit.ci95;
+        let meet = 1.0 - high <= self.saved(commit_low) && self.saved(commit_high) <= 1.0 - low;
+        (!meet).then(|| self.measured() - self.follows())
+    }
+
+    fn verdict(&self) -> String {
+        match self.surplus() {
+            None => "agrees".into(),
+            Some(surplus) => {
+                let than = if surplus > 0.0 { "more" } else { "less" };
+                format!("{:.1} points {than} than follows", 100.0 * surplus.abs())
+            }
+        }
+    }
+
+    /// The cells of a line: what hashing is of the proof, what it gained there and alone, what follows, what was measured.
+    pub fn cells(&self) -> [String; 6] {
+        let percent = |part: f64| format!("{:.1} %", 100.0 * part);
+        let [low, high] = self.proof.ci95;
+        [
+            percent(self.hashing.share),
+            format!("{:.3}", self.hashing.ratio),
+            format!("{:.3}", self.commit.ratio),
+            percent(self.follows()),
+            format!(
+                "{} ({} to {})",
+                percent(self.measured()),
+                percent(1.0 - high),
+                percent(1.0 - low)
+            ),
+            self.verdict(),
+        ]
+    }
+}
+
+/// The heads of [`Attribution::cells`].
+const HEADS: [&str; 6] = [
+    "hashing",
+    "hashing with / without",
+    "alone",
+    "saving that follows",
+    "saving measured",
+    "",
+];
+
+/// The table's explanation for its reader.
+const CAPTION: &str = "Hashing is the time inside the spans in which Merkle trees are built, of the proof without the patches. \
+     What follows is that share of what the commitment alone gains.";
+
+/// Returns the savings as a page shows them, where there are any.
+pub fn table(records: &[Record]) -> Option<section::Table> {
+    let lines = records.iter().flat_map(attributions);
+    let lines = lines.map(|row| TableLine {
+        code: row.proof.workload.clone(),
+        beside: row.proof.isa.clone(),
+        below: row.commit.workload.clone(),
+        cells: row.cells().into(),
+    });
+    let lines: Vec<_> = lines.collect();
+    (!lines.is_empty()).then_some(section::Table {
+        title: "What a prover saves",
+        caption: CAPTION,
+        first: "proof, commitment",
+        heads: &HEADS,
+        lines,
+    })
+}
+
+/// The savings as Markdown, where there are any.
+pub fn markdown(records: &[Record]) -> Option<String> {
+    let mut table = Table::new();
+    table.load_style(presets::ASCII_MARKDOWN);
+    table.set_header(
+        ["proof", "commitment", "built for"]
+            .into_iter()
+            .chain(HEADS),
+    );
+    for record in records {
+        for attribution in attributions(record) {
+            let Attribution { proof, commit, .. } = &attribution;
+            let head = [
+                escape::code(&proof.workload),
+                escape::code(&commit.workload),
+                escape::text(&proof.isa),
+            ];
+            table.add_row(head.into_iter().chain(attribution.cells()));
+        }
+    }
+    (table.row_count() > 0).then(|| format!("{CAPTION}\n\n{table}\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::bench::record::tests::report;
+    use paired::testing::runs;
+
+    /// A record of a proof, 80 % of which is hashing, and of a commitment.
+    fn record(proof: f64, hashing: f64, commit: f64) -> Record {
+        let mut runs = [runs(proof), runs(commit)].concat();
+        let (proofs, commits) = runs.split_at_mut(40);
+        for run in proofs {
+            run.workload = "stark-prove/x".into();
+            let ratio = if run.side == paired::run::pairs::Side::Candidate {
+                hashing / proof
+            } else {
+                1.0
+            };
+            run.hashing_ns = Some((run.wall_ns as f64 * 0.8 * ratio) as u64);
+        }
+        for run in commits {
+            run.workload = "merkle-commit/poseidon2-w8/2^14x1024".into();
+        }
+        let section = report("Narrow", &runs).records(&runs, &BTreeMap::new());
+        section.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn what_follows_is_hashings_share_of_its_gain() {
+        let record = record(0.6, 0.5, 0.5);
+        let savings = attributions(&record);
+        let [saving] = &savings[..] else {
+            panic!("one proof, one commitment")
+        };
+        let cells = saving.cells();
+        assert_eq!(
+            cells.each_ref().map(String::as_str),
+            [
+                "80.0 %",
+                "0.500",
+                "0.500",
+                "40.0 %",
+                "40.0 % (40.0 % to 40.0 %)",
+                "agrees"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_disagreement_is_said() {
+        for (proof, verdict) in [
+            (0.7, "10.0 points less than follows"),
+            (0.55, "5.0 points more than follows"),
+        ] {
+            let record = record(proof, 0.5, 0.5);
+            assert_eq!(attributions(&record)[0].cells()[5], verdict);
+        }
+        let table = markdown(&[record(0.7, 0.5, 0.5)]).unwrap();
+        assert!(table.contains("10.0 points less"), "{table}");
+    }
+
+    #[test]
+    fn nothing_follows_for_other_trees() {
+        let mut record = record(0.6, 0.5, 0.5);
+        record.rows[0].workload = "stark-prove/keccak-air-blake3".into();
+        assert!(attributions(&record).is_empty());
+    }
+
+    #[test]
+    fn a_record_without_spans_has_no_savings() {
+        let mut record = record(0.6, 0.5, 0.5);
+        record.rows[0].hashing = None;
+        assert!(attributions(&record).is_empty());
+        assert_eq!(markdown(&[record]), None);
+    }
+}

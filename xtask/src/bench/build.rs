@@ -1,0 +1,449 @@
+//! Builds the worker from one source, on Plonky3 as published and on trees.
+
+use std::fs;
+use std::mem;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use cargo_metadata::Message;
+use cargo_metadata::semver::Version;
+use toml_edit::{Array, DocumentMut, Item, Table, value};
+
+use crate::emulation;
+use p3_patches::project::Project;
+use p3_patches::prover::graph;
+use p3_patches::prover::locked_dir::LockedDir;
+use p3_patches::prover::tree::{self, Tree};
+use p3_patches::source::lock::Seed;
+use paired::address::without_credentials;
+use paired::cargo::{cargo, cargo_error, with_rustflags};
+use paired::error::Failure;
+use paired::files::changed::write_changed;
+use paired::files::plain;
+use paired::interrupt;
+use paired::isa::Isa;
+use paired::run::pairs::{Side, Workers, assert_different};
+
+/// Whether the candidate has the patches, or has had them.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Candidate {
+    Patched,
+    /// Patched and then reversed: what is left of the gain is an artefact of the measurement.
+    Reverted,
+}
+
+/// The purpose of workers, which says how much of them is compiled.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Purpose {
+    /// To be measured: with all rows, as users compile Plonky3.
+    Measurement,
+    /// To compare outputs soon: without whole proofs, which are half of what is compiled. The baseline is optimized less, since
+    /// its outputs do not depend on that.
+    Outputs,
+    /// For a first look at permutations and extension fields: with their rows and the units only, a tenth of what is compiled.
+    Arithmetic,
+}
+
+impl Purpose {
+    /// For the commands that look at compiled code.
+    pub fn of_a_look(quick: bool) -> Self {
+        if quick {
+            Self::Arithmetic
+        } else {
+            Self::Measurement
+        }
+    }
+
+    /// The worker's features for rows that it does without.
+    fn left_out(self) -> &'static [&'static str] {
+        match self {
+            Self::Measurement => &[],
+            Self::Outputs => &["proofs"],
+            Self::Arithmetic => &["components", "proofs"],
+        }
+    }
+}
+
+/// The instruction set or core that a worker is built for.
+pub struct Target {
+    /// The folder that it is built in, and what messages call it.
+    pub name: String,
+    pub rustflags: String,
+    /// For another architecture than this machine's.
+    foreign: bool,
+}
+
+impl From<Isa> for Target {
+    fn from(isa: Isa) -> Self {
+        Self {
+            name: isa.to_string(),
+            rustflags: isa.rustflags().into(),
+            foreign: false,
+        }
+    }
+}
+
+impl Target {
+    /// NEON as the compiler uses it for `cpu`, with the C library linked in: a count covers what that executes too, and
+    /// one executable has the text of every instruction.
+    pub fn emulated(cpu: &str) -> Self {
+        let neon = Isa::Neon.rustflags();
+        Self {
+            name: format!("{}-{cpu}", Isa::Neon),
+            rustflags: format!("{neon} -C target-cpu={cpu} -C target-feature=+crt-static"),
+            foreign: true,
+        }
+    }
+
+    /// Compiles with what patches ask for.
+    pub fn set_cfgs(&mut self, cfgs: &[String]) {
+        for cfg in cfgs {
+            self.rustflags += " --cfg ";
+            self.rustflags += cfg;
+        }
+    }
+}
+
+/// Where workers are built, below the project's root.
+pub const FOLDER: &str = "target/p3";
+
+/// Builds workers in [`FOLDER`], which is locked against a second run.
+pub struct Builder<'a> {
+    project: &'a Project,
+    dir: PathBuf,
+    /// The baseline's trees in place of the registry's packages; none, except for a step.
+    below: Vec<Tree>,
+    trees: Vec<Tree>,
+    /// The versions that both workers resolve to.
+    seed: Seed,
+    candidate: Candidate,
+    purpose: Purpose,
+    folder: LockedDir,
+}
+
+impl<'a> Builder<'a> {
+    /// Writes the trees of the patches `names` and a copy of the worker's package to build from.
+    ///
+    /// The package is copied because cargo would record the overrides in this repository's own lock file.
+    pub fn new(
+        project: &'a Project,
+        base: &str,
+        names: &[String],
+        candidate: Candidate,
+        purpose: Purpose,
+    ) -> Result<Self> {
+        let dir = project.root.join(FOLDER);
+        let folder = LockedDir::lock(&dir)?;
+        let trees = match candidate {
+            Candidate::Patched => tree::materialize(&project.patches, base, names, &folder)?,
+            Candidate::Reverted => {
+                tree::materialize_reverted(&project.patches, base, names, &folder)?
+            }
+        };
+        let mut builder = Self {
+            project,
+            dir,
+            below: Vec::new(),
+            trees,
+            seed: Seed::new(&project.patches, base)?,
+            candidate,
+            purpose,
+            folder,
+        };
+        builder.copy_package(base)?;
+        Ok(builder)
+    }
+
+    /// As [`Self::new`] for the patches `names`, with a baseline that has those of them that are `below`.
+    pub fn step(
+        project: &'a Project,
+        base: &str,
+        below: &[String],
+        names: &[String],
+        purpose: Purpose,
+    ) -> Result<Self> {
+        let mut builder = Self::new(project, base, names, Candidate::Patched, purpose)?;
+        builder.below = tree::materialize(&project.patches, base, below, &builder.folder)?;
+        Ok(builder)
+    }
+
+    /// Where it has built.
+    pub fn into_folder(self) -> LockedDir {
+        self.folder
+    }
+
+    /// Builds the worker on Plonky3 as published, or on what a step stacks on.
+    pub fn baseline(&self, target: &Target) -> Result<PathBuf> {
+        let folder = if self.below.is_empty() {
+            "base"
+        } else {
+            "need"
+        };
+        self.worker(target, Side::Baseline, folder, &self.below)
+    }
+
+    /// Builds both workers for `target`.
+    pub fn build(&self, target: impl Into<Target>) -> Result<Workers> {
+        let target = target.into();
+        // Names of equal length: the paths that end up in the executables move nothing in them.
+        let baseline = self.baseline(&target)?;
+        let folder = match self.candidate {
+            Candidate::Patched => "cand",
+            Candidate::Reverted => "undo",
+        };
+        let candidate = self.worker(&target, Side::Candidate, folder, &self.trees)?;
+        if self.purpose != Purpose::Outputs {
+            assert_different(
+                &target.name,
+                [&baseline, &candidate],
+                "does the patch touch code that a workload of benches/ runs on this ISA?",
+            )?;
+        }
+        Ok(Workers {
+            baseline,
+            candidate,
+        })
+    }
+
+    /// Arguments that have cargo optimize the own package of the worker less, and with it the generic code of Plonky3.
+    fn optimization(&self, side: Side) -> &'static [&'static str] {
+        match (self.purpose, side) {
+            (Purpose::Outputs, Side::Baseline) => {
+                &["--config", "profile.release.package.p3-bench.opt-level=1"]
+            }
+            _ => &[],
+        }
+    }
+
+    fn package(&self) -> PathBuf {
+        self.dir.join("worker")
+    }
+
+    /// Writes `benches/` as a workspace of its own, without the micro-benches and what only they need, and with the
+    /// worker's Plonky3 pinned to `base`, and without the rows for later releases, or those that its purpose leaves out.
+    fn copy_package(&mut self, base: &str) -> Result<()> {
+        let package = self.package();
+        let root = &self.project.root;
+
+        let mut workspace = read_manifest(&root.join("Cargo.toml"))?;
+        workspace["workspace"]["members"] = Array::from_iter(["benches"]).into();
+        if let Some(pins) = workspace["workspace"]["dependencies"].as_table_like_mut() {
+            for (name, pin) in pins.iter_mut() {
+                if name.starts_with("p3-") {
+                    *pin = format!("={base}").into();
+                }
+            }
+        }
+        write_changed(
+            &package.join("Cargo.toml"),
+            workspace.to_string().as_bytes(),
+        )?;
+
+        let mut manifest = read_manifest(&root.join("benches/Cargo.toml"))?;
+        manifest.remove("dev-dependencies");
+        manifest.remove("bench");
+        without_later(&mut manifest, &Version::parse(base)?)?;
+        for feature in self.purpose.left_out() {
+            leave_out(&mut manifest, feature)?;
+        }
+        let dependencies = manifest["dependencies"].as_table_like().into_iter();
+        let dependencies = dependencies.flat_map(|table| table.iter().map(|(name, _)| name));
+        let plonky3 = dependencies.filter(|name| name.starts_with("p3-"));
+        self.seed.add_published(&self.project.patches, plonky3)?;
+        write_changed(
+            &package.join("benches/Cargo.toml"),
+            manifest.to_string().as_bytes(),
+        )?;
+
+        let sources = root.join("benches/src");
+        let unreadable = || format!("cannot read {}", sources.display());
+        for entry in fs::read_dir(&sources).with_context(unreadable)? {
+            let source = entry.with_context(unreadable)?.path();
+            let name = source.file_name().expect("an entry of a folder");
+            let contents = plain::read(&source)
+                .with_context(|| format!("cannot read {}", source.display()))?;
+            write_changed(&package.join("benches/src").join(name), &contents)?;
+        }
+        Ok(())
+    }
+
+    /// Builds one worker with the `trees` in place of the registry's packages, and proves that it has them.
+    fn worker(&self, target: &Target, side: Side, folder: &str, trees: &[Tree]) -> Result<PathBuf> {
+        let package = self.package();
+        let overrides = graph::overrides(trees, None);
+        let configs: Vec<&str> = overrides
+            .iter()
+            .flat_map(|value| ["--config", value])
+            .collect();
+        graph::assert_overrides_used(&self.seed.resolve(&package, &configs)?, trees)?;
+
+        let mut build = cargo();
+        build
+            .args(["build", "--release", "--locked", "--offline"])
+            .args(["--package", "p3-bench", "--bin", "worker"])
+            .args(["--message-format", "json-render-diagnostics"])
+            .args(configs)
+            .args(self.optimization(side))
+            // From here, so that no configuration of the folder the user is in applies.
+            .current_dir(&package)
+            .arg("--target-dir")
+            .arg(self.dir.join(&target.name).join(folder))
+            // Packages that no patch reaches are compiled once.
+            .env("CARGO_BUILD_BUILD_DIR", self.dir.join("build"));
+        if target.foreign {
+            emulation::cross(&mut build);
+        } else {
+            // A target that is named keeps its flags from build scripts and macros, which run here: this CPU need not be able to
+            // run what it builds for another one. They are also compiled once for all instruction sets.
+            build.args(["--target", "host-tuple"]);
+        }
+        let built = interrupt::output(with_rustflags(&mut build, &target.rustflags))?;
+        if !built.status.success() {
+            let stderr = String::from_utf8_lossy(&built.stderr);
+            eprint!("{}", without_credentials(&stderr));
+            return Err(Failure::check(format!(
+                "{}: the {} does not compile: {}",
+                target.name,
+                side.name(),
+                cargo_error(&stderr)
+            ))
+            .into());
+        }
+        linked_executable(&built.stdout, side.name(), trees)
+    }
+}
+
+/// The executable that cargo reports, once every tree is among the packages that went into it.
+fn linked_executable(messages: &[u8], side: &str, trees: &[Tree]) -> Result<PathBuf> {
+    let mut executable = None;
+    let mut manifests = Vec::new();
+    for message in Message::parse_stream(messages) {
+        if let Message::CompilerArtifact(artifact) = message? {
+            manifests.push(artifact.manifest_path.into_std_path_buf());
+            executable = artifact.executable.or(executable);
+        }
+    }
+    for tree in trees {
+        if !manifests.contains(&tree.path.join("Cargo.toml")) {
+            return Err(Failure::check(format!(
+                "{}: the {side} was built without this tree",
+                tree.path.display()
+            ))
+            .into());
+        }
+    }
+    let executable = executable.context("cargo built no worker")?;
+    Ok(executable.into_std_path_buf())
+}
+
+/// Takes the features `since-MAJOR-MINOR` of later releases than `base` out of the worker's manifest, and the packages that
+/// they name: cargo would look up optional ones too, and an older release need not have them.
+fn without_later(manifest: &mut DocumentMut, base: &Version) -> Result<()> {
+    let mut later = Vec::new();
+    let features = manifest.get_mut("features").and_then(Item::as_table_mut);
+    for (feature, named) in features.into_iter().flat_map(Table::iter_mut) {
+        let Some(since) = feature.strip_prefix("since-") else {
+            continue;
+        };
+        let since = Version::parse(&format!("{}.0", since.replace('-', ".")))?;
+        if (base.major, base.minor) < (since.major, since.minor) {
+            later.push((feature.to_owned(), mem::replace(named, value(Array::new()))));
+        }
+    }
+    for (feature, named) in later {
+        leave_out(manifest, &feature)?;
+        let dependencies = manifest["dependencies"].as_table_mut();
+        let dependencies = dependencies.context("no dependencies")?;
+        for named in named.as_array().into_iter().flatten() {
+            let package = named.as_str().and_then(|named| named.strip_prefix("dep:"));
+            dependencies.remove(package.context("a feature names another feature")?);
+        }
+    }
+    Ok(())
+}
+
+/// Takes a feature out of the default ones.
+fn leave_out(manifest: &mut DocumentMut, feature: &str) -> Result<()> {
+    let default = manifest["features"]["default"].as_array_mut();
+    let default = default.context("no default features")?;
+    default.retain(|other| other.as_str() != Some(feature));
+    Ok(())
+}
+
+fn read_manifest(path: &Path) -> Result<DocumentMut> {
+    let text =
+        plain::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    text.parse()
+        .with_context(|| format!("cannot parse {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn an_older_release_gets_no_package_that_it_may_lack() {
+        let manifest = "[features]\ndefault = [\"since-0-5\", \"since-0-8\"]\nsince-0-5 = [\"dep:p3-new\"]\n\
+             since-0-8 = [\"dep:p3-newer\"]\n\n[dependencies]\np3-new = { workspace = true, optional = true }\n\
+             p3-newer = { workspace = true, optional = true }\np3-old.workspace = true\nrand = \"1\"\n";
+        let without_later = |base: &str| -> toml::Table {
+            let mut manifest = manifest.parse().unwrap();
+            without_later(&mut manifest, &Version::parse(base).unwrap()).unwrap();
+            toml::from_str(&manifest.to_string()).unwrap()
+        };
+        let all: toml::Table = toml::from_str(manifest).unwrap();
+        for base in ["0.8.0", "0.8.1", "0.9.0-rc.2"] {
+            assert_eq!(without_later(base), all, "{base}");
+        }
+        let middle = toml::toml! {
+            [features]
+            default = ["since-0-5"]
+            since-0-5 = ["dep:p3-new"]
+            since-0-8 = []
+            [dependencies]
+            p3-new = { workspace = true, optional = true }
+            p3-old.workspace = true
+            rand = "1"
+        };
+        for base in ["0.5.4", "0.7.0"] {
+            assert_eq!(without_later(base), middle, "{base}");
+        }
+        let oldest = toml::toml! {
+            [features]
+            default = []
+            since-0-5 = []
+            since-0-8 = []
+            [dependencies]
+            p3-old.workspace = true
+            rand = "1"
+        };
+        assert_eq!(without_later("0.4.3"), oldest);
+    }
+
+    /// A package that is dropped for older releases is one that a feature names, so that a build with it lacks nothing.
+    #[test]
+    fn the_worker_has_the_features() {
+        let benches = Path::new(env!("CARGO_MANIFEST_DIR")).join("../benches/Cargo.toml");
+        let manifest = read_manifest(&benches).unwrap();
+        let features = manifest["features"].as_table().unwrap();
+        let since = (features.iter()).filter(|(feature, _)| feature.starts_with("since-"));
+        let named = since.flat_map(|(_, named)| named.as_array().unwrap());
+        let named = named.filter_map(|name| Some(name.as_str()?.to_owned()));
+        let dependencies = manifest["dependencies"].as_table_like().unwrap();
+        let optional = dependencies
+            .iter()
+            .filter(|(_, dependency)| dependency.get("optional").is_some())
+            .map(|(name, _)| format!("dep:{name}"));
+        assert_eq!(
+            named.collect::<BTreeSet<_>>(),
+            optional.collect::<BTreeSet<_>>()
+        );
+        for purpose in [Purpose::Outputs, Purpose::Arithmetic] {
+            for feature in purpose.left_out() {
+                assert!(features.contains_key(feature), "{feature}");
+            }
+        }
+    }
+}

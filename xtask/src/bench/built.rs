@@ -1,0 +1,317 @@
+//! Workers that are built on one machine and measured on another: a folder with the executables, this tool, and what is compared.
+//! The other machine needs neither cargo nor a compiler.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use cargo_metadata::semver::Version;
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use p3_patches::catalog::Series;
+use p3_patches::catalog::patch::codes;
+use p3_patches::project::Patches;
+use paired::cargo::Toolchain;
+use paired::error::Failure;
+use paired::files::dir::{Dir, cannot_write};
+use paired::interrupt;
+use paired::isa::Isa;
+use paired::run::pairs::Workers;
+use paired::run::protocol::is_control;
+
+/// The name of this tool in a folder of workers.
+pub const TOOL: &str = env!("CARGO_PKG_NAME");
+
+/// Says what is in the folder. Written last.
+const FACTS: &str = "built.toml";
+
+/// The release and the patches of a comparison, and the compiler of its workers.
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Subject {
+    pub base: String,
+    /// The patches that the command line names; none stand for the whole series.
+    pub asked: Vec<String>,
+    /// The patches that a step stacks on; else none.
+    pub baseline_patches: Vec<String>,
+    /// The candidate's.
+    pub patches: Vec<String>,
+    pub toolchain: Toolchain,
+}
+
+/// The contents of [`FACTS`].
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Built {
+    /// As it was typed.
+    command: String,
+    /// The hash of each patch's code: what else a patch says makes the same executable.
+    code: BTreeMap<String, String>,
+    pub subject: Subject,
+    /// The SHA-256 of the executables, by instruction set and side.
+    workers: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// The folder in which workers wait for their machine.
+pub struct Folder(Dir);
+
+impl Folder {
+    /// Creates the folder if need be; refuses one with anything but earlier workers.
+    pub fn create(path: &Path) -> Result<Self> {
+        let dir = Dir::create(path)?;
+        if dir.read(FACTS)?.is_none() && !dir.entries()?.is_empty() {
+            let what = format!("{}: not empty, and without {FACTS}", path.display());
+            return Err(Failure::input(what)
+                .hint("name a new folder, or one that --build-only has written")
+                .into());
+        }
+        Ok(Self(dir))
+    }
+
+    /// Puts the workers and this tool there, in place of earlier ones.
+    pub fn fill(
+        &self,
+        command: String,
+        subject: Subject,
+        patches: &Patches,
+        workers: &[(Isa, Workers)],
+    ) -> Result<()> {
+        let Self(dir) = self;
+        for isa in Isa::value_variants() {
+            dir.remove(isa.to_string().as_ref())?;
+        }
+        dir.remove(TOOL.as_ref())?;
+        let copy = |from: &Path, to: &Path| {
+            let copied = fs::copy(from, to);
+            copied.map_err(|error| cannot_write(to, &error))
+        };
+        copy(&interrupt::executable()?, &dir.path().join(TOOL))?;
+        let mut built = Built {
+            command,
+            code: codes(patches, &subject.base, &subject.patches)?,
+            subject,
+            workers: BTreeMap::new(),
+        };
+        for (isa, workers) in workers {
+            dir.create_folder(isa.to_string())?;
+            let placed = placed(dir.path(), *isa);
+            copy(&workers.baseline, &placed.baseline)?;
+            copy(&workers.candidate, &placed.candidate)?;
+            built.workers.insert(isa.to_string(), placed.sha256()?);
+        }
+        let facts = toml::to_string(&built)?;
+        dir.place(FACTS)?.stage(dir, facts.as_bytes())?.put()
+    }
+}
+
+/// Lists the files and folders that a folder of workers has.
+pub fn inputs(dir: &Path) -> impl Iterator<Item = PathBuf> {
+    let isas = Isa::value_variants().iter().map(Isa::to_string);
+    let names = isas.chain([FACTS, TOOL].map(str::to_owned));
+    names.map(|name| dir.join(name))
+}
+
+/// Where the folder has the workers for an instruction set.
+fn placed(dir: &Path, isa: Isa) -> Workers {
+    let dir = dir.join(isa.to_string());
+    Workers {
+        baseline: dir.join("baseline"),
+        candidate: dir.join("candidate"),
+    }
+}
+
+impl Built {
+    /// Reads what a folder has; refuses it where these `patches` are other ones than it was built from.
+    pub fn read(dir: &Path, patches: &Patches) -> Result<Self> {
+        let path = dir.join(FACTS);
+        let refused = |why: String| Failure::input(format!("{}: {why}", path.display()));
+        let unreadable =
+            |why: String| refused(why).hint("`cargo p3 ab --build-only DIR` writes such a folder");
+        let dir = dir.is_dir().then(|| Dir::open(dir)).transpose()?;
+        let facts = dir.map(|dir| dir.read(FACTS)).transpose()?.flatten();
+        let facts = facts.ok_or_else(|| unreadable("no such file".to_owned()))?;
+        let built: Self =
+            toml::from_slice(&facts).map_err(|error| unreadable(error.to_string()))?;
+        built.assert_names().map_err(unreadable)?;
+        let Subject {
+            base,
+            asked,
+            baseline_patches: below,
+            patches: names,
+            ..
+        } = &built.subject;
+        let series = Series::load(patches)?;
+        let named = || path.display().to_string();
+        let (_, chosen) = series
+            .chosen(patches, Some(base), asked)
+            .with_context(named)?;
+        let stacked_on = series.below(patches, &Version::parse(base)?, asked)?;
+        if *names != chosen || !below.is_empty() && *below != stacked_on {
+            let asked = match &asked[..] {
+                [] => "the whole series".to_owned(),
+                asked => asked.join(" "),
+            };
+            return Err(refused(format!(
+                "not the patches that {asked} stands for in this checkout"
+            ))
+            .hint("check out the commit that they were built from, or build them again")
+            .into());
+        }
+        let of_command = match values(&built.command, "--base").pop() {
+            Some(base) => base,
+            None => series.chosen(patches, None, asked)?.0,
+        };
+        if of_command != *base {
+            let why = format!("command: for Plonky3 {of_command}, and not for {base}");
+            return Err(unreadable(why).into());
+        }
+        let is_step = built.command.split(' ').any(|word| word == "--step");
+        if named_in(&built.command) != *asked || is_step == below.is_empty() {
+            let why = "command: not that of these patches".to_owned();
+            return Err(unreadable(why).into());
+        }
+        let here = codes(patches, base, names)?;
+        let known = here.keys().chain(built.code.keys());
+        let differ = known.filter(|name| here.get(*name) != built.code.get(*name));
+        let differ: BTreeSet<&str> = differ.map(String::as_str).collect();
+        if !differ.is_empty() {
+            let differ = differ.into_iter().collect::<Vec<_>>().join(", ");
+            return Err(refused(format!(
+                "built from other code than this checkout has: {differ}"
+            ))
+            .hint("check out the commit that they were built from, or build them again")
+            .into());
+        }
+        Ok(built)
+    }
+
+    /// Checks the names that become parts of a path, a command or a table.
+    fn assert_names(&self) -> Result<(), String> {
+        let Subject {
+            base,
+            asked,
+            toolchain,
+            ..
+        } = &self.subject;
+        Version::parse(base).map_err(|error| format!("base: {error}"))?;
+        let is_of_a_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        let host = &toolchain.host;
+        if host.len() > 64
+            || !host.starts_with(|c: char| c.is_ascii_alphanumeric())
+            || !host.chars().all(is_of_a_name)
+        {
+            return Err("host: no platform".to_owned());
+        }
+        let mut seen = BTreeSet::new();
+        if let Some(name) = asked.iter().find(|name| !seen.insert(*name)) {
+            return Err(format!("asked: {name:?} is there twice"));
+        }
+        for (field, text) in [("command", &self.command), ("version", &toolchain.version)] {
+            if text.contains(is_control) {
+                return Err(format!("{field}: has control characters"));
+            }
+        }
+        let words = shlex::split(&self.command)
+            .ok_or_else(|| "command: has a quote without its end".to_owned())?;
+        let is_ab = words.starts_with(&["cargo".to_owned(), "p3".to_owned()])
+            && words.contains(&"ab".to_owned());
+        if !is_ab || values(&self.command, "--build-only").is_empty() {
+            return Err("command: not one of `cargo p3 ab --build-only`".to_owned());
+        }
+        if self.workers.is_empty() {
+            return Err("no workers".to_owned());
+        }
+        let known = |name: &&String| {
+            Isa::value_variants()
+                .iter()
+                .any(|isa| isa.to_string() == **name)
+        };
+        match self.workers.keys().find(|name| !known(name)) {
+            Some(name) => Err(format!("workers: {name:?} is no instruction set")),
+            None => Ok(()),
+        }
+    }
+
+    /// The instruction sets that are `asked` for, or else all; refuses one that nothing was built for.
+    pub fn isas(&self, asked: &[Isa]) -> Result<Vec<Isa>> {
+        let all = Isa::value_variants().iter().copied();
+        let all = all.filter(|isa| self.workers.contains_key(&isa.to_string()));
+        let all: Vec<Isa> = all.collect();
+        if let Some(missing) = asked.iter().find(|isa| !all.contains(isa)) {
+            let all: Vec<String> = all.iter().map(Isa::to_string).collect();
+            return Err(
+                Failure::input(format!("{missing}: no workers were built for it"))
+                    .hint(format!("there are some for {}", all.join(", ")))
+                    .into(),
+            );
+        }
+        Ok(if asked.is_empty() {
+            all
+        } else {
+            asked.to_vec()
+        })
+    }
+
+    /// The workers in the folder; refuses executables that are not those that were built.
+    pub fn workers(&self, dir: &Path, isas: &[Isa]) -> Result<Vec<(Isa, Workers)>> {
+        let checked = |&isa: &Isa| {
+            let workers = placed(dir, isa);
+            let found = workers.sha256()?;
+            if self.workers.get(&isa.to_string()) != Some(&found) {
+                let dir = dir.join(isa.to_string());
+                let what = format!("{}: not the executables of {FACTS}", dir.display());
+                return Err(Failure::input(what).hint("copy the folder again").into());
+            }
+            Ok((isa, workers))
+        };
+        isas.iter().map(checked).collect()
+    }
+
+    /// The command that builds and measures this in one go: that of the build, with the options of the one that measures, which
+    /// is `typed`.
+    pub fn command(&self, typed: &str, isas: &[Isa]) -> String {
+        let mut words = without(&self.command, &["--build-only", "--isa"]);
+        for isa in isas {
+            words.extend(["--isa".to_owned(), isa.to_string()]);
+        }
+        let options = without(typed, &["--built", "--isa"]).into_iter();
+        words.extend(options.skip_while(|word| word != "ab").skip(1));
+        let words = words.iter().map(String::as_str);
+        shlex::try_join(words).expect("no argument has a NUL")
+    }
+}
+
+/// The words of a command without these options and their values.
+fn without(command: &str, options: &[&str]) -> Vec<String> {
+    let mut words = shlex::split(command).unwrap_or_default().into_iter();
+    let mut kept = Vec::new();
+    while let Some(word) = words.next() {
+        let option = word.split('=').next().unwrap_or_default();
+        if !options.contains(&option) {
+            kept.push(word);
+        } else if option == word {
+            words.next();
+        }
+    }
+    kept
+}
+
+/// The values of an option in a command.
+fn values(command: &str, option: &str) -> Vec<String> {
+    let words = shlex::split(command).unwrap_or_default();
+    let value = |(at, word): (usize, &String)| match word.strip_prefix(option)? {
+        "" => words.get(at + 1).cloned(),
+        value => value.strip_prefix('=').map(str::to_owned),
+    };
+    words.iter().enumerate().filter_map(value).collect()
+}
+
+/// The patches that a command of `ab --build-only` names.
+fn named_in(command: &str) -> Vec<String> {
+    const VALUED: [&str; 5] = ["--build-only", "--isa", "--base", "--project", "--patches"];
+    let words = without(command, &VALUED).into_iter();
+    let names = words.skip_while(|word| word != "ab").skip(1);
+    names.filter(|word| !word.starts_with('-')).collect()
+}

@@ -1,0 +1,190 @@
+//! Records of instruction counts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::Result;
+use comfy_table::{Table, presets};
+use serde::Deserialize;
+
+use crate::bench::record::{RECORDS, contents, entries, refuse};
+use p3_patches::catalog::Series;
+use p3_patches::catalog::patch::codes;
+use p3_patches::project::Patches;
+use paired::escape;
+use paired::run::protocol::name;
+
+/// A recorded `count`, as far as it is shown.
+#[derive(Deserialize)]
+pub struct Counts {
+    /// Below the project's root.
+    #[serde(skip)]
+    pub file: String,
+    #[serde(deserialize_with = "name")]
+    pub emulated_cpu: String,
+    #[serde(deserialize_with = "name")]
+    rustflags: String,
+    /// The hash of each patch's code. Records before 2026-11-23 have none.
+    #[serde(default)]
+    code: BTreeMap<String, String>,
+    /// Whether the patches' code is another one by now.
+    #[serde(skip)]
+    pub outdated: bool,
+    units: Vec<CountedUnit>,
+}
+
+#[derive(Deserialize)]
+struct CountedUnit {
+    #[serde(deserialize_with = "name")]
+    unit: String,
+    baseline: Counted,
+    candidate: Counted,
+}
+
+#[derive(Deserialize)]
+struct Counted {
+    instructions: u64,
+    /// By core.
+    model_cycles: BTreeMap<String, u64>,
+}
+
+/// The newest counts of `name` on `base` for each TRIPLE-ISA.
+pub fn counts(
+    root: &Path,
+    patches: &Patches,
+    series: &Series,
+    base: &str,
+    name: &str,
+) -> Result<Vec<Counts>> {
+    let (_, names) = series.chosen(patches, Some(base), &[name.to_owned()])?;
+    let present = codes(patches, base, &names)?;
+    let mut counts = Vec::new();
+    let release = format!("{RECORDS}/{base}");
+    for machine in entries(root, &release, true)? {
+        let folder = format!("{release}/{machine}/{name}");
+        let newest = entries(root, &folder, false)?.into_iter().rev();
+        for file in newest.filter(|file| file.ends_with(".json")).take(1) {
+            let file = format!("{folder}/{file}");
+            let read = Counts::read(&contents(root, &file)?);
+            let read = read.map_err(|why| refuse(&file, "count --record", &why))?;
+            counts.push(Counts {
+                outdated: read.code != present,
+                file,
+                ..read
+            });
+        }
+    }
+    Ok(counts)
+}
+
+impl CountedUnit {
+    /// The instructions with the patch to those without.
+    fn ratio(&self) -> f64 {
+        self.candidate.instructions as f64 / self.baseline.instructions as f64
+    }
+}
+
+impl Counts {
+    /// Reads the text of a record; an error says what is wrong.
+    fn read(json: &[u8]) -> Result<Self, String> {
+        let read: Self = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+        for CountedUnit {
+            unit,
+            baseline,
+            candidate,
+        } in &read.units
+        {
+            let is_none = |of: &Counted| {
+                of.instructions == 0 || of.model_cycles.values().any(|cycles| *cycles == 0)
+            };
+            if is_none(baseline) || is_none(candidate) {
+                return Err(format!("{unit}: took no instructions, or no time"));
+            }
+        }
+        Ok(read)
+    }
+
+    /// The unit that gains most.
+    pub fn best(&self) -> Option<(&str, f64)> {
+        let units = self.units.iter().map(|unit| (&*unit.unit, unit.ratio()));
+        units.min_by(|(_, a), (_, b)| a.total_cmp(b))
+    }
+
+    /// Ratios as Markdown: a line per unit, a column for instructions and for each core's model.
+    pub fn markdown(&self) -> String {
+        let cores: BTreeSet<&str> = (self.units.iter())
+            .flat_map(|unit| unit.baseline.model_cycles.keys().map(String::as_str))
+            .collect();
+        let mut table = Table::new();
+        table.load_style(presets::ASCII_MARKDOWN);
+        let models = cores
+            .iter()
+            .map(|core| format!("cycles, {} model", escape::text(core)));
+        let head = ["with / without".to_owned(), "instructions".to_owned()];
+        table.set_header(head.into_iter().chain(models));
+        for unit in &self.units {
+            let (candidate, baseline) = (&unit.candidate, &unit.baseline);
+            let cycles = cores.iter().map(|core| {
+                let cycles = |counted: &Counted| counted.model_cycles.get(*core).copied();
+                let both = cycles(candidate).zip(cycles(baseline));
+                both.map_or_else(String::new, |(candidate, baseline)| {
+                    format!("{:.3}", candidate as f64 / baseline as f64)
+                })
+            });
+            let head = [escape::code(&unit.unit), format!("{:.3}", unit.ratio())];
+            table.add_row(head.into_iter().chain(cycles));
+        }
+        let earlier = if self.outdated {
+            " The patches had an earlier text."
+        } else {
+            ""
+        };
+        format!(
+            "Executed by an emulated {}, {}; cycles are llvm-mca's models, nothing was timed.{earlier}\n\n{table}\n",
+            escape::text(&self.emulated_cpu),
+            escape::code(&self.rustflags)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::bench::record::tests::{COUNTS, Filed};
+    use p3_patches::project::Project;
+    use paired::error::Failure;
+
+    #[test]
+    fn counts_are_refused_with_the_command_that_makes_others_and_no_link_is_followed() {
+        let filed = Filed::new();
+        let file = format!("{RECORDS}/0.8.0/triple-neon/quick-sponge/2026-11-01-qemu.json");
+        let project = Project::at(filed.root());
+        let series = Series::load(&project.patches).unwrap();
+        let read = || {
+            counts(
+                filed.root(),
+                &project.patches,
+                &series,
+                "0.8.0",
+                "quick-sponge",
+            )
+        };
+        filed.put(&file, COUNTS);
+        assert_eq!(read().unwrap().len(), 1);
+        filed.put(&file, "{}");
+        let refused = read().err().unwrap();
+        let hint = Failure::behind(&refused).unwrap().hint.as_ref().unwrap();
+        assert!(hint.contains("`cargo p3 count --record`"), "{hint}");
+
+        let path = filed.root().join(&file);
+        fs::remove_file(&path).unwrap();
+        filed.put("elsewhere.json", COUNTS);
+        symlink(filed.root().join("elsewhere.json"), &path).unwrap();
+        let refused = read().err().unwrap().to_string();
+        let expected = format!("{}: a symbolic link, ", path.display());
+        assert!(refused.starts_with(&expected), "{refused}");
+    }
+}

@@ -1,0 +1,188 @@
+//! Files measurements as records.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::bench::record::{
+    self, Head, file_name, file_stem, files, files_of, machine, now, read, read_head,
+};
+use p3_patches::catalog::difference::Difference;
+use p3_patches::catalog::patch::{codes, sha256_of_all};
+use p3_patches::project::Project;
+use p3_patches::prover::locked_dir::LockedDir;
+use paired::error::Failure;
+use paired::files::dir::Dir;
+use paired::isa::Isa;
+use paired::run::pairs::{Run, Workers};
+use paired::show::report::{Report, csv};
+use paired::stats::row::{Row, round4};
+
+/// A baseline that takes more than this many times what it took in the fastest record is a loaded machine's.
+pub const LOADED: f64 = 1.15;
+
+/// Where measurements are filed, under the time at which they began.
+pub struct Filing<'a> {
+    project: &'a Project,
+    /// Times sort as text.
+    time: String,
+    /// Whether a loaded machine's rows are filed, too.
+    loaded: bool,
+}
+
+impl<'a> Filing<'a> {
+    /// Refuses a time before that of a record: the newest one is shown, which this would not be.
+    pub fn new(project: &'a Project, loaded: bool) -> Result<Self> {
+        let time = now();
+        let mut latest = None;
+        for file in files(&project.root)? {
+            let (head, _) = read_head(&project.root, &file)?;
+            latest = latest.max(Some((head.time, file)));
+        }
+        match latest {
+            Some((last, file)) if last > time => Err(Failure::environment(format!(
+                "{file}: recorded after now, which is {time} by this machine's clock"
+            ))
+            .hint("set the clock, or remove that file if the clock was wrong when it was recorded")
+            .into()),
+            _ => Ok(Self {
+                project,
+                time,
+                loaded,
+            }),
+        }
+    }
+
+    /// Files the samples of each ISA as `benches/record/RELEASE/TRIPLE-ISA/NAME/TIME-CPU.csv`, NAME as [`file_stem`] has it.
+    /// Until all are written they are in `beside`.
+    ///
+    /// Rows of a loaded machine are left out, unless they were asked for: a record stays, and tables show it.
+    pub fn file(
+        &self,
+        beside: &LockedDir,
+        triple: &str,
+        asked: &[String],
+        report: &Report<Difference>,
+        runs: &[Run],
+        workers: &[(Isa, Workers)],
+    ) -> Result<Filed> {
+        let stem = file_stem(asked, &report.subject.baseline_patches);
+        let patches = &self.project.patches;
+        let [candidate, baseline] = [&report.subject.patches, &report.subject.baseline_patches]
+            .map(|names| codes(patches, &report.subject.base, names));
+        let (candidate, baseline) = (candidate?, baseline?);
+        let patches_sha256 = sha256_of_all(patches, &report.subject.base, &report.subject.patches)?;
+        let root = Dir::open(&self.project.root)?;
+        let mut filed = Filed::default();
+        let mut contents = Vec::new();
+        for runs in runs.chunk_by(|a, b| a.isa == b.isa) {
+            let isa = &runs[0].isa;
+            let executables = workers.iter().find(|(of, _)| of.to_string() == *isa);
+            let (_, executables) = executables.context("an instruction set without workers")?;
+            let (seeds, pairs) = plan(runs);
+            let mut head = Head {
+                command: report.command.clone(),
+                time: self.time.clone(),
+                release: report.subject.base.clone(),
+                seeds,
+                pairs,
+                patches_sha256: patches_sha256.clone(),
+                machine: report.machine.with_isa(isa),
+                loaded: BTreeMap::new(),
+                workers: executables.sha256()?,
+                patches: candidate.clone(),
+                baseline_patches: baseline.clone(),
+            };
+            let machine = machine(&report.subject.base, triple, isa);
+            let rows = report.rows.iter().filter(|row| row.isa == *isa);
+            head.loaded = loaded_rows(&self.project.root, &machine, &head, rows)?;
+            let mut runs = runs.to_vec();
+            if !self.loaded {
+                for (row, ratio) in mem::take(&mut head.loaded) {
+                    runs.retain(|run| run.workload != row);
+                    filed.refused.push((format!("{row} for {isa}"), ratio));
+                }
+                if runs.is_empty() {
+                    continue;
+                }
+            }
+            let name = file_name(&self.time, &head.machine.cpu);
+            let file = format!("{machine}/{stem}/{name}.csv");
+            contents.push((
+                root.place(&file)?,
+                [head.text()?.into_bytes(), csv(&runs)?].concat(),
+            ));
+            filed.files.insert(isa.clone(), file);
+        }
+        beside.replace_all(contents)?;
+        Ok(filed)
+    }
+}
+
+/// The rows whose baseline took more than [`LOADED`] times the least median of a record in the folder `machine` with the same
+/// CPU, compiler and baseline, with this ratio. A baseline whose patches had another text then is another one.
+pub(super) fn loaded_rows<'r>(
+    root: &Path,
+    machine: &str,
+    head: &Head,
+    rows: impl IntoIterator<Item = &'r Row>,
+) -> Result<BTreeMap<String, f64>> {
+    let mut least = BTreeMap::<String, f64>::new();
+    for file in files_of(root, machine)? {
+        let (other, runs) = read(root, &file)?;
+        if other.machine == head.machine && other.baseline_patches == head.baseline_patches {
+            for row in record::rows(&file, &runs)? {
+                let time = least.entry(row.workload).or_insert(row.baseline);
+                *time = time.min(row.baseline);
+            }
+        }
+    }
+    let mut loaded = BTreeMap::new();
+    for row in rows {
+        let ratio = least.get(&row.workload).map(|least| row.baseline / least);
+        if let Some(ratio) = ratio.filter(|ratio| *ratio > LOADED) {
+            loaded.insert(row.workload.clone(), round4(ratio));
+        }
+    }
+    Ok(loaded)
+}
+
+/// The outcome of [`Filing::file`].
+#[derive(Default)]
+pub struct Filed {
+    /// By ISA, below the project's root.
+    pub files: BTreeMap<String, String>,
+    /// Rows of a loaded machine, with what their baseline took to what it had taken before.
+    pub(super) refused: Vec<(String, f64)>,
+}
+
+impl Filed {
+    /// Names the rows that were left out, if there are any.
+    pub fn refused(&self) -> Result<(), Failure> {
+        let rows = self.refused.iter();
+        let rows = rows.map(|(row, ratio)| format!("{row} ({ratio:.2} times)"));
+        let rows = rows.collect::<Vec<_>>();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::environment(format!(
+            "not recorded, since the baseline took more than {LOADED} times what it took in its fastest record: {}",
+            rows.join(", ")
+        ))
+        .hint("measure these when the machine is idle; --loaded records them all the same, and tables say so"))
+    }
+}
+
+/// The seeds of the samples, and the most pairs that a row has of one.
+pub(super) fn plan(runs: &[Run]) -> (usize, usize) {
+    let mut rounds = BTreeMap::<(&str, u64), BTreeSet<usize>>::new();
+    for run in runs {
+        let of_seed = rounds.entry((&run.workload, run.seed)).or_default();
+        of_seed.insert(run.round);
+    }
+    let seeds: BTreeSet<u64> = rounds.keys().map(|(_, seed)| *seed).collect();
+    let pairs = rounds.values().map(BTreeSet::len).max();
+    (seeds.len(), pairs.unwrap_or(0))
+}

@@ -1,0 +1,677 @@
+//! Records: measurements filed in `benches/record`, each in one file that describes itself, and how they are found again.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::SystemTime;
+
+use anyhow::{Context, Result};
+use cargo_metadata::semver::Version;
+use rustix::fs::FileType;
+use serde::{Deserialize, Serialize};
+
+use crate::bench::filing::plan;
+use p3_patches::catalog::Series;
+use p3_patches::catalog::patch::codes;
+use p3_patches::project::{Patches, Project};
+use paired::error::Failure;
+use paired::files::dir::{Dir, is_link};
+use paired::run::pairs::Run;
+use paired::run::protocol::name;
+use paired::show::report::{Machine, parse_csv};
+use paired::show::section::Record;
+use paired::stats::row::Row;
+
+/// Below the project's root.
+pub const RECORDS: &str = "benches/record";
+
+/// The name under which all patches together are filed.
+pub const SERIES: &str = "series";
+
+/// Stands between a step and what its baseline has. The name of a patch has no dot.
+const ON: &str = ".on.";
+
+/// The lines at the top of a record, as TOML in comments of the CSV: all that the samples do not say themselves.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Head {
+    /// As it was typed.
+    pub command: String,
+    /// When the measurement began, in UTC: `2026-11-24T08:09:10.123Z`; of older records, the day.
+    #[serde(deserialize_with = "name")]
+    pub time: String,
+    #[serde(deserialize_with = "name")]
+    pub release: String,
+    pub seeds: usize,
+    /// The most that a seed has.
+    pub pairs: usize,
+    /// Of the patches with their kernels, as `apply` prints it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub patches_sha256: String,
+    pub machine: Machine,
+    /// The rows whose baseline took more than 1.15 times what it had taken before, with this ratio.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub loaded: BTreeMap<String, f64>,
+    /// The SHA-256 of the two executables.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub workers: BTreeMap<String, String>,
+    /// The candidate's patches, with the hash of each one's code. Records before 2026-11-23 have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub patches: BTreeMap<String, String>,
+    /// The baseline's.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub baseline_patches: BTreeMap<String, String>,
+}
+
+impl Head {
+    /// The head as comments of a CSV.
+    pub(super) fn text(&self) -> Result<String> {
+        let mut text = String::new();
+        for line in toml::to_string(self)?.lines() {
+            text += format!("# {line}").trim_end();
+            text.push('\n');
+        }
+        Ok(text)
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let comments = text.lines().map_while(|line| line.strip_prefix('#'));
+        let toml = comments.collect::<Vec<_>>().join("\n");
+        let head: Self = toml::from_str(&toml).map_err(|error| error.to_string())?;
+        head.machine.check()?;
+        let Self { time, .. } = &head;
+        let is_time = |text: &str| humantime::parse_rfc3339(text).is_ok();
+        if !is_time(time) && !is_time(&format!("{time}T00:00:00Z")) {
+            return Err(format!("time: {time:?} is none"));
+        }
+        match head.loaded.iter().find(|(_, ratio)| !ratio.is_finite()) {
+            Some((row, ratio)) => Err(format!("{row}: {ratio} is no ratio")),
+            None => Ok(head),
+        }
+    }
+}
+
+/// Reads a record: its head, and the text that has its samples too.
+pub(super) fn read_head(root: &Path, file: &str) -> Result<(Head, String)> {
+    let text = String::from_utf8(contents(root, file)?);
+    let text = text.map_err(|_| refuse(file, RECORDER, "not UTF-8 text"))?;
+    let head = Head::parse(&text).map_err(|why| refuse(file, RECORDER, &why))?;
+    Ok((head, text))
+}
+
+/// Reads a record: its head and its samples.
+pub(super) fn read(root: &Path, file: &str) -> Result<(Head, Vec<Run>)> {
+    let (head, text) = read_head(root, file)?;
+    let runs = parse_csv(&text).map_err(|why| refuse(file, RECORDER, &why))?;
+    check(file, &head, &runs).map_err(|why| refuse(file, RECORDER, &why))?;
+    Ok((head, runs))
+}
+
+/// Checks that the samples of a record are those of its head and of its folder; an error says what is not.
+fn check(file: &str, head: &Head, runs: &[Run]) -> Result<(), String> {
+    let below = file.strip_prefix(RECORDS).unwrap_or(file);
+    let mut folders = below.split('/').skip(1);
+    let [release, machine] = [folders.next(), folders.next()].map(Option::unwrap_or_default);
+    if head.release != release {
+        let other = &head.release;
+        return Err(format!("release: {other}, in the folder of {release}"));
+    }
+    if runs.is_empty() {
+        return Err("no samples".to_owned());
+    }
+    let is_here = |isa: &str| {
+        let triple = machine.strip_suffix(isa);
+        triple.is_some_and(|triple| triple.ends_with('-'))
+    };
+    if let Some(Run { workload, isa, .. }) = runs.iter().find(|run| !is_here(&run.isa)) {
+        return Err(format!("{workload}: for {isa}, in the folder of {machine}"));
+    }
+    let (seeds, pairs) = plan(runs);
+    for (name, said, found) in [("seeds", head.seeds, seeds), ("pairs", head.pairs, pairs)] {
+        if said < found {
+            return Err(format!("{name}: {said}, but the samples are of {found}"));
+        }
+    }
+    Ok(())
+}
+
+/// Evaluates the samples of a record.
+pub(super) fn rows(file: &str, runs: &[Run]) -> Result<Vec<Row>, Failure> {
+    Row::read(runs).map_err(|why| refuse(file, RECORDER, &why))
+}
+
+/// The command that makes records with samples.
+const RECORDER: &str = "ab --record";
+
+/// Refuses a record of the command `recorder` by the record's name, with the reason.
+pub(super) fn refuse(file: &str, recorder: &str, why: &str) -> Failure {
+    let hint = format!(
+        "restore that file from git, or delete it; `cargo p3 {recorder}` makes another one"
+    );
+    Failure::input(format!("{file}: {}", why.trim_end())).hint(hint)
+}
+
+/// Reads the file of a record, below `root`; refuses a symbolic link.
+pub(super) fn contents(root: &Path, file: &str) -> Result<Vec<u8>> {
+    let read = Dir::open(root)?.read(file)?;
+    read.with_context(|| format!("cannot read {file}: it is gone"))
+}
+
+/// The name that samples are filed under. A patch that stacks on others is measured with them and filed under its own name;
+/// several are joined by `+`; none are the whole [`SERIES`]. The name of a step has all that its baseline has:
+/// `NAME.on.OTHER+OTHER`.
+pub fn file_stem(asked: &[String], below: &[String]) -> String {
+    match (asked, below) {
+        ([], _) => SERIES.to_owned(),
+        (asked, []) => asked.join("+"),
+        (asked, below) => format!("{}{ON}{}", asked.join("+"), below.join("+")),
+    }
+}
+
+/// The present time, in UTC, as a [`Head`] has it.
+pub fn now() -> String {
+    humantime::format_rfc3339_millis(SystemTime::now()).to_string()
+}
+
+/// The folder of the records for one target, below the project's root.
+pub fn machine(base: &str, triple: &str, isa: &str) -> String {
+    format!("{RECORDS}/{base}/{triple}-{isa}")
+}
+
+/// The name of a record's file, without its extension. `AMD EPYC (family 25)` is `amd-epyc-family-25` in it.
+pub fn file_name(time: &str, cpu: &str) -> String {
+    let plain = cpu.replace("(R)", "").replace("(TM)", "").to_lowercase();
+    let words = plain.split(|c: char| !c.is_ascii_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    format!("{}-{}", time.replace(':', "-"), words.join("-"))
+}
+
+/// The records of `name` on `base` with all that it needs, one for each TRIPLE-ISA and CPU: the newest of the patches' present
+/// code, else the newest.
+pub fn records(
+    root: &Path,
+    patches: &Patches,
+    series: &Series,
+    base: &str,
+    name: &str,
+) -> Result<Vec<Record>> {
+    let asked = match name {
+        SERIES => Vec::new(),
+        name => vec![name.to_owned()],
+    };
+    let (_, names) = series.chosen(patches, Some(base), &asked)?;
+    newest(root, patches, base, name, &names, &[])
+}
+
+/// As [`records`], of `name` on top of what it stacks on in `base`; none where that is nothing.
+pub fn step_records(
+    project: &Project,
+    series: &Series,
+    base: &str,
+    name: &str,
+) -> Result<Vec<Record>> {
+    let asked = [name.to_owned()];
+    let below = series.below(&project.patches, &Version::parse(base)?, &asked)?;
+    if below.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (_, names) = series.chosen(&project.patches, Some(base), &asked)?;
+    newest(
+        &project.root,
+        &project.patches,
+        base,
+        &file_stem(&asked, &below),
+        &names,
+        &below,
+    )
+}
+
+fn newest(
+    root: &Path,
+    patches: &Patches,
+    base: &str,
+    stem: &str,
+    names: &[String],
+    below: &[String],
+) -> Result<Vec<Record>> {
+    let mut records: Vec<Record> = Vec::new();
+    let release = format!("{RECORDS}/{base}");
+    let mut present = None;
+    for machine in entries(root, &release, true)? {
+        let folder = format!("{release}/{machine}/{stem}");
+        let of_machine = records.len();
+        for name in entries(root, &folder, false)?.iter().rev() {
+            if !name.ends_with(".csv") {
+                continue;
+            }
+            let file = format!("{folder}/{name}");
+            let (head, runs) = read(root, &file)?;
+            let (candidate, baseline) = match &present {
+                Some(present) => present,
+                None => {
+                    present.insert((codes(patches, base, names)?, codes(patches, base, below)?))
+                }
+            };
+            let outdated = head.patches != *candidate || head.baseline_patches != *baseline;
+            let of_cpu = (records[of_machine..].iter())
+                .position(|record| record.machine.cpu == head.machine.cpu);
+            let known = of_cpu.map(|index| of_machine + index);
+            if known.is_some_and(|known| outdated || !records[known].outdated) {
+                continue;
+            }
+            let record = Record {
+                rows: rows(&file, &runs)?,
+                file: Some(file.clone()),
+                machine: head.machine,
+                outdated,
+                loaded: head.loaded,
+                runs,
+                command: head.command,
+            };
+            match known {
+                Some(known) => records[known] = record,
+                None => records.push(record),
+            }
+        }
+    }
+    Ok(records)
+}
+
+/// Every record with samples, below `root`.
+pub(super) fn files(root: &Path) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    for base in entries(root, RECORDS, true)? {
+        let release = format!("{RECORDS}/{base}");
+        for machine in entries(root, &release, true)? {
+            files.extend(files_of(root, &format!("{release}/{machine}"))?);
+        }
+    }
+    Ok(files)
+}
+
+/// The records with samples in the folder `machine`.
+pub(super) fn files_of(root: &Path, machine: &str) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    for stem in entries(root, machine, true)? {
+        let folder = format!("{machine}/{stem}");
+        let names = entries(root, &folder, false)?;
+        let records = names.iter().filter(|name| name.ends_with(".csv"));
+        files.extend(records.map(|name| format!("{folder}/{name}")));
+    }
+    Ok(files)
+}
+
+/// The names of the folders in `folder` below `root`, or of its files, sorted; none where there is no such folder. A symbolic
+/// link there is refused.
+pub(super) fn entries(root: &Path, folder: &str, folders: bool) -> Result<Vec<String>> {
+    let Some(dir) = Dir::open(root)?.folder(folder)? else {
+        return Ok(Vec::new());
+    };
+    let mut names = Vec::new();
+    for (name, kind) in dir.entries()? {
+        if kind == FileType::Symlink {
+            return Err(is_link(&dir.path().join(name)).into());
+        }
+        if (kind == FileType::Directory) == folders {
+            let name = name.to_string_lossy().into_owned();
+            // Documents have links to these.
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+            if !name.chars().all(is_plain) {
+                let what = format!("{}: {name:?} is no name of a record", dir.path().display());
+                return Err(Failure::input(what).hint("rename or delete it").into());
+            }
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+pub mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use statrs::distribution::{Binomial, DiscreteCDF};
+
+    use super::*;
+    use crate::bench::filing::{self, loaded_rows};
+    use p3_patches::catalog::difference::Difference;
+    use paired::error::Kind;
+    use paired::show::report::Report;
+    use paired::show::report::csv;
+    use paired::testing::runs;
+
+    pub const COUNTS: &str = r#"{"schema": 1, "emulated_cpu": "cortex-a76", "rustflags": "-C opt", "units": [
+        {"unit": "permute/x", "leaves": 1,
+         "baseline": {"instructions": 1000, "model_cycles": {"neoverse-n1": 500}},
+         "candidate": {"instructions": 900, "model_cycles": {"neoverse-n1": 400}}}]}"#;
+
+    /// A report of `runs` with the patches `a` and `b`, on a CPU of this name.
+    pub fn report(cpu: &str, runs: &[Run]) -> Report<Difference> {
+        Report {
+            schema: Report::<Difference>::SCHEMA,
+            command: "cargo p3 ab a".into(),
+            subject: Difference {
+                base: "0.8.0".into(),
+                baseline_patches: Vec::new(),
+                patches: vec!["a".into(), "b".into()],
+                reverted: false,
+            },
+            machine: Machine {
+                cpu: cpu.into(),
+                cores: 2,
+                rustc: "rustc 1.95.0".into(),
+                rustflags: String::new(),
+            },
+            rows: Row::all(runs).unwrap(),
+        }
+    }
+
+    /// A checkout with the patches `base-layer` and `quick-sponge`, which needs it, and with records.
+    pub struct Filed(tempfile::TempDir);
+
+    impl Filed {
+        pub fn new() -> Self {
+            let filed = Self(tempfile::tempdir().unwrap());
+            filed.put(
+                "patches/series",
+                "base-layer\nquick-sponge needs: base-layer\n",
+            );
+            filed.patch("base-layer", "", "let x = 1;");
+            filed.patch("quick-sponge", "Needs: base-layer\n", "let x = 2;");
+            filed
+        }
+
+        pub fn root(&self) -> &Path {
+            self.0.path()
+        }
+
+        pub fn put(&self, path: &str, text: &str) {
+            let path = self.root().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+
+        /// Writes the patch `name`, which adds these lines.
+        pub fn patch(&self, name: &str, needs: &str, lines: &str) {
+            let after = 1 + lines.lines().count();
+            let added = (lines.lines())
+                .map(|line| format!("+{line}\n"))
+                .collect::<String>();
+            let text = format!(
+                "Title: perf(x): y\nPackages: p3-x\nBases: 0.8.0\n{needs}Risk: low: x\nForwarded: not yet\n\
+                 Applied-Upstream: no\n\nWhy.\n---\ndiff --git a/x/src/{name}.rs b/x/src/{name}.rs\n\
+                 --- a/x/src/{name}.rs\n+++ b/x/src/{name}.rs\n@@ -1,1 +1,{after} @@\n a\n{added}-- \np3-patches\n"
+            );
+            self.put(&format!("patches/0.8.0/{name}.patch"), &text);
+        }
+
+        /// Files a record of `stem`, whose candidate had `ratio` of the baseline's time, with the present code of `patches`.
+        pub fn write(&self, stem: &str, run: &str, cpu: &str, ratio: f64, patches: &[&str]) {
+            let project = Project::at(self.root());
+            let names: Vec<_> = patches.iter().map(ToString::to_string).collect();
+            let head = Head {
+                patches: codes(&project.patches, "0.8.0", &names).unwrap(),
+                ..head(cpu)
+            };
+            let samples = String::from_utf8(csv(&runs(ratio)).unwrap()).unwrap();
+            let path = format!("{RECORDS}/0.8.0/triple-x86-64-v3/{stem}/{run}.csv");
+            self.put(&path, &(head.text().unwrap() + &samples));
+        }
+    }
+
+    fn head(cpu: &str) -> Head {
+        Head {
+            command: "cargo p3 ab \"x\"".into(),
+            time: "2026-11-01T10:00:00Z".into(),
+            release: "0.8.0".into(),
+            seeds: 5,
+            pairs: 2,
+            patches_sha256: String::new(),
+            machine: Machine {
+                cpu: cpu.into(),
+                cores: 2,
+                rustc: "rustc 1.95.0".into(),
+                rustflags: String::new(),
+            },
+            loaded: BTreeMap::new(),
+            workers: BTreeMap::new(),
+            patches: BTreeMap::new(),
+            baseline_patches: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_cpu_names_a_file() {
+        assert_eq!(
+            file_name("2026-11-24T08:09:10.123Z", "AMD EPYC (family 25, model 17)"),
+            "2026-11-24T08-09-10.123Z-amd-epyc-family-25-model-17"
+        );
+        assert_eq!(
+            file_name("2026-11-21", "Intel(R) Xeon(R) Processor @ 2.50GHz"),
+            "2026-11-21-intel-xeon-processor-2-50ghz"
+        );
+    }
+
+    #[test]
+    fn a_record_describes_itself() {
+        let mut head = head("AMD EPYC (family 25, model 17): \"fast\"");
+        head.loaded.insert("merkle-commit/x/2^4".into(), 1.31);
+        head.workers.insert("baseline".into(), "aa".into());
+        head.patches.insert("quick-sponge".into(), "bb".into());
+        let samples = String::from_utf8(csv(&runs(0.8)).unwrap()).unwrap();
+        let text = head.text().unwrap() + &samples;
+        insta::assert_snapshot!(head.text().unwrap());
+        assert_eq!(Head::parse(&text).unwrap(), head);
+        assert_eq!(parse_csv(&text).unwrap(), runs(0.8));
+        assert_eq!(plan(&runs(0.8)), (5, 2));
+        assert!(Head::parse(&samples).is_err());
+    }
+
+    #[test]
+    fn a_step_is_named_by_all_that_its_baseline_has() {
+        let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(file_stem(&names(&["c"]), &names(&["a", "b"])), "c.on.a+b");
+        assert_eq!(file_stem(&names(&["a", "b"]), &[]), "a+b");
+        assert_eq!(file_stem(&[], &[]), "series");
+    }
+
+    #[test]
+    fn the_newest_record_of_the_present_code_is_found() {
+        let filed = Filed::new();
+        let project = Project::at(filed.root());
+        let found = || {
+            let patches = &project.patches;
+            let series = Series::load(patches).unwrap();
+            let records = records(&project.root, patches, &series, "0.8.0", "quick-sponge");
+            let found = records.unwrap().into_iter();
+            found
+                .map(|record| (record.machine.cpu, record.rows[0].ratio, record.outdated))
+                .collect::<Vec<_>>()
+        };
+        assert!(found().is_empty());
+        let both = ["base-layer", "quick-sponge"];
+        // Before records had the patches' hashes, and with one patch for two.
+        filed.write("quick-sponge", "2026-01-02-narrow", "Narrow", 0.5, &[]);
+        filed.write(
+            "quick-sponge",
+            "2026-01-01-narrow",
+            "Narrow",
+            0.75,
+            &both[..1],
+        );
+        assert_eq!(found(), [("Narrow".into(), 0.5, true)]);
+        filed.write("quick-sponge", "2025-12-01-narrow", "Narrow", 0.25, &both);
+        filed.write("quick-sponge", "2025-11-01-narrow", "Narrow", 1.25, &both);
+        filed.write("quick-sponge", "2026-01-01-wide", "Wide", 1.5, &both);
+        let present = [("Narrow".into(), 0.25, false), ("Wide".into(), 1.5, false)];
+        let mut sorted = found();
+        sorted.sort_by(|a, b| a.0.cmp(&b.0));
+        assert_eq!(sorted, present);
+        // Words and context are no code.
+        filed.patch("base-layer", "", "// Why.\n\n    let x = 1;");
+        assert!(found().iter().all(|(_, _, outdated)| !outdated));
+        filed.patch("base-layer", "", "let x = 3;");
+        assert!(found().iter().all(|(_, _, outdated)| *outdated));
+        // The newest of those that are out of date.
+        assert!(found().contains(&("Narrow".into(), 0.5, true)));
+    }
+
+    #[test]
+    fn records_that_contradict_themselves_are_refused() {
+        let filed = Filed::new();
+        filed.write("series", "2026-11-01-narrow", "Narrow", 0.5, &[]);
+        let folder = format!("{RECORDS}/0.8.0/triple-x86-64-v3/series");
+        let file = format!("{folder}/2026-11-01-narrow.csv");
+        let whole = fs::read_to_string(filed.root().join(&file)).unwrap();
+        read(filed.root(), &file).unwrap();
+        let (head, _) = whole.split_once("\nmerkle-commit").unwrap();
+        let refused = |text: &str, complaint: &str| {
+            filed.put(&file, text);
+            let refused = read(filed.root(), &file).unwrap_err();
+            let expected = format!("{file}: {complaint}");
+            assert_eq!(refused.to_string(), expected);
+            let hint = Failure::behind(&refused).unwrap().hint.as_ref().unwrap();
+            assert!(hint.contains("`cargo p3 ab --record`"), "{hint}");
+        };
+        for (from, to, complaint) in [
+            (
+                "release = \"0.8.0\"",
+                "release = \"0.7.0\"",
+                "release: 0.7.0, in the folder of 0.8.0",
+            ),
+            (
+                ",x86-64-v3,",
+                ",x86-64-v4,",
+                "merkle-commit/x/2^4: for x86-64-v4, in the folder of triple-x86-64-v3",
+            ),
+            (
+                "seeds = 5",
+                "seeds = 4",
+                "seeds: 4, but the samples are of 5",
+            ),
+            (
+                "pairs = 2",
+                "pairs = 1",
+                "pairs: 1, but the samples are of 2",
+            ),
+            (
+                "2026-11-01T10:00:00Z",
+                "2026-13-01",
+                "time: \"2026-13-01\" is none",
+            ),
+            ("2026-11-01T10:00:00Z", "", "time: \"\" is none"),
+            ("cores = 2", "cores = 0", "cores: none"),
+        ] {
+            assert!(whole.contains(from), "{from}");
+            refused(&whole.replace(from, to), complaint);
+        }
+        refused(head, "no samples");
+    }
+
+    #[test]
+    fn links_among_records_are_refused() {
+        let machine = format!("{RECORDS}/0.8.0/triple-x86-64-v3");
+        let record = format!("{machine}/quick-sponge/2026-01-01-narrow.csv");
+        let folder = format!("{machine}/quick-sponge");
+        for place in ["benches", RECORDS, &*machine, &folder, &record] {
+            let filed = Filed::new();
+            filed.write("quick-sponge", "2026-01-01-narrow", "Narrow", 0.5, &[]);
+            let project = Project::at(filed.root());
+            let read = || {
+                let patches = &project.patches;
+                let series = Series::load(patches)?;
+                records(&project.root, patches, &series, "0.8.0", "quick-sponge")?;
+                files(&project.root)
+            };
+            assert_eq!(read().unwrap(), [&*record]);
+            let path = filed.root().join(place);
+            let elsewhere = filed.root().join("elsewhere");
+            fs::rename(&path, &elsewhere).unwrap();
+            symlink(&elsewhere, &path).unwrap();
+            let is_refused = |refused: anyhow::Error| {
+                let expected = format!("{}: a symbolic link, ", path.display());
+                assert!(refused.to_string().starts_with(&expected), "{refused:#}");
+                assert_eq!(Failure::behind(&refused).unwrap().kind, Kind::Input);
+            };
+            is_refused(read().unwrap_err());
+            is_refused(files(&project.root).unwrap_err());
+            is_refused(contents(&project.root, &record).unwrap_err());
+        }
+    }
+
+    #[test]
+    fn a_loaded_machine_is_noticed() {
+        let filed = Filed::new();
+        filed.write("series", "2026-01-01-narrow", "Narrow", 0.5, &[]);
+        let machine = format!("{RECORDS}/0.8.0/triple-x86-64-v3");
+        let loaded = |percent: u64, head: &Head| {
+            let mut runs = runs(0.5);
+            for run in &mut runs {
+                run.wall_ns = run.wall_ns * percent / 100;
+            }
+            loaded_rows(filed.root(), &machine, head, &Row::all(&runs).unwrap()).unwrap()
+        };
+        let head = head("Narrow");
+        assert!(loaded(114, &head).is_empty());
+        assert_eq!(loaded(116, &head)["merkle-commit/x/2^4"], 1.16);
+        // The same patches with another text are another baseline.
+        let step = |code: &str| Head {
+            baseline_patches: BTreeMap::from([("base-layer".into(), code.into())]),
+            ..head.clone()
+        };
+        let samples = String::from_utf8(csv(&runs(0.5)).unwrap()).unwrap();
+        filed.put(
+            &format!("{machine}/step/2026-01-02-narrow.csv"),
+            &(step("bb").text().unwrap() + &samples),
+        );
+        assert_eq!(loaded(130, &step("bb")).len(), 1);
+        let rows = loaded(130, &head).into_iter();
+        let filed = filing::Filed {
+            refused: rows.collect(),
+            ..filing::Filed::default()
+        };
+        let error = filed.refused().unwrap_err();
+        insta::assert_snapshot!(error.message, @"not recorded, since the baseline took more than 1.15 times what it took in its fastest record: merkle-commit/x/2^4 (1.30 times)");
+        // Neither another CPU's nor another baseline's times say anything.
+        let other = Head {
+            machine: Machine {
+                cpu: "Wide".into(),
+                ..head.machine.clone()
+            },
+            ..head.clone()
+        };
+        assert!(loaded(130, &other).is_empty());
+        assert!(loaded(130, &step("aa")).is_empty());
+    }
+
+    /// The A/A control of every row that was recorded in the present order of runs, with 5 seeds at a time.
+    #[test]
+    fn intervals_of_a_baseline_against_itself_exclude_1_as_often_as_they_say() {
+        const SEEDS: u64 = 5;
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let (mut rows, mut missed) = (0, 0_u64);
+        for file in files(&root).unwrap() {
+            let (head, runs) = read(&root, &file).unwrap();
+            if head.workers.is_empty() {
+                continue;
+            }
+            for row in runs.chunk_by(|a, b| (&a.workload, &a.isa) == (&b.workload, &b.isa)) {
+                for part in 0..head.seeds as u64 / SEEDS {
+                    let of_part = row.iter().filter(|run| (run.seed - 1) / SEEDS == part);
+                    let runs = of_part.cloned().collect::<Vec<_>>();
+                    let [low, high] = Row::new(&runs).unwrap().aa_ci95;
+                    rows += 1;
+                    missed += u64::from(low > 1.0 || high < 1.0);
+                }
+            }
+        }
+        assert!(rows >= 30, "{rows} rows");
+        // Few rows cannot tell 5 % from 2 or 8: refused is what neither of these explains.
+        let at_most = |share: f64, missed| Binomial::new(share, rows).unwrap().cdf(missed);
+        assert!(
+            at_most(0.02, missed) > 0.025 && (missed == 0 || at_most(0.08, missed - 1) < 0.975),
+            "{missed} of {rows} rows"
+        );
+    }
+}

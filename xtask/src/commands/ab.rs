@@ -1,0 +1,423 @@
+use std::io::{IsTerminal, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Result;
+use cargo_metadata::semver::Version;
+
+use super::compared::{Compared, Executables, each_once, runnable};
+use crate::bench::attribution;
+use crate::bench::build::{self, Builder, Candidate, Purpose};
+use crate::bench::built::{self, Built, Subject, TOOL};
+use crate::bench::filing::{Filed, Filing};
+use crate::commands::glob;
+use crate::report::results;
+use p3_patches::catalog::difference::Difference;
+use p3_patches::catalog::{Series, patch};
+use p3_patches::commands::{MOST_RUNS, typed};
+use p3_patches::project::Project;
+use p3_patches::prover::locked_dir::LockedDir;
+use paired::cargo::Toolchain;
+use paired::error::Failure;
+use paired::isa::Isa;
+use paired::run::pairs::{self, Plan, Run, Workers};
+use paired::run::protocol::{Kind, RowInfo};
+use paired::show::page;
+use paired::show::report::{self, Machine, Report};
+use paired::stats::ratio::Verdict;
+use paired::stats::row::Row;
+use paired::terminal::{measuring, spinner};
+
+/// Inputs of a row, unless the command line says how many.
+pub const SEEDS: u64 = 10;
+
+/// As [`SEEDS`], for `--quick`.
+pub const QUICK: u64 = 5;
+
+/// The most seeds, and the most pairs of one: beyond what any machine gets to, and their product is a number.
+
+/// Measure Plonky3 with patches against Plonky3 without, or without the last of them.
+///
+/// Builds one worker twice, runs both in pairs, checks that their outputs are equal and prints one table.
+/// A ratio below 1 is a gain; "faster" and "slower" are said only where the 95 % interval of the ratio excludes 1
+/// by more than a baseline measured against itself (A/A) does.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  cargo p3 ab batched-permute
+  cargo p3 ab batched-permute --quick
+  cargo p3 ab ifma-permute --step
+  cargo p3 ab batched-permute --isa x86-64-v3 --isa x86-64-v4 --workload 'merkle-commit/*' --json ab.json
+  cargo p3 ab batched-permute --revert --workload 'merkle-commit/poseidon2-w8/*'
+  cargo p3 ab batched-permute --isa x86-64-v3 --build-only built
+  built/p3-patches --checkout ab --built built --record")]
+pub struct Args {
+    #[command(flatten)]
+    compared: Compared,
+    /// Measure the patches alone: the baseline has what they need, too.
+    #[arg(long, requires = "names", conflicts_with = "revert")]
+    step: bool,
+    /// Build the workers for another machine, whatever this CPU can run, put them and this tool into DIR, and measure nothing.
+    #[arg(long, value_name = "DIR", requires = "isa", conflicts_with_all = [
+        "built", "workload", "quick", "outputs_only", "revert", "json", "html", "record", "seeds", "reps", "timeout", "workers",
+    ])]
+    build_only: Option<PathBuf>,
+    /// Measure the workers that --build-only has put into DIR, in a checkout of the same patches, on all instruction sets that are
+    /// there unless --isa names some; needs no cargo.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["names", "step", "base", "revert", "workers"])]
+    built: Option<PathBuf>,
+    /// Rows to measure, by glob over their names; may be given several times [default: all].
+    #[arg(long, value_name = "GLOB")]
+    workload: Vec<String>,
+    /// A first look: fewer rows and fewer pairs; no whole proofs, where only outputs are compared.
+    #[arg(long)]
+    quick: bool,
+    /// Compare outputs on small and odd inputs, measure nothing.
+    #[arg(long, conflicts_with_all = ["revert", "json", "html", "record", "seeds", "reps"])]
+    outputs_only: bool,
+    /// Confirm: the candidate gets the patches and then has them reversed; fails unless every change vanishes.
+    #[arg(long, conflicts_with = "record")]
+    revert: bool,
+    /// Write the rows to FILE, and the raw samples beside it as CSV.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the rows and the samples to FILE as a page to look at, which loads nothing.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// File the raw samples under benches/record, without rows whose baseline took more than 1.15 times its fastest record's.
+    #[arg(long, conflicts_with_all = ["quick", "workers"])]
+    record: bool,
+    /// File the rows of a loaded machine, too; tables say so.
+    #[arg(long, requires = "record")]
+    loaded: bool,
+    /// Inputs, each with processes of its own, at least 2 [default: 10, or 5 with --quick].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=MOST_RUNS))]
+    seeds: Option<u64>,
+    /// Pairs per input. More seeds tell more: a process has its own luck with the layout of memory.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST_RUNS))]
+    reps: u64,
+    /// Seconds after which a worker that gives no answer is given up.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    timeout: u64,
+}
+
+pub fn run(args: Args, project: &Project) -> Result<()> {
+    if let Some(dir) = &args.build_only {
+        return build_only(&args, project, dir);
+    }
+    let mut inputs = args.compared.inputs(project);
+    inputs.extend(args.built.iter().flat_map(|dir| built::inputs(dir)));
+    report::check_outputs(args.json.as_deref(), true, args.html.as_deref(), &inputs)?;
+    let typed = typed()?;
+    let filing = (args.record)
+        .then(|| Filing::new(project, args.loaded))
+        .transpose()?;
+    let (isas, command, subject, executables) = match &args.built {
+        Some(dir) => {
+            let built = Built::read(dir, &project.patches)?;
+            let isas = runnable(&built.isas(&args.compared.isa)?)?;
+            let command = built.command(&typed, &isas);
+            let executables = Executables {
+                workers: built.workers(dir, &isas)?,
+                builder: None,
+            };
+            (isas, command, built.subject, executables)
+        }
+        None => {
+            let isas = runnable(args.compared.isas())?;
+            let subject = subject(&args, project)?;
+            let executables = executables(&args, project, &subject, &isas)?;
+            (isas, typed, subject, executables)
+        }
+    };
+    let Executables { workers, builder } = executables;
+    let Subject {
+        base,
+        asked,
+        baseline_patches: below,
+        patches: names,
+        toolchain,
+    } = subject;
+    let machine = Machine::here(&toolchain, &isas);
+    let timeout = Duration::from_secs(args.timeout);
+    let rows = selected(&pairs::rows(&workers[0].1.baseline, timeout)?, &args)?;
+
+    if args.outputs_only {
+        for (isa, workers) in &workers {
+            compare_outputs(workers, *isa, &rows, timeout)?;
+        }
+        return Ok(());
+    }
+
+    let plan = Plan {
+        seeds: (args.seeds).unwrap_or(if args.quick { QUICK } else { SEEDS }),
+        reps: args.reps as usize,
+        timeout,
+    };
+    let mut stdout = std::io::stdout().lock();
+    let difference = Difference {
+        base,
+        baseline_patches: below,
+        patches: names,
+        reverted: args.revert,
+    };
+    let with = match &*difference.baseline_patches {
+        [] => String::new(),
+        below => format!(" with {}", below.join(" ")),
+    };
+    writeln!(
+        stdout,
+        "{}\nbase {}{with}, {} {}, {} seeds x {} pairs of 8 runs, in the order ABBAABBA",
+        header(&machine),
+        difference.base,
+        if args.revert { "reverted" } else { "patches" },
+        difference.own().join(" "),
+        plan.seeds,
+        plan.reps,
+    )?;
+    let runs = measure(&workers, &rows, &plan)?;
+    let report = Report {
+        schema: Report::<Difference>::SCHEMA,
+        command,
+        subject: difference,
+        machine,
+        rows: Row::all(&runs)?,
+    };
+    let disturbed = runs.iter().filter(|run| run.disturbed()).count();
+    if disturbed > 0 {
+        eprintln!(
+            "note: {disturbed} of {} runs shared their core with something else",
+            runs.len()
+        );
+    }
+    if let Some(path) = &args.json {
+        report::write(path, &report, Some(&runs))?;
+    }
+    let mut filed = Filed::default();
+    if let Some(filing) = filing {
+        let folder = match builder {
+            Some(builder) => builder.into_folder(),
+            // Others may measure here at the same time, with other cores.
+            None => LockedDir::wait(&project.root.join(build::FOLDER))?,
+        };
+        let host = &toolchain.host;
+        filed = filing.file(&folder, host, &asked, &report, &runs, &workers)?;
+    }
+    let section = results::section(&report, &runs, &filed.files);
+    let savings = attribution::markdown(&section.records);
+    if let Some(path) = &args.html {
+        page::write(
+            Some(&project.root),
+            path,
+            "Plonky3 with patches",
+            &[section.shown()],
+        )?;
+    }
+    // Last, since it may fail: the figures are in the files by now.
+    println!("{}", report::table(&report.rows, stdout.is_terminal()));
+    if let Some(savings) = savings {
+        println!("\n{savings}");
+    }
+    if args.revert {
+        confirm_reverted(&report.rows)?;
+    }
+    Ok(filed.refused()?)
+}
+
+/// Builds the workers for another machine.
+fn build_only(args: &Args, project: &Project, dir: &Path) -> Result<()> {
+    let command = typed()?;
+    let isas = each_once(&args.compared.isa, Isa::check_portable)?;
+    let folder = built::Folder::create(dir)?;
+    let subject = subject(args, project)?;
+    // Until they are copied, no other run may build there.
+    let built = executables(args, project, &subject, &isas)?;
+    folder.fill(command, subject, &project.patches, &built.workers)?;
+    let (tool, dir) = (dir.join(TOOL), dir.display());
+    println!(
+        "workers in {dir}; copy that folder and a checkout of these patches to the machine, and there, in the checkout:\n  {} \
+         --checkout ab --built {dir}",
+        tool.display()
+    );
+    Ok(())
+}
+
+/// The comparison that the arguments ask for, with the compiler that is here.
+fn subject(args: &Args, project: &Project) -> Result<Subject> {
+    let series = Series::load(&project.patches)?;
+    let (base, patches) = args.compared.chosen(project)?;
+    let names = &args.compared.names;
+    let asked = if names.is_empty() { &patches } else { names };
+    patch::refuse_inert(&project.patches, &base, asked)?;
+    let baseline_patches = if args.step {
+        stacked_on(project, &series, &base, asked)?
+    } else {
+        Vec::new()
+    };
+    Ok(Subject {
+        base,
+        asked: names.clone(),
+        baseline_patches,
+        patches,
+        toolchain: Toolchain::query()?,
+    })
+}
+
+/// The patches that those `asked` for stack on; an error if there are none.
+fn stacked_on(
+    project: &Project,
+    series: &Series,
+    base: &str,
+    asked: &[String],
+) -> Result<Vec<String>> {
+    let below = series.below(&project.patches, &Version::parse(base)?, asked)?;
+    if below.is_empty() {
+        let asked = asked.join(" ");
+        return Err(Failure::input(format!(
+            "--step: {asked} stacks on nothing but Plonky3 {base}"
+        ))
+        .hint("leave --step out")
+        .into());
+    }
+    Ok(below)
+}
+
+/// The executables as given, or else built.
+fn executables<'a>(
+    args: &Args,
+    project: &'a Project,
+    subject: &Subject,
+    isas: &[Isa],
+) -> Result<Executables<'a>> {
+    if let Some(given) = args.compared.workers.as_deref() {
+        return Ok(Executables::given(given, isas));
+    }
+    let candidate = if args.revert {
+        Candidate::Reverted
+    } else {
+        Candidate::Patched
+    };
+    let purpose = if args.outputs_only && args.quick {
+        Purpose::Outputs
+    } else {
+        Purpose::Measurement
+    };
+    let (base, names) = (&subject.base, &subject.patches);
+    let builder = match &*subject.baseline_patches {
+        [] => Builder::new(project, base, names, candidate, purpose)?,
+        below => Builder::step(project, base, below, names, purpose)?,
+    };
+    if !args.workload.is_empty() {
+        // The baseline is at hand, or is needed anyway; a mistyped row need not wait for the candidate.
+        let bar = spinner("listing the rows");
+        let baseline = builder.baseline(&isas[0].into())?;
+        selected(
+            &pairs::rows(&baseline, Duration::from_secs(args.timeout))?,
+            args,
+        )?;
+        bar.finish_and_clear();
+    }
+    Executables::build(builder, isas)
+}
+
+/// The rows to run: those that a pattern names, else those of the mode.
+fn selected(rows: &[RowInfo], args: &Args) -> Result<Vec<RowInfo>> {
+    let of_mode = |row: &RowInfo| {
+        (row.kind == Kind::Equal) == args.outputs_only
+            && row.kind != Kind::Phase
+            && (row.quick || !args.quick || args.outputs_only)
+    };
+    if args.workload.is_empty() {
+        return Ok(rows.iter().filter(|row| of_mode(row)).cloned().collect());
+    }
+    let mut wanted = vec![false; rows.len()];
+    for pattern in &args.workload {
+        let glob = glob("--workload", pattern)?;
+        let mut found = false;
+        for (row, wanted) in rows.iter().zip(&mut wanted) {
+            // A pattern for all rows means those of the mode.
+            let shown = args.outputs_only
+                || ![Kind::Equal, Kind::Phase].contains(&row.kind)
+                || Kind::of(pattern) == row.kind;
+            if shown && glob.is_match(&row.name) {
+                *wanted = true;
+                found = true;
+            }
+        }
+        if !found {
+            return Err(unknown_workload(pattern, rows).into());
+        }
+    }
+    let wanted = rows.iter().zip(wanted).filter(|(_, wanted)| *wanted);
+    Ok(wanted.map(|(row, _)| row.clone()).collect())
+}
+
+fn unknown_workload(pattern: &str, rows: &[RowInfo]) -> Failure {
+    let mut nearest: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+    let likeness = |name: &str| strsim::jaro_winkler(pattern, name);
+    nearest.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
+    nearest.truncate(3);
+    Failure::input(format!("--workload {pattern}: no such row"))
+        .hint(format!("the nearest are {}", nearest.join(", ")))
+}
+
+pub fn measure(workers: &[(Isa, Workers)], rows: &[RowInfo], plan: &Plan) -> Result<Vec<Run>> {
+    let per_row = plan.seeds * plan.reps as u64;
+    let bar = measuring(per_row * (rows.len() * workers.len()) as u64, "pairs");
+    let mut runs = Vec::new();
+    for (isa, workers) in workers {
+        let copies = workers.copies(plan.seeds)?;
+        for row in rows {
+            bar.set_message(format!("{isa} {}", row.name));
+            runs.extend(pairs::measure(&copies, row, *isa, plan, || bar.inc())?);
+        }
+    }
+    bar.finish_and_clear();
+    Ok(runs)
+}
+
+fn compare_outputs(workers: &Workers, isa: Isa, rows: &[RowInfo], timeout: Duration) -> Result<()> {
+    const SEED: u64 = 1;
+    let bar = measuring(rows.len() as u64, "rows");
+    for row in rows {
+        bar.set_message(format!("comparing {isa} {}", row.name));
+        workers.compare_outputs(row, SEED, timeout)?;
+        bar.inc();
+    }
+    bar.finish_and_clear();
+    println!("{isa}: equal outputs in {} rows", rows.len());
+    Ok(())
+}
+
+/// With the patches reversed nothing may be left of the gain.
+fn confirm_reverted(rows: &[Row]) -> Result<()> {
+    let changed: Vec<String> = rows
+        .iter()
+        .filter(|row| row.verdict != Verdict::NoChange)
+        .map(|row| format!("{} on {} ({:.3})", row.workload, row.isa, row.ratio))
+        .collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::check(format!(
+        "with the patches reversed these still differ: {}",
+        changed.join(", ")
+    ))
+    .hint("the difference is not the patch's: see known bias in benches/METHODOLOGY.md")
+    .into())
+}
+
+pub fn header(machine: &Machine) -> String {
+    let Machine {
+        cpu,
+        cores,
+        rustc,
+        rustflags,
+    } = machine;
+    let replaced = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"]
+        .into_iter()
+        .filter(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    let replaced: String = replaced
+        .map(|name| format!(", in place of {name}"))
+        .collect();
+    format!("{cpu}, {cores} cores, {rustc}\nrustflags {rustflags}{replaced}")
+}

@@ -1,0 +1,117 @@
+//! The arguments of the commands that build workers, and the workers that they ask for.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::bench::build::{Builder, Candidate, Purpose};
+use p3_patches::catalog::Series;
+use p3_patches::project::Project;
+use paired::error::Failure;
+use paired::isa::Isa;
+use paired::run::pairs::Workers;
+use paired::terminal::spinner;
+
+/// Plonky3 with patches and Plonky3 without, compiled for instruction sets.
+#[derive(clap::Args)]
+pub struct Compared {
+    /// Patches to apply together; none means all that have been ported to the release.
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// The Plonky3 release [default: the newest that has patches].
+    #[arg(long, value_name = "VERSION")]
+    pub base: Option<String>,
+    /// Instruction set to build for; may be given several times [default: native].
+    #[arg(long, value_enum, value_name = "ISA")]
+    pub isa: Vec<Isa>,
+    /// Run these two executables as they are.
+    #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], hide = true)]
+    pub workers: Option<Vec<PathBuf>>,
+}
+
+impl Compared {
+    /// The release, and the patches in the order of the series.
+    pub fn chosen(&self, project: &Project) -> Result<(String, Vec<String>)> {
+        let series = Series::load(&project.patches)?;
+        series.chosen(&project.patches, self.base.as_deref(), &self.names)
+    }
+
+    pub fn isas(&self) -> &[Isa] {
+        match &*self.isa {
+            [] => &[Isa::Native],
+            asked => asked,
+        }
+    }
+
+    /// Lists the files and folders that a comparison reads.
+    pub fn inputs(&self, project: &Project) -> Vec<PathBuf> {
+        let given = self.workers.iter().flatten().cloned();
+        project.patches.inputs().into_iter().chain(given).collect()
+    }
+
+    /// The executables as given, or else built with `patches`.
+    pub fn executables<'a>(
+        &self,
+        project: &'a Project,
+        (base, patches): (&str, &[String]),
+        isas: &[Isa],
+        purpose: Purpose,
+    ) -> Result<Executables<'a>> {
+        if let Some(given) = self.workers.as_deref() {
+            return Ok(Executables::given(given, isas));
+        }
+        let builder = Builder::new(project, base, patches, Candidate::Patched, purpose)?;
+        Executables::build(builder, isas)
+    }
+}
+
+/// The workers for each ISA, and their builder, whose lock keeps other runs away.
+pub struct Executables<'a> {
+    pub workers: Vec<(Isa, Workers)>,
+    pub builder: Option<Builder<'a>>,
+}
+
+impl<'a> Executables<'a> {
+    /// A baseline and a candidate as they are.
+    pub fn given(executables: &[PathBuf], isas: &[Isa]) -> Self {
+        let given = Workers {
+            baseline: executables[0].clone(),
+            candidate: executables[1].clone(),
+        };
+        let given = isas.iter().map(|&isa| (isa, given.clone()));
+        Self {
+            workers: given.collect(),
+            builder: None,
+        }
+    }
+
+    pub fn build(builder: Builder<'a>, isas: &[Isa]) -> Result<Self> {
+        let bar = spinner("");
+        let build = |&isa: &Isa| {
+            bar.announce(format!("building the workers for {isa}"));
+            Ok((isa, builder.build(isa)?))
+        };
+        let workers = isas.iter().map(build).collect::<Result<_>>()?;
+        bar.finish_and_clear();
+        Ok(Self {
+            workers,
+            builder: Some(builder),
+        })
+    }
+}
+
+/// The instruction sets asked for, each once; refuses those that this CPU cannot run.
+pub fn runnable(asked: &[Isa]) -> Result<Vec<Isa>> {
+    each_once(asked, Isa::check)
+}
+
+pub fn each_once(asked: &[Isa], check: fn(Isa) -> Result<(), Failure>) -> Result<Vec<Isa>> {
+    let mut isas: Vec<Isa> = Vec::new();
+    for &isa in asked {
+        check(isa)?;
+        if !isas.contains(&isa) {
+            isas.push(isa);
+        }
+    }
+    Ok(isas)
+}

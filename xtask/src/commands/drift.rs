@@ -1,0 +1,132 @@
+//! `drift`: the patches on a newer release than the one that they are for.
+
+use anyhow::Result;
+use cargo_metadata::semver::Version;
+
+use crate::author::drift::{self, Builds};
+use p3_patches::catalog::Series;
+use p3_patches::catalog::patch::Patch;
+use p3_patches::catalog::placement::Direction;
+use p3_patches::project::Project;
+use p3_patches::prover::tree;
+use p3_patches::source::package::Package;
+use p3_patches::source::registry;
+use paired::error::Failure;
+use paired::interrupt;
+use paired::terminal::spinner;
+
+/// Show what of the patches a newer release has moved.
+///
+/// Each patch for the newest release that has any is applied to the other one, on top of what it needs, or its own text for
+/// that one if there is one. For each file it is printed which hunks stand elsewhere, and which ones fit nowhere and what
+/// has changed there. What applies is compiled, for each instruction set. Exits with 1 if a patch does not apply or does
+/// not compile.
+#[derive(clap::Args)]
+#[command(after_help = "Example: cargo p3 drift --to 0.9.0-rc.2")]
+pub struct Args {
+    /// The Plonky3 release to try the patches on [default: the newest there is, previews included].
+    #[arg(long, value_name = "VERSION")]
+    to: Option<Version>,
+    /// Run upstream's suites of the patched packages too, for this CPU.
+    #[arg(long)]
+    test: bool,
+}
+
+/// The packages of both releases.
+struct Releases {
+    base: String,
+    to: String,
+    then: Vec<Package>,
+    now: Vec<Package>,
+}
+
+pub fn run(args: &Args, project: &Project) -> Result<()> {
+    let series = Series::load(&project.patches)?;
+    let base = series.base(None)?;
+    let names = series.ported(&project.patches, &base);
+    let load = |name: &String| Patch::load(&project.patches, &base, name);
+    let patches = names.iter().map(load).collect::<Result<Vec<_>>>()?;
+    let packages = patches.iter().flat_map(|patch| &patch.header.packages);
+    let to = match (&args.to, packages.min()) {
+        (Some(to), _) => to.clone(),
+        (None, Some(package)) => registry::newest(project, package)?,
+        (None, None) => return Ok(()),
+    };
+    let to_text = to.to_string();
+    // A patch with a text for that release is tried with it.
+    let ported = names
+        .iter()
+        .filter(|name| Patch::exists(&project.patches, &to_text, name))
+        .map(|name| Patch::load(&project.patches, &to_text, name))
+        .collect::<Result<Vec<_>>>()?;
+    let progress = spinner(format!("fetching Plonky3 {to}"));
+    let releases = Releases {
+        then: tree::baseline(&project.patches, &base, &patches)?,
+        now: tree::baseline(
+            &project.patches,
+            &to_text,
+            &[patches.as_slice(), &ported].concat(),
+        )?,
+        base,
+        to: to_text,
+    };
+    let builds = Builds::new(project, &releases.to, args.test)?;
+    println!("Plonky3 {to}, patches for {}", releases.base);
+    let mut drifted = Vec::new();
+    for patch in &patches {
+        interrupt::check()?;
+        let name = &patch.name;
+        progress.set_message(name.clone());
+        if let Some(release) = series.merged(&project.patches, &to, name)? {
+            progress
+                .bar
+                .suspend(|| println!("ok    {name}: merged in {release}"));
+            continue;
+        }
+        let asked = std::slice::from_ref(name);
+        let (_, stack) = series.resolve(&project.patches, Some(&releases.base), asked)?;
+        let (mut then, mut now) = (releases.then.clone(), releases.now.clone());
+        let mut moved = Vec::new();
+        for patch in (patches.iter()).filter(|patch| stack.contains(&patch.name)) {
+            let own = ported.iter().find(|ported| ported.name == patch.name);
+            moved = match own {
+                Some(own) => {
+                    patch.apply(&mut then, Direction::Forward)?;
+                    own.apply(&mut now, Direction::Forward)?;
+                    Vec::new()
+                }
+                None => drift::carry(patch, &releases.base, &mut then, &mut now)?,
+            };
+        }
+        let need = stack.iter().find(|need| drifted.contains(*need));
+        let failed = if moved.iter().any(|file| !file.problems.is_empty()) {
+            Some("does not apply".to_owned())
+        } else if let Some(need) = need {
+            Some(format!("needs {need}, which has drifted"))
+        } else {
+            builds.failure(patch, &now, &releases.now)?
+        };
+        let mut report = match &failed {
+            Some(what) => format!("FAIL  {name}: {what}\n"),
+            None => format!("ok    {name}: {}\n", builds.label(patch)),
+        };
+        for file in &moved {
+            report += &file.describe();
+        }
+        progress.bar.suspend(|| print!("{report}"));
+        drifted.extend(failed.map(|_| name.clone()));
+    }
+    progress.finish_and_clear();
+    if drifted.is_empty() {
+        return Ok(());
+    }
+    let count = format!("{} of {} patches", drifted.len(), patches.len());
+    Err(
+        Failure::check(format!("{count} do not hold on Plonky3 {to}"))
+            .hint(format!(
+                "`cargo p3 refresh {} --onto {to}` merges one",
+                drifted[0]
+            ))
+            .into(),
+    )
+}

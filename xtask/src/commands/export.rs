@@ -1,0 +1,93 @@
+//! `export`: what goes upstream.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::author::export::texts;
+use p3_patches::catalog::Series;
+use p3_patches::project::Project;
+use paired::error::Failure;
+use paired::files::dir::Dir;
+use paired::files::replace;
+use paired::interrupt;
+
+/// Write a patch for upstream: a mail for `git am`, and the text of the pull request.
+///
+/// DIR/NNNN-NAME.patch applies with `git am` to a checkout of Plonky3 at the release: one commit that says what, why, how it
+/// is tested, what was measured with which command, and what was not. DIR/NNNN-NAME.md is the description with the same.
+/// The numbers are the order of the series, so `git am DIR/*.patch` applies all. The same patch gives the same bytes.
+#[derive(clap::Args)]
+#[command(after_help = "Example: cargo p3 export batched-permute --out upstream")]
+pub struct Args {
+    /// Patches to export; what they need is exported too.
+    #[arg(value_name = "NAME", required = true)]
+    names: Vec<String>,
+    /// The folder to write to; it is created.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// The commit's author, as `Name <address>` [default: git's].
+    #[arg(long)]
+    author: Option<String>,
+    /// The Plonky3 release [default: the newest that each patch has been ported to, previews apart].
+    #[arg(long, value_name = "VERSION")]
+    base: Option<String>,
+}
+
+pub fn run(args: &Args, project: &Project) -> Result<()> {
+    let series = Series::load(&project.patches)?;
+    let author = match &args.author {
+        Some(author) => author.clone(),
+        None => author(project)?,
+    };
+    // The patches that one stacks on go to the same release.
+    let mut exported = BTreeMap::new();
+    for name in series
+        .select(&args.names)?
+        .iter()
+        .filter(|name| args.names.contains(name))
+    {
+        let base = match &args.base {
+            Some(base) => base.clone(),
+            None => series.default_base_of(&project.patches, name)?,
+        };
+        let asked = std::slice::from_ref(name);
+        let (base, stack) = series.resolve(&project.patches, Some(&base), asked)?;
+        exported.extend(stack.into_iter().map(|name| (name, base.clone())));
+    }
+    let mut files = Vec::new();
+    let in_order = series
+        .names()
+        .filter_map(|name| exported.get_key_value(name));
+    for ((name, base), number) in in_order.zip(1..) {
+        let texts = texts(project, base, name, &author)?;
+        let file = |extension| args.out.join(format!("{number:04}-{name}.{extension}"));
+        files.push((file("patch"), texts.mail.into_bytes()));
+        files.push((file("md"), texts.description.into_bytes()));
+    }
+    let out = Dir::create(&args.out)?;
+    replace::files_below(&[out.path()], &files)?;
+    for (path, _) in files {
+        println!("{}", path.display());
+    }
+    Ok(())
+}
+
+/// The author that git would name for a commit here.
+fn author(project: &Project) -> Result<String> {
+    let output = interrupt::output(
+        Command::new("git")
+            .args(["var", "GIT_AUTHOR_IDENT"])
+            .current_dir(&project.root),
+    )?;
+    let ident = String::from_utf8_lossy(&output.stdout);
+    // `Name <address> time zone`
+    match ident.rfind('>') {
+        Some(end) if output.status.success() => Ok(ident[..=end].to_owned()),
+        _ => Err(Failure::environment("git does not know who you are")
+            .hint("set user.name and user.email, or pass --author 'Name <address>'")
+            .into()),
+    }
+}

@@ -1,0 +1,134 @@
+//! `report`: what was measured, to look at and to pass on.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use crate::bench::attribution;
+use crate::manual;
+use crate::report::documents::Documents;
+use crate::report::markdown;
+use crate::report::results::{self, Section};
+use p3_patches::catalog::difference::Difference;
+use p3_patches::project::Project;
+use paired::error::Failure;
+use paired::escape;
+use paired::show::page;
+use paired::show::report::{self, Report, read_csv, samples_of};
+use paired::show::section::{self, lines};
+
+/// Show what was measured: as a page, in the documents, for a pull request.
+///
+/// Without FILE, rebuilds everything from benches/record: the tables and figures of the READMEs and of docs/results.md, and
+/// the page. With files that `ab --json` wrote, on one machine or on several, prints their effects as one Markdown table for
+/// each set of patches. The samples that `ab` wrote beside a file are shown on the page. The page is one file and loads nothing.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  cargo p3 report
+  cargo p3 report intel.json amd.json --html both.html")]
+pub struct Args {
+    /// Files of `ab --json`.
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Where to write the page [default: target/p3/report.html; with files, no page is written].
+    #[arg(long, value_name = "PAGE")]
+    html: Option<PathBuf>,
+}
+
+/// The page's title.
+const TITLE: &str = "Plonky3 with patches";
+
+pub fn run(args: &Args, project: &Project) -> Result<()> {
+    if let Some(page) = &args.html {
+        let mut inputs = project.patches.inputs();
+        let files = args.files.iter();
+        inputs.extend(files.flat_map(|file| [file.clone(), samples_of(file)]));
+        report::check_outputs(None, false, Some(page), &inputs)?;
+    }
+    if !args.files.is_empty() {
+        let sections = merged(&args.files)?;
+        if let Some(path) = &args.html {
+            page::write(Some(&project.root), path, TITLE, &shown(&sections))?;
+        }
+        for section in &sections {
+            let table = markdown::markdown(&lines(&section.records), None);
+            println!("### {}\n\n{table}", escape::text(&section.title));
+            if let Some(savings) = attribution::markdown(&section.records) {
+                println!("{savings}");
+            }
+        }
+        return Ok(());
+    }
+    let sections = results::recorded(project)?;
+    let documents = Documents::new(project, &sections, &manual())?;
+    let page = args.html.iter().map(PathBuf::as_path);
+    report::assert_distinct(documents.paths().chain(page))?;
+    let mut written = documents.write(project)?;
+    let path = match &args.html {
+        Some(path) => path.clone(),
+        None => {
+            let folder = project.root.join("target/p3");
+            fs::create_dir_all(&folder)
+                .with_context(|| format!("cannot create {}", folder.display()))?;
+            folder.join("report.html")
+        }
+    };
+    page::write(Some(&project.root), &path, TITLE, &shown(&sections))?;
+    written.push(&path);
+    for path in written {
+        println!("{}", project.relative(path));
+    }
+    Ok(())
+}
+
+/// Returns sections as a page shows them.
+fn shown(sections: &[Section]) -> Vec<section::Section<'_>> {
+    sections.iter().map(Section::shown).collect()
+}
+
+/// A section for each set of patches and release that the files are about.
+fn merged(files: &[PathBuf]) -> Result<Vec<Section>> {
+    let mut sections: Vec<Section> = Vec::new();
+    let mut seen = BTreeMap::new();
+    for path in files {
+        let report = Report::<Difference>::read(path)?;
+        let (title, cpu) = (report.subject.title(), &report.machine.cpu);
+        for row in &report.rows {
+            let measured = (
+                title.clone(),
+                cpu.clone(),
+                row.workload.clone(),
+                row.isa.clone(),
+            );
+            if let Some(other) = seen.insert(measured, path) {
+                return Err(Failure::input(format!(
+                    "{} and {} both have {} on {} for {}",
+                    other.display(),
+                    path.display(),
+                    row.workload,
+                    cpu,
+                    row.isa
+                ))
+                .hint("there is no merging two measurements of one thing: choose one")
+                .into());
+            }
+        }
+        let samples = samples_of(path);
+        let runs = if samples.exists() {
+            read_csv(&samples)?
+        } else {
+            Vec::new()
+        };
+        let section = results::section(&report, &runs, &BTreeMap::new());
+        match sections
+            .iter_mut()
+            .find(|known| known.title == section.title)
+        {
+            Some(known) => known.records.extend(section.records),
+            None => sections.push(section),
+        }
+    }
+    Ok(sections)
+}

@@ -1,0 +1,137 @@
+//! An emulator of aarch64 that runs a worker and logs each instruction that it executes.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::Result;
+
+use crate::emulation::{CORTEX_A76, EMULATOR, HINT, runs, stdout};
+use paired::error::Failure;
+use paired::interrupt::{self, Group};
+use paired::run::protocol::{Reply, Request};
+use paired::run::worker::reply;
+
+/// An emulator that logs every instruction that it executes.
+pub struct Emulator {
+    pub version: String,
+    pub cpu: String,
+    /// The option that makes each instruction a translated block of its own; its name changed with version 8.1.
+    single: &'static str,
+}
+
+impl Emulator {
+    /// For executables that the compiler made for `target_cpu`: that core where the emulator has it, else one with all
+    /// extensions that it knows, but the default of [`CORTEX_A76`] for what runs on any core.
+    pub fn find(target_cpu: &str) -> Result<Self> {
+        if !runs(EMULATOR) {
+            return Err(
+                Failure::environment(format!("no {EMULATOR} on this machine"))
+                    .hint(HINT)
+                    .into(),
+            );
+        }
+        let ask = |argument: &[&str]| stdout(Command::new(EMULATOR).args(argument));
+        let version = ask(&["--version"])?;
+        let cpus = ask(&["-cpu", "help"])?;
+        let cpu = match target_cpu {
+            "generic" => CORTEX_A76,
+            known if cpus.split_whitespace().any(|cpu| cpu == known) => known,
+            _ => "max",
+        };
+        let single = if ask(&["-h"])?.contains("-one-insn-per-tb") {
+            "-one-insn-per-tb"
+        } else {
+            "-singlestep"
+        };
+        Ok(Self {
+            version: version.lines().next().unwrap_or_default().to_owned(),
+            cpu: cpu.to_owned(),
+            single,
+        })
+    }
+
+    /// Has `worker` answer one request; also returns the address of each instruction that it executed, in order.
+    pub fn trace(&self, worker: &Path, request: &Request) -> Result<(Reply, Vec<u64>)> {
+        let mut process = Group::start(
+            Command::new(EMULATOR)
+                .args(["-cpu", &self.cpu, self.single, "-d", "exec,nochain"])
+                .arg(worker)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped()),
+        )?;
+        let child = &mut process.0;
+        let mut stdin = child.stdin.take().expect("stdin is piped");
+        let log = child.stderr.take().expect("stderr is piped");
+        let stdout = child.stdout.take().expect("stdout is piped");
+        // A worker that does not read it has died, which its status will say. The end of the input ends the worker.
+        let _ = writeln!(stdin, "{}", serde_json::to_string(request)?);
+        drop(stdin);
+
+        let mut addresses = Vec::new();
+        let mut complaint = String::new();
+        let mut log = BufReader::new(log);
+        let mut line = Vec::new();
+        while log.read_until(b'\n', &mut line)? > 0 {
+            match executed(&line) {
+                Some(address) => addresses.push(address),
+                None => complaint += &String::from_utf8_lossy(&line),
+            }
+            line.clear();
+            if addresses.len().is_multiple_of(1 << 16) {
+                interrupt::check()?;
+            }
+        }
+        let mut text = String::new();
+        // One line, which fits the pipe while the log is being read.
+        BufReader::new(stdout).read_to_string(&mut text)?;
+        let status = child.wait()?;
+        interrupt::check()?;
+
+        if !status.success() || !complaint.is_empty() {
+            let worker = worker.display();
+            return Err(Failure::check(format!(
+                "{worker}: ended with {status} under {EMULATOR} -cpu {}: {}",
+                self.cpu,
+                complaint.trim_end()
+            ))
+            .into());
+        }
+        Ok((reply(worker, &text)?, addresses))
+    }
+}
+
+/// The address in a line of the log, `Trace CPU: HOST [BASE/ADDRESS/FLAGS/..] SYMBOL`; other lines have none.
+pub fn executed(line: &[u8]) -> Option<u64> {
+    let fields = line.strip_prefix(b"Trace ")?;
+    let address = fields.split(|&byte| byte == b'/').nth(1)?;
+    u64::from_str_radix(std::str::from_utf8(address).ok()?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_from_the_logs_of_old_and_new_emulators() {
+        for (line, address) in [
+            (
+                "Trace 0: 0x7f62ed200100 [0000000000001001/000000000040bdc0/00000001/00000201] _start\n",
+                Some(0x40_bdc0),
+            ),
+            (
+                "Trace 0: 0x7f62ed200100 [00000000/0000005500000b40/01000001/ff000201] \n",
+                Some(0x55_0000_0b40),
+            ),
+            (
+                "Stopped execution of TB chain before 0x7f62 [40bdc0] main\n",
+                None,
+            ),
+            ("thread 'main' panicked at 1/40/2\n", None),
+            ("Trace 0: cut", None),
+        ] {
+            assert_eq!(executed(line.as_bytes()), address, "{line}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The newest recorded effect of each patch: the text of `patches/effects.csv`.
+
+use std::collections::BTreeMap;
+use std::slice;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use p3_patches::catalog::effects::Effect;
+use paired::isa::Isa;
+use paired::show::section::{Record, lines};
+use paired::stats::ratio::Verdict;
+use paired::stats::row::round4;
+
+use crate::bench::counts::Counts;
+use crate::bench::record::RECORDS;
+use crate::report::results::{Section, best};
+
+/// The effect in a record's file, below the project's root.
+fn effect(
+    (patch, release): &(String, String),
+    file: &str,
+    cpu: String,
+    workload: &str,
+    ratio: f64,
+    verdict: Option<Verdict>,
+    outdated: bool,
+) -> Option<Effect> {
+    // RELEASE/TRIPLE-ISA/NAME/TIME-CPU
+    let mut parts = file.strip_prefix(RECORDS)?.split('/').skip(2);
+    let (machine, _, name) = (parts.next()?, parts.next()?, parts.next()?);
+    let isa = |isa: &&Isa| machine.ends_with(&format!("-{isa}"));
+    Some(Effect {
+        patch: patch.clone(),
+        release: release.clone(),
+        isa: Isa::value_variants().iter().find(isa)?.to_string(),
+        date: name.get(..10)?.to_owned(),
+        cpu,
+        workload: workload.to_owned(),
+        ratio,
+        verdict,
+        outdated,
+    })
+}
+
+/// The best row.
+fn of_record(patch: &(String, String), record: &Record) -> Option<Effect> {
+    let row = best(lines(slice::from_ref(record)))?.row;
+    let cpu = record.machine.cpu.clone();
+    let verdict = Some(row.verdict);
+    effect(
+        patch,
+        record.file.as_ref()?,
+        cpu,
+        &row.workload,
+        row.ratio,
+        verdict,
+        record.outdated,
+    )
+}
+
+/// The unit that gains most.
+fn of_counts(patch: &(String, String), counts: &Counts) -> Option<Effect> {
+    let (unit, ratio) = counts.best()?;
+    let cpu = format!("emulated {}", counts.emulated_cpu);
+    effect(
+        patch,
+        &counts.file,
+        cpu,
+        unit,
+        round4(ratio),
+        None,
+        counts.outdated,
+    )
+}
+
+/// The file's text by the records: the newest effect for each instruction set, over what the patch needs if that was measured,
+/// and a count where nothing was timed.
+pub fn text(sections: &[Section]) -> Result<String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for sections in sections.chunk_by(|a, b| a.patch == b.patch) {
+        let Some(patch) = &sections[0].patch else {
+            continue;
+        };
+        let mut effects = Vec::new();
+        for section in sections {
+            let timed = section.records.iter();
+            let timed = timed.filter_map(|record| of_record(patch, record));
+            let counted = section.counts.iter();
+            let counted = counted.filter_map(|counts| of_counts(patch, counts));
+            effects.extend(counted.chain(timed).map(|effect| (section.step, effect)));
+        }
+        effects.sort_by_key(|(step, effect)| {
+            (
+                effect.verdict.is_some(),
+                !effect.outdated,
+                *step,
+                effect.date.clone(),
+            )
+        });
+        // The last one stays.
+        let by_isa = (effects.into_iter()).map(|(_, effect)| (effect.isa.clone(), effect));
+        for effect in by_isa.collect::<BTreeMap<_, _>>().values() {
+            writer.serialize(effect)?;
+        }
+    }
+    Ok(String::from_utf8(writer.into_inner()?)?)
+}

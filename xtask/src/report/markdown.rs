@@ -1,0 +1,128 @@
+//! Rows as tables of Markdown.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use comfy_table::{Table, presets};
+
+use crate::bench::filing::LOADED;
+use paired::escape;
+use paired::show::section::Line;
+use paired::stats::ratio::Verdict;
+
+/// The files that ratios in a text of this repository lead to. A table has their numbers, the text's end their paths.
+#[derive(Default)]
+pub struct Links {
+    /// From the text's folder to the repository's root.
+    pub(super) up: &'static str,
+    pub(super) files: Vec<String>,
+}
+
+impl Links {
+    fn number(&mut self, file: &str) -> usize {
+        let index = self.files.iter().position(|known| known == file);
+        let index = index.unwrap_or_else(|| {
+            self.files.push(file.to_owned());
+            self.files.len() - 1
+        });
+        index + 1
+    }
+
+    pub(super) fn markdown(&self) -> String {
+        let mut text = String::new();
+        for (index, file) in self.files.iter().enumerate() {
+            text += &format!("[{}]: {}{file}\n", index + 1, self.up);
+        }
+        text
+    }
+}
+
+/// Values in the order in which they are first seen.
+struct Unique<T> {
+    all: Vec<T>,
+    numbers: HashMap<T, usize>,
+}
+
+impl<T> Default for Unique<T> {
+    fn default() -> Self {
+        Self {
+            all: Vec::new(),
+            numbers: HashMap::new(),
+        }
+    }
+}
+
+impl<T: Copy + Eq + Hash> Unique<T> {
+    fn number(&mut self, value: T) -> usize {
+        *self.numbers.entry(value).or_insert_with(|| {
+            self.all.push(value);
+            self.all.len() - 1
+        })
+    }
+}
+
+/// Marks a ratio whose patches have other code by now.
+pub const OUTDATED: &str = "\u{2020}";
+
+/// Marks a ratio that a loaded machine took.
+const ON_LOADED: &str = "\u{2021}";
+
+/// Effects as Markdown: a line per workload and CPU, a column per ISA, below it what the marks mean. Ratios link to their records
+/// if there are `links`, which are relative to the repository's root.
+pub fn markdown(lines: &[Line<'_>], mut links: Option<&mut Links>) -> String {
+    let mut isas = Unique::default();
+    let mut heads = Unique::default();
+    let mut cells = HashMap::new();
+    for line in lines {
+        let Line { record, row, .. } = line;
+        let isa = isas.number(&*row.isa);
+        let head = heads.number((&*row.workload, &*record.machine.cpu));
+        cells.entry((head, isa)).or_insert(line);
+    }
+    let mut table = Table::new();
+    table.load_style(presets::ASCII_MARKDOWN);
+    let names = isas.all.iter().map(|isa| escape::text(isa));
+    let head = ["time with / without", "CPU"].map(str::to_owned);
+    table.set_header(head.into_iter().chain(names));
+    for (head, (workload, cpu)) in heads.all.iter().enumerate() {
+        let mut cell = |isa| {
+            let line = cells.get(&(head, isa));
+            line.map_or_else(String::new, |line| {
+                markdown_cell(line, links.as_deref_mut())
+            })
+        };
+        let head = [escape::code(workload), escape::text(cpu)];
+        table.add_row(head.into_iter().chain((0..isas.all.len()).map(&mut cell)));
+    }
+    let mut text = table.to_string() + "\n";
+    if lines.iter().any(|line| line.record.outdated) {
+        text += &format!(
+            "\n{OUTDATED} Measured with an earlier text of the patches, or before records named their text.\n"
+        );
+    }
+    if lines.iter().any(Line::loaded) {
+        text += &format!(
+            "\n{ON_LOADED} The baseline took more than {LOADED} times what it had taken before: the machine was loaded.\n"
+        );
+    }
+    text
+}
+
+fn markdown_cell(line: &Line<'_>, links: Option<&mut Links>) -> String {
+    let Line { record, row, .. } = line;
+    let [low, high] = row.ci95;
+    let ratio = match links.zip(record.file.as_ref()) {
+        Some((links, file)) => format!("[{:.3}][{}]", row.ratio, links.number(file)),
+        None => format!("{:.3}", row.ratio),
+    };
+    let interval = format!("{low:.3} to {high:.3}");
+    let mark = [(record.outdated, OUTDATED), (line.loaded(), ON_LOADED)];
+    let mark: String = (mark.iter())
+        .filter_map(|(is, mark)| is.then_some(*mark))
+        .collect();
+    match row.verdict {
+        Verdict::Faster => format!("**{ratio}**{mark} ({interval})"),
+        Verdict::Slower => format!("{ratio}{mark} ({interval}), slower"),
+        Verdict::NoChange => format!("{ratio}{mark} ({interval}), no change"),
+    }
+}

@@ -1,0 +1,217 @@
+//! Results: the sections of a report, from the records or from one run, as tables in Markdown; and the parts of documents that
+//! show the records.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use anyhow::Result;
+
+use crate::bench::attribution;
+use crate::bench::counts::{Counts, counts};
+use crate::bench::record::{RECORDS, SERIES, records, step_records};
+use crate::report::markdown::{Links, markdown};
+use p3_patches::catalog::difference::Difference;
+use p3_patches::catalog::patch::Patch;
+use p3_patches::catalog::{Entry, Series};
+use p3_patches::project::Project;
+use paired::run::pairs::Run;
+use paired::run::protocol::Kind;
+use paired::run::trial;
+use paired::show::report::Report;
+use paired::show::section::{self, Folded, Line, Record};
+use paired::stats::ratio::Verdict;
+use paired::stats::row::Row;
+
+/// A report's heading: certain patches on one release, wherever they were measured.
+pub struct Section {
+    pub title: String,
+    pub records: Vec<Record>,
+    pub counts: Vec<Counts>,
+    /// Where the figure of this is, below the project's root.
+    pub(super) figure: Option<String>,
+    /// The patch that this is the record of, and the release; none where it is of several patches.
+    pub patch: Option<(String, String)>,
+    /// Whether the baseline has what the patch needs.
+    pub step: bool,
+}
+
+/// The workloads that a prover consists of. Bare permutations and products are in the records and on the page.
+const PROVER: [Kind; 7] = [
+    Kind::MerkleCommit,
+    Kind::Lde,
+    Kind::FriCommit,
+    Kind::Open,
+    Kind::SumcheckProve,
+    Kind::WhirProve,
+    Kind::StarkProve,
+];
+
+/// Whether a row is of what a prover does.
+pub fn is_of_prover(row: &Row) -> bool {
+    let of_trial = [trial::RUN, trial::SPAN];
+    PROVER.contains(&Kind::of(&row.workload))
+        || of_trial.iter().any(|start| row.workload.starts_with(start))
+}
+
+/// The row that gains most: of the present text and of a prover's workload, if there is one that gains.
+pub fn best<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> Option<Line<'a>> {
+    let rank = |line: &Line<'_>| {
+        let gains = line.row.verdict == Verdict::Faster;
+        (line.record.outdated, !gains, !is_of_prover(line.row))
+    };
+    lines.into_iter().min_by(|a, b| {
+        let order = rank(a).cmp(&rank(b));
+        order.then(a.row.ratio.total_cmp(&b.row.ratio))
+    })
+}
+
+/// Returns a report as a section, with its samples and, where these were filed, the file of each ISA.
+pub fn section(
+    report: &Report<Difference>,
+    runs: &[Run],
+    files: &BTreeMap<String, String>,
+) -> Section {
+    Section {
+        title: report.subject.title(),
+        records: report.records(runs, files),
+        counts: Vec::new(),
+        figure: None,
+        patch: None,
+        step: false,
+    }
+}
+
+/// The sections of all records in `benches/record`: all patches together first, then each in the order of the series, as a step before
+/// the stack that it is the top of.
+pub fn recorded(project: &Project) -> Result<Vec<Section>> {
+    let series = Series::load(&project.patches)?;
+    let newest_first = || series.bases.iter().rev().map(ToString::to_string);
+    let mut sections = Vec::new();
+    for base in newest_first() {
+        let records = records(&project.root, &project.patches, &series, &base, SERIES)?;
+        if !records.is_empty() {
+            sections.push(Section {
+                title: format!("All patches, Plonky3 {base}"),
+                records,
+                counts: Vec::new(),
+                figure: Some(format!("{RECORDS}/{base}/{SERIES}.svg")),
+                patch: None,
+                step: false,
+            });
+        }
+    }
+    for Entry { name, needs } in &series.entries {
+        let with = if needs.is_empty() {
+            String::new()
+        } else {
+            format!(" with {}", needs.join(", "))
+        };
+        let ported = newest_first().filter(|base| Patch::exists(&project.patches, base, name));
+        let default = series.default_base_of(&project.patches, name)?;
+        for base in ported {
+            let step = step_records(project, &series, &base, name)?;
+            if !step.is_empty() {
+                sections.push(Section {
+                    title: format!("{name} on {}, Plonky3 {base}", needs.join(", ")),
+                    records: step,
+                    counts: Vec::new(),
+                    figure: None,
+                    patch: Some((name.clone(), base.clone())),
+                    step: true,
+                });
+            }
+            let is_default = base == default;
+            let section = Section {
+                title: format!("{name}{with}, Plonky3 {base}"),
+                records: records(&project.root, &project.patches, &series, &base, name)?,
+                counts: counts(&project.root, &project.patches, &series, &base, name)?,
+                figure: None,
+                patch: Some((name.clone(), base)),
+                step: false,
+            };
+            if is_default || !section.is_empty() {
+                sections.push(section);
+            }
+        }
+    }
+    Ok(sections)
+}
+
+impl Section {
+    /// Whether this is a record of the patch `name`.
+    pub fn is_of(&self, name: &str) -> bool {
+        (self.patch.as_ref()).is_some_and(|(patch, _)| patch == name)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.counts.is_empty()
+    }
+}
+
+impl Section {
+    /// Returns the section as a page shows it.
+    pub fn shown(&self) -> section::Section<'_> {
+        section::Section {
+            title: &self.title,
+            records: &self.records,
+            folded: Some(Folded {
+                title: "Permutations and products",
+                has: |row| !is_of_prover(row),
+            }),
+            tables: attribution::table(&self.records).into_iter().collect(),
+        }
+    }
+
+    /// Tables of these lines, of what a proof saves and of counts.
+    pub(super) fn body(&self, lines: &[Line<'_>], links: &mut Links) -> Result<String> {
+        let mut text = String::new();
+        if self.is_empty() {
+            text.push_str("\nNot measured yet.\n");
+        }
+        if !lines.is_empty() {
+            write!(text, "\n{}", markdown(lines, Some(links)))?;
+        }
+        if let Some(savings) = attribution::markdown(&self.records) {
+            write!(text, "\n{savings}")?;
+        }
+        for counts in &self.counts {
+            let file = format!("{}{}", links.up, counts.file);
+            write!(text, "\n[Counts]({file}). {}", counts.markdown())?;
+        }
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::record::tests::report;
+    use paired::testing::runs;
+
+    #[test]
+    fn a_record_has_the_flags_and_the_rows_of_its_own_isa() {
+        let mut runs = [runs(0.8), runs(0.9)].concat();
+        for run in &mut runs[40..] {
+            run.isa = "x86-64-v4".into();
+        }
+        let mut report = report("Narrow", &runs);
+        report.machine.rustflags = "x86-64-v4: -C four; x86-64-v3: -C three".into();
+        let files = BTreeMap::from([("x86-64-v4".to_owned(), "benches/record/x.csv".to_owned())]);
+        let section = section(&report, &runs, &files);
+        assert_eq!(section.title, "a, b together, Plonky3 0.8.0");
+        let seen: Vec<_> = (section.records.iter())
+            .map(|record| (&*record.machine.rustflags, record.file.as_deref()))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("-C three", None),
+                ("-C four", Some("benches/record/x.csv"))
+            ]
+        );
+        let lines = section::lines(&section.records);
+        let ratios: Vec<f64> = lines.iter().map(|line| line.row.ratio).collect();
+        assert_eq!(ratios, [0.8, 0.9]);
+        assert_eq!([lines[0].runs, lines[1].runs], [&runs[..40], &runs[40..]]);
+    }
+}
