@@ -1,6 +1,6 @@
 //! The two paths of packed Poseidon2 of width 8 in one process, a chain of permutations each: Plonky3 as published, which
 //! on aarch64 is the fused assembly, and the generic layers. Which of them a core runs faster is what the patch has to
-//! know of it; `cargo p3 phases neon-dispatch-fix` shows where the difference is.
+//! know of it; `cargo p3 ab --phases neon-dispatch-fix` shows where the difference is.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use p3_field::{Field, PackedValue};

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # usage: ci/drift.sh [ARGUMENT]..
-# Tries the patches on the newest release of Plonky3 with `cargo p3 drift`, and runs upstream's suites on those that apply.
+# Tries the patches on the newest release of Plonky3 with `cargo p3 refresh --dry-run`, and runs upstream's suites on those that apply.
 # Appends what has moved to the job's summary where there is one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,4 +8,4 @@ cd "$(dirname "$0")/.."
 rustup target add aarch64-unknown-linux-gnu || echo "drift.sh: no Rust for aarch64, so NEON is not compiled" >&2
 summary=${GITHUB_STEP_SUMMARY:-/dev/null}
 echo '```' >>"$summary"
-cargo p3 drift --test "$@" | tee -a "$summary"
+cargo p3 refresh --dry-run --test "$@" | tee -a "$summary"

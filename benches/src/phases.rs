@@ -1,4 +1,4 @@
-//! Poseidon2 permutations without internal rounds, for `cargo p3 phases`.
+//! Poseidon2 permutations without internal rounds, for `cargo p3 ab --phases`.
 
 use p3_field::PackedValue;
 use p3_goldilocks::poseidon1::GOLDILOCKS_S_BOX_DEGREE;

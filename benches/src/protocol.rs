@@ -80,7 +80,7 @@ pub struct RowInfo {
 pub enum Kind {
     /// Small and odd inputs, whose outputs are compared; measured on request only.
     Equal,
-    /// The rounds of a permutation that are not internal, for `cargo p3 phases`.
+    /// The rounds of a permutation that are not internal, for `cargo p3 ab --phases`.
     Phase,
     #[serde(alias = "merkle-commit-2t")]
     MerkleCommit,

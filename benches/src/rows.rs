@@ -49,7 +49,7 @@ pub fn p2w16() -> Poseidon2Goldilocks<16> {
 }
 
 /// Permutations and extension fields. A slice has the rows that need the APIs of one release. Rows under `equal/` are small and
-/// odd: they compare outputs and are measured only on request. Rows under `phase/` are for `cargo p3 phases`.
+/// odd: they compare outputs and are measured only on request. Rows under `phase/` are for `cargo p3 ab --phases`.
 #[rustfmt::skip]
 pub const ROWS: &[&[Row]] = &[
     #[cfg(feature = "since-0-5")]

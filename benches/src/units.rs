@@ -1,4 +1,4 @@
-//! Units of work that `cargo p3 count` counts the instructions of.
+//! Units of work that `cargo p3 inspect count` counts the instructions of.
 //!
 //! A unit is repeated as often as asked; between two repetitions no clock is read and nothing is printed, so that the
 //! instructions of one more repetition are those of the unit.

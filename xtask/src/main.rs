@@ -46,18 +46,26 @@ struct Cli {
 enum Command {
     #[command(flatten)]
     User(cli::Command),
-    Check(check::Args),
-    Drift(drift::Args),
+    Ab(ab::Args),
+    #[command(subcommand)]
+    Inspect(commands::inspect::Mode),
+    Report(commands::report::Args),
     Edit(edit::Args),
     Refresh(refresh::Args),
-    Export(export::Args),
-    Ab(ab::Args),
-    Phases(phases::Args),
-    Count(count::Args),
-    Report(commands::report::Args),
-    Preflight(preflight::Args),
-    ConstantTime(constant_time::Args),
+    Check(check::Args),
     Test(commands::test::Args),
+    Export(export::Args),
+    // The names of these before they became options and modes.
+    #[command(hide = true)]
+    Drift(drift::Args),
+    #[command(hide = true)]
+    Phases(phases::Args),
+    #[command(hide = true)]
+    Count(count::Args),
+    #[command(hide = true)]
+    Preflight(preflight::Args),
+    #[command(hide = true)]
+    ConstantTime(constant_time::Args),
 }
 
 /// The groups of the help.
@@ -67,15 +75,14 @@ const GROUPS: [Group; 4] = [
         "Measure",
         &[
             "ab",
-            "phases",
-            "count",
-            "preflight",
-            "constant-time",
+            "inspect count",
+            "inspect kernels",
+            "inspect constant-time",
             "report",
         ],
     ),
     ("Patches", &["edit", "refresh", "check", "test"]),
-    ("Upstream", &["drift", "export"]),
+    ("Upstream", &["export"]),
 ];
 
 fn main() -> ExitCode {
@@ -94,24 +101,26 @@ fn run(cli: Cli) -> Result<()> {
     let project = &Project::open(root, cli.place.patches)?;
     match cli.command {
         Command::User(command) => command.run(&project.patches),
-        Command::Check(args) => check::run(&args, project),
-        Command::Drift(args) => drift::run(&args, project),
+        Command::Ab(args) => ab::run(args, project),
+        Command::Inspect(mode) => commands::inspect::run(mode, project),
+        Command::Report(args) => commands::report::run(&args, project),
         Command::Edit(args) => edit::run(&args, project),
         Command::Refresh(args) => refresh::run(&args, project),
-        Command::Export(args) => export::run(&args, project),
-        Command::Ab(args) => ab::run(args, project),
-        Command::Phases(args) => phases::run(&args, project),
-        Command::Count(args) => count::run(args, project),
-        Command::Report(args) => commands::report::run(&args, project),
-        Command::Preflight(args) => preflight::run(&args, project),
-        Command::ConstantTime(args) => constant_time::run(&args, project),
+        Command::Check(args) => check::run(&args, project),
         Command::Test(args) => commands::test::run(&args, project),
+        Command::Export(args) => export::run(&args, project),
+        Command::Drift(args) => drift::run(&args, project),
+        Command::Phases(args) => phases::run(&args, project),
+        Command::Count(args) => {
+            commands::inspect::run(commands::inspect::Mode::Count(args), project)
+        }
+        Command::Preflight(args) => {
+            commands::inspect::run(commands::inspect::Mode::Kernels(args), project)
+        }
+        Command::ConstantTime(args) => {
+            commands::inspect::run(commands::inspect::Mode::ConstantTime(args), project)
+        }
     }
-}
-
-/// Writes the help of every command as Markdown.
-fn manual() -> String {
-    cli::manual::<Cli>(&GROUPS)
 }
 
 #[cfg(test)]

@@ -72,7 +72,8 @@ impl Command {
     }
 }
 
-/// A group of the help: its title, and its commands in the order in which a user meets them.
+/// A group of the help: its title, and its commands in the order in which a user meets them. A mode of a command has the command's
+/// name before its own.
 pub type Group = (&'static str, &'static [&'static str]);
 
 /// The groups of the help.
@@ -115,41 +116,13 @@ fn grouped(command: &clap::Command, groups: &[Group]) -> String {
     for (group, names) in groups {
         let _ = writeln!(text, "{group}:");
         for name in *names {
-            let about = command
-                .find_subcommand(name)
-                .and_then(clap::Command::get_about);
+            let mut words = name.split(' ');
+            let named = words.try_fold(command, |command, word| command.find_subcommand(word));
+            let about = named.and_then(clap::Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
             let _ = writeln!(text, "  {name:width$}  {about}");
         }
         text.push('\n');
-    }
-    text
-}
-
-/// Writes the help of every command as Markdown, by group.
-pub fn manual<C: CommandFactory>(groups: &[Group]) -> String {
-    // Options of every command stand once, in the help of the tool itself.
-    let mut command = command::<C>(groups, ALIAS).term_width(WIDTH);
-    for everywhere in ["project", "patches"] {
-        command = command.mut_arg(everywhere, |arg| arg.hide(true));
-    }
-    command = command.disable_help_flag(true);
-    command.build();
-    let mut text = String::new();
-    for (group, names) in groups {
-        let _ = write!(text, "\n### {group}\n");
-        for name in *names {
-            let help = command
-                .find_subcommand_mut(name)
-                .map(clap::Command::render_long_help);
-            let help = help.map(|help| help.to_string()).unwrap_or_default();
-            let lines = help.lines().map(str::trim_end).collect::<Vec<_>>();
-            let _ = write!(
-                text,
-                "\n#### {name}\n\n```text\n{}\n```\n",
-                lines.join("\n").trim_end()
-            );
-        }
     }
     text
 }
@@ -166,8 +139,16 @@ pub fn assert_grouped<C: CommandFactory>(groups: &[Group]) {
         .flat_map(|(_, names)| names.iter().copied())
         .collect();
     let command = C::command();
-    let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
-    let mut there: Vec<_> = shown.map(clap::Command::get_name).collect();
+    let is_shown = |command: &&clap::Command| !command.is_hide_set();
+    let mut there = Vec::new();
+    for command in command.get_subcommands().filter(is_shown) {
+        let name = command.get_name();
+        let modes = command.get_subcommands();
+        there.extend(modes.map(|mode| format!("{name} {}", mode.get_name())));
+        if !command.has_subcommands() {
+            there.push(name.to_owned());
+        }
+    }
     grouped.sort_unstable();
     there.sort_unstable();
     assert_eq!(grouped, there);

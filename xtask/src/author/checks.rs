@@ -50,13 +50,8 @@ struct CratePackage {
     name: String,
 }
 
-/// Checks everything, with the `manual` that a document shows; `started` hears of each check.
-pub fn run(
-    project: &Project,
-    series: &Series,
-    manual: &str,
-    started: impl Fn(&str),
-) -> Result<Vec<Finding>> {
+/// Checks everything; `started` hears of each check.
+pub fn run(project: &Project, series: &Series, started: impl Fn(&str)) -> Result<Vec<Finding>> {
     let bases = series
         .bases
         .iter()
@@ -143,8 +138,8 @@ pub fn run(
                 .and_then(|(base, names)| applies(project, &base, &names)),
         )?;
     }
-    let readme = results::recorded(project)
-        .and_then(|sections| Documents::new(project, &sections, manual)?.check());
+    let readme =
+        results::recorded(project).and_then(|sections| Documents::new(project, &sections)?.check());
     record("the READMEs show the recorded effects".to_owned(), readme)?;
     Ok(findings)
 }

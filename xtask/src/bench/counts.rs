@@ -177,7 +177,7 @@ mod tests {
         filed.put(&file, "{}");
         let refused = read().err().unwrap();
         let hint = Failure::behind(&refused).unwrap().hint.as_ref().unwrap();
-        assert!(hint.contains("`cargo p3 count --record`"), "{hint}");
+        assert!(hint.contains("`cargo p3 inspect count --record`"), "{hint}");
 
         let path = filed.root().join(&file);
         fs::remove_file(&path).unwrap();

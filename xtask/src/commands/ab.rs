@@ -6,6 +6,7 @@ use anyhow::Result;
 use cargo_metadata::semver::Version;
 
 use super::compared::{Compared, Executables, each_once, runnable};
+use super::phases;
 use crate::bench::attribution;
 use crate::bench::build::{self, Builder, Candidate, Purpose};
 use crate::bench::built::{self, Built, Subject, TOOL};
@@ -34,8 +35,6 @@ pub const SEEDS: u64 = 10;
 /// As [`SEEDS`], for `--quick`.
 pub const QUICK: u64 = 5;
 
-/// The most seeds, and the most pairs of one: beyond what any machine gets to, and their product is a number.
-
 /// Measure Plonky3 with patches against Plonky3 without, or without the last of them.
 ///
 /// Builds one worker twice, runs both in pairs, checks that their outputs are equal and prints one table.
@@ -45,11 +44,12 @@ pub const QUICK: u64 = 5;
 #[command(after_help = "Examples:
   cargo p3 ab batched-permute
   cargo p3 ab batched-permute --quick
+  cargo p3 ab batched-permute --phases
   cargo p3 ab ifma-permute --step
   cargo p3 ab batched-permute --isa x86-64-v3 --isa x86-64-v4 --workload 'merkle-commit/*' --json ab.json
   cargo p3 ab batched-permute --revert --workload 'merkle-commit/poseidon2-w8/*'
   cargo p3 ab batched-permute --isa x86-64-v3 --build-only built
-  built/p3-patches --checkout ab --built built --record")]
+  built/xtask --checkout ab --built built --record")]
 pub struct Args {
     #[command(flatten)]
     compared: Compared,
@@ -92,6 +92,10 @@ pub struct Args {
     /// Inputs, each with processes of its own, at least 2 [default: 10, or 5 with --quick].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=MOST_RUNS))]
     seeds: Option<u64>,
+    /// Measure the phases of Poseidon2: each permutation without its internal rounds and with them, a batch of states and a
+    /// commitment. Where the commitment's ratio disagrees with the permutation's, a line says at which step.
+    #[arg(long, conflicts_with_all = ["quick", "workload", "outputs_only", "step", "revert", "build_only", "built", "html", "record"])]
+    phases: bool,
     /// Pairs per input. More seeds tell more: a process has its own luck with the layout of memory.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST_RUNS))]
     reps: u64,
@@ -101,6 +105,15 @@ pub struct Args {
 }
 
 pub fn run(args: Args, project: &Project) -> Result<()> {
+    if args.phases {
+        let args = phases::Args {
+            compared: args.compared,
+            json: args.json,
+            seeds: args.seeds.unwrap_or(SEEDS),
+            reps: args.reps,
+        };
+        return phases::run(&args, project);
+    }
     if let Some(dir) = &args.build_only {
         return build_only(&args, project, dir);
     }

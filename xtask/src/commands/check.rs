@@ -4,7 +4,6 @@ use anyhow::Result;
 
 use crate::author::checks::{self, Finding};
 use crate::author::lints::{self, Outcome};
-use crate::manual;
 use p3_patches::catalog::Series;
 use p3_patches::project::Project;
 use paired::error::Failure;
@@ -44,7 +43,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     }
     let progress = spinner("checking");
     let started = |check: &str| progress.set_message(check);
-    let findings = checks::run(project, &series, &manual(), started)?;
+    let findings = checks::run(project, &series, started)?;
     progress.finish_and_clear();
 
     if args.json {

@@ -21,8 +21,8 @@ use paired::terminal::spinner;
 /// any instruction set of x86-64 can be named.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  cargo p3 constant-time
-  cargo p3 constant-time packed-poseidon2 --isa x86-64-v3 --isa x86-64-v4")]
+  cargo p3 inspect constant-time
+  cargo p3 inspect constant-time packed-poseidon2 --isa x86-64-v3 --isa x86-64-v4")]
 pub struct Args {
     #[command(flatten)]
     compared: Compared,

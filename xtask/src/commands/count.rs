@@ -40,11 +40,11 @@ use paired::terminal::spinner;
 #[command(
     mut_arg("isa", one_isa),
     after_help = "Examples:
-  cargo p3 count --isa neon
-  cargo p3 count batched-permute --isa neon --json count.json
-  cargo p3 count batched-permute --isa x86-64-v3
-  cargo p3 count batched-permute --isa neon --target-cpu neoverse-v2
-  cargo p3 count neon-dispatch-fix --isa neon --cfg 'p3_goldilocks_packed_w8=\"fused\"'"
+  cargo p3 inspect count --isa neon
+  cargo p3 inspect count batched-permute --isa neon --json count.json
+  cargo p3 inspect count batched-permute --isa x86-64-v3
+  cargo p3 inspect count batched-permute --isa neon --target-cpu neoverse-v2
+  cargo p3 inspect count neon-dispatch-fix --isa neon --cfg 'p3_goldilocks_packed_w8=\"fused\"'"
 )]
 pub struct Args {
     #[command(flatten)]

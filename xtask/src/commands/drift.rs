@@ -1,4 +1,4 @@
-//! `drift`: the patches on a newer release than the one that they are for.
+//! `refresh --dry-run`: the patches on a newer release than the one that they are for.
 
 use anyhow::Result;
 use cargo_metadata::semver::Version;
@@ -22,14 +22,14 @@ use paired::terminal::spinner;
 /// has changed there. What applies is compiled, for each instruction set. Exits with 1 if a patch does not apply or does
 /// not compile.
 #[derive(clap::Args)]
-#[command(after_help = "Example: cargo p3 drift --to 0.9.0-rc.2")]
+#[command(after_help = "Example: cargo p3 refresh --onto 0.9.0-rc.2 --dry-run")]
 pub struct Args {
     /// The Plonky3 release to try the patches on [default: the newest there is, previews included].
     #[arg(long, value_name = "VERSION")]
-    to: Option<Version>,
+    pub to: Option<Version>,
     /// Run upstream's suites of the patched packages too, for this CPU.
     #[arg(long)]
-    test: bool,
+    pub test: bool,
 }
 
 /// The packages of both releases.

@@ -8,6 +8,7 @@ pub mod count;
 pub mod drift;
 pub mod edit;
 pub mod export;
+pub mod inspect;
 pub mod phases;
 pub mod preflight;
 pub mod refresh;

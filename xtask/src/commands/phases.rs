@@ -1,4 +1,4 @@
-//! `phases`: a permutation's phases alone, added up, and as a whole, with patches and without.
+//! `ab --phases`: a permutation's phases alone, added up, and as a whole, with patches and without.
 
 use std::io::{IsTerminal, Write as _};
 use std::path::PathBuf;
@@ -26,20 +26,20 @@ use paired::show::report::{self, Machine};
 /// disagrees with the permutation's by more than their intervals, a line says at which step.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  cargo p3 phases batched-permute
-  cargo p3 phases batched-permute --isa x86-64-v3 --isa x86-64-v4 --json phases.json")]
+  cargo p3 ab --phases batched-permute
+  cargo p3 ab --phases batched-permute --isa x86-64-v3 --isa x86-64-v4 --json phases.json")]
 pub struct Args {
     #[command(flatten)]
-    compared: Compared,
+    pub(super) compared: Compared,
     /// Write the figures to FILE, and the raw samples beside it as CSV.
     #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    pub(super) json: Option<PathBuf>,
     /// Inputs, each with processes of its own, at least 2.
     #[arg(long, value_name = "N", default_value_t = SEEDS, value_parser = clap::value_parser!(u64).range(2..=MOST_RUNS))]
-    seeds: u64,
+    pub(super) seeds: u64,
     /// Pairs per input.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST_RUNS))]
-    reps: u64,
+    pub(super) reps: u64,
 }
 
 /// The output of `--json`. Other programs read it: a change of meaning is a new `schema`.

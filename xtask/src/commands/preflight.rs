@@ -37,9 +37,9 @@ use paired::terminal::spinner;
 /// that shape. A bound is as good as the model.
 #[derive(clap::Args)]
 #[command(mut_arg("workers", |workers| workers.num_args(1..=2)), after_help = "Examples:
-  cargo p3 preflight batched-permute --isa x86-64-v4 --kernel poseidon2
-  cargo p3 preflight --baseline --isa x86-64-v3 --json preflight.json
-  cargo p3 preflight neon-umull-reduce --isa neon")]
+  cargo p3 inspect kernels batched-permute --isa x86-64-v4 --kernel poseidon2
+  cargo p3 inspect kernels --baseline --isa x86-64-v3 --json preflight.json
+  cargo p3 inspect kernels neon-umull-reduce --isa neon")]
 pub struct Args {
     #[command(flatten)]
     compared: Compared,

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
 
+use super::drift;
 use super::edit::Repository;
 use crate::author::checks;
 use crate::author::git::{Index, git};
@@ -35,6 +36,9 @@ use paired::terminal::spinner;
 /// deleted where the new one does the same there. Without a NAME, all patches are merged in turn, up to the first conflict;
 /// the same command goes on after it.
 ///
+/// With --dry-run, no patch is written. Each patch for the newest release that has any is applied to the other one, on top of what
+/// it needs, or its own text for that one if there is one. Exits with 1 if a patch does not apply or does not compile.
+///
 /// With --checksums, patches/SHA256SUMS is written in place of a patch: the registry's index says which packages each release
 /// that there are patches for has, and with which checksums. What is there already has to be what the index says.
 #[derive(clap::Args)]
@@ -42,14 +46,23 @@ use paired::terminal::spinner;
   cargo p3 refresh batched-permute
   cargo p3 refresh batched-permute --onto 0.9.0-rc.2
   cargo p3 refresh --onto 0.9.0-rc.2
+  cargo p3 refresh --onto 0.9.0-rc.2 --dry-run
   cargo p3 refresh --checksums")]
 pub struct Args {
     /// The patch to write [default: with --onto, all that have not been ported to that release].
-    #[arg(value_name = "NAME", required_unless_present_any = ["onto", "checksums"])]
+    #[arg(value_name = "NAME", required_unless_present_any = ["onto", "dry_run", "checksums"])]
     name: Option<String>,
     /// The Plonky3 release to merge the patch into.
     #[arg(long, value_name = "VERSION")]
     onto: Option<Version>,
+    /// Write nothing: show which hunks of the newest patches stand elsewhere in that release, which ones fit nowhere, and what has
+    /// changed there; compile what applies, for each instruction set [default of --onto then: the newest release there is,
+    /// previews included].
+    #[arg(long, conflicts_with_all = ["name", "dir", "checksums"])]
+    dry_run: bool,
+    /// With --dry-run, run upstream's suites of the patched packages too, for this CPU.
+    #[arg(long, requires = "dry_run")]
+    test: bool,
     /// Add the checksums of Plonky3's packages, also of these, which no known one needs.
     #[arg(long, value_name = "PACKAGE", num_args = 0.., conflicts_with_all = ["name", "onto", "dir"])]
     checksums: Option<Vec<String>>,
@@ -58,6 +71,10 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
+    if args.dry_run {
+        let (to, test) = (args.onto.clone(), args.test);
+        return drift::run(&drift::Args { to, test }, project);
+    }
     let series = Series::load(&project.patches)?;
     if let Some(packages) = &args.checksums {
         return write_checksums(packages, project, &series);
@@ -65,7 +82,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let names = match (&args.name, &args.onto) {
         (Some(name), _) => vec![series.entry(name)?.name.clone()],
         (None, Some(onto)) => unported(onto, project, &series)?,
-        (None, None) => unreachable!("clap requires one"),
+        (None, None) => unreachable!("clap requires a name, --onto, --dry-run or --checksums"),
     };
     for name in names {
         // The first patch that is ported makes the release one of the series'.

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use crate::bench::attribution;
-use crate::manual;
 use crate::report::documents::Documents;
 use crate::report::markdown;
 use crate::report::results::{self, Section};
@@ -62,7 +61,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         return Ok(());
     }
     let sections = results::recorded(project)?;
-    let documents = Documents::new(project, &sections, &manual())?;
+    let documents = Documents::new(project, &sections)?;
     let page = args.html.iter().map(PathBuf::as_path);
     report::assert_distinct(documents.paths().chain(page))?;
     let mut written = documents.write(project)?;

@@ -38,7 +38,8 @@ impl Architecture {
     }
 }
 
-/// The first release of LLVM that has a model of each of the [`CORES`] and leaves out what a model does not know.
+/// The first release of LLVM that has a model of each core named here, and that leaves out an instruction which a model does not
+/// know.
 pub const OLDEST: u32 = 19;
 
 /// The beginning of the mnemonics that a core lacks, though its model takes them for instructions like others.

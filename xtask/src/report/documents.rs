@@ -24,15 +24,12 @@ const END: &str = "<!-- p3:generated:end -->";
 /// All tables of the records, below the project's root.
 pub const RESULTS: &str = "docs/results.md";
 
-/// The help of every command, below the project's root.
-pub const MANUAL: &str = "docs/tool.md";
-
-/// The READMEs, the results, their figures, the patches' effects and the tool's manual: each file's path, and its text as it
-/// should be by the records and the tool's help.
+/// The READMEs, the results, their figures, and the patches' effects: each file's path, and its text as it
+/// should be by the records.
 pub struct Documents(Vec<(PathBuf, String)>);
 
 impl Documents {
-    pub fn new(project: &Project, sections: &[Section], manual: &str) -> Result<Self> {
+    pub fn new(project: &Project, sections: &[Section]) -> Result<Self> {
         let mut files = Vec::new();
         let mut links = Links {
             up: "../",
@@ -56,8 +53,6 @@ impl Documents {
         }
         let path = project.root.join(RESULTS);
         files.push((path.clone(), generated(&path, &text, &links)?));
-        let path = project.root.join(MANUAL);
-        files.push((path.clone(), generated(&path, manual, &Links::default())?));
         let series = Series::load(&project.patches)?;
         let path = project.root.join("README.md");
         let text = summary::markdown(project, &series, sections)?;
@@ -74,16 +69,16 @@ impl Documents {
         Ok(Self(files))
     }
 
-    /// Fails where a file is not what the records, or the tool's help, say.
+    /// Fails where a file is not what the records say.
     pub fn check(&self) -> Result<()> {
         for (path, expected) in &self.0 {
             if plain::read_to_string(path).ok().as_ref() != Some(expected) {
                 let path = path.display();
-                return Err(Failure::check(format!(
-                    "{path}: not what benches/record or the tool's help says"
-                ))
-                .hint("`cargo p3 report` writes it")
-                .into());
+                return Err(
+                    Failure::check(format!("{path}: not what benches/record says"))
+                        .hint("`cargo p3 report` writes it")
+                        .into(),
+                );
             }
         }
         Ok(())
@@ -312,10 +307,9 @@ mod tests {
         let record = format!("{RECORDS}/0.8.0/triple-x86-64-v3/series/2026-11-02-narrow.csv");
         let text = fs::read_to_string(filed.root().join(&record)).unwrap();
         let project = Project::at(filed.root());
-        let [readme, results, manual] =
-            ["README.md", RESULTS, MANUAL].map(|path| filed.root().join(path));
+        let [readme, results] = ["README.md", RESULTS].map(|path| filed.root().join(path));
         fs::create_dir(filed.root().join("docs")).unwrap();
-        for path in [&readme, &results, &manual] {
+        for path in [&readme, &results] {
             fs::write(path, format!("# Title\n\n{BEGIN}stale\n{END}\n\nRest.\n")).unwrap();
         }
         let workload = "merkle-commit/x/2^4";
@@ -327,7 +321,7 @@ mod tests {
         ] {
             filed.put(&record, &text.replace(workload, name));
             let written = || {
-                let documents = Documents::new(&project, &recorded(&project).unwrap(), "help");
+                let documents = Documents::new(&project, &recorded(&project).unwrap());
                 documents.unwrap().write(&project).unwrap();
                 [&readme, &results].map(|path| fs::read_to_string(path).unwrap())
             };
@@ -445,12 +439,12 @@ mod tests {
         filed.put(&format!("{RECORDS}/{path}"), COUNTS);
         let project = Project::at(filed.root());
         let path = filed.root().join("README.md");
-        let [results, manual] = [RESULTS, MANUAL].map(|path| filed.root().join(path));
+        let results = filed.root().join(RESULTS);
         fs::create_dir(filed.root().join("docs")).unwrap();
-        for path in [&path, &results, &manual] {
+        for path in [&path, &results] {
             fs::write(path, format!("# Title\n\n{BEGIN}stale\n{END}\n\nRest.\n")).unwrap();
         }
-        let documents = || Documents::new(&project, &recorded(&project).unwrap(), "help").unwrap();
+        let documents = || Documents::new(&project, &recorded(&project).unwrap()).unwrap();
         assert!(documents().check().is_err());
         documents().write(&project).unwrap();
         documents().check().unwrap();
@@ -468,9 +462,5 @@ mod tests {
         documents().write(&project).unwrap();
         insta::assert_snapshot!(fs::read_to_string(&results).unwrap());
         insta::assert_snapshot!("summary", fs::read_to_string(&path).unwrap());
-        assert!(fs::read_to_string(&manual).unwrap().contains("help\n"));
-        fs::write(&manual, format!("# Title\n\n{BEGIN}stale\n{END}")).unwrap();
-        let stale = format!("{:#}", documents().check().unwrap_err());
-        assert!(stale.contains(MANUAL), "{stale}");
     }
 }

@@ -155,7 +155,7 @@ impl Work for Outputs {
     }
 }
 
-/// `cargo p3 count`, which fails unless its counts are exact and fall, and outputs are equal.
+/// `cargo p3 inspect count`, which fails unless its counts are exact and fall, and outputs are equal.
 pub struct Count(pub Isa);
 
 impl Work for Count {
@@ -176,13 +176,13 @@ impl Work for Count {
             &["permute-many/poseidon2-w8/x4"]
         };
         let isa = self.0.to_string();
-        let mut args = vec!["count", "--isa", &isa, "--fewer", "--quick"];
+        let mut args = vec!["inspect", "count", "--isa", &isa, "--fewer", "--quick"];
         args.extend(units.iter().flat_map(|unit| ["--unit", unit]));
         succeed(own(project, &args)?).map(drop)
     }
 }
 
-/// `cargo p3 constant-time`, on the workers of [`Count`] or those with all rows.
+/// `cargo p3 inspect constant-time`, on the workers of [`Count`] or those with all rows.
 pub struct ConstantTime {
     pub isa: Isa,
     pub all: bool,
@@ -201,7 +201,7 @@ impl Work for ConstantTime {
 
     fn run(&self, project: &Project) -> Result<()> {
         let isa = self.isa.to_string();
-        let mut args = vec!["constant-time", "--isa", &isa];
+        let mut args = vec!["inspect", "constant-time", "--isa", &isa];
         if !self.all {
             args.push("--quick");
         }

@@ -5,7 +5,6 @@ use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-#[cfg(unix)]
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -516,7 +515,6 @@ impl Program {
             }
             None => {
                 let mut command = Command::new(&self.executable);
-                #[cfg(unix)]
                 command.arg0(&self.started_as);
                 command
             }
