@@ -17,16 +17,17 @@ mod bench;
 mod commands;
 mod emulation;
 mod inspect;
+mod project;
 mod report;
 mod test;
 
 use std::process::ExitCode;
 
+use crate::project::Project;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use p3_patches::cli::{self, Group, Place};
 use p3_patches::commands::ALIAS;
-use p3_patches::project::Project;
 use paired::error::Failure;
 use paired::exit;
 
@@ -100,7 +101,7 @@ fn run(cli: Cli) -> Result<()> {
     })?;
     let project = &Project::open(root, cli.place.patches)?;
     match cli.command {
-        Command::User(command) => command.run(&project.patches),
+        Command::User(command) => command.run(project.patches()),
         Command::Ab(args) => ab::run(args, project),
         Command::Inspect(mode) => commands::inspect::run(mode, project),
         Command::Report(args) => commands::report::run(&args, project),

@@ -339,7 +339,7 @@ fn a_file_that_is_read_is_refused_before_anything_is_measured() {
 fn the_files_are_written_where_the_table_cannot_be_printed() {
     let fixture = Fixture::new();
     let honest = fixture.honest("worker", 10);
-    let mut ab = Process::new(assert_cmd::cargo::cargo_bin("p3-patches"));
+    let mut ab = Process::new(assert_cmd::cargo::cargo_bin("xtask"));
     ab.arg("--project")
         .arg(fixture.path("."))
         .args(["ab", "--workload", "*/small/*", "--seeds", "2", "--workers"])
@@ -371,7 +371,7 @@ fn nothing_is_measured_where_nothing_can_be_printed() {
         "",
     );
     let full = fs::File::create("/dev/full").unwrap();
-    let mut ab = Process::new(assert_cmd::cargo::cargo_bin("p3-patches"));
+    let mut ab = Process::new(assert_cmd::cargo::cargo_bin("xtask"));
     ab.arg("--project")
         .arg(fixture.path("."))
         .args(["ab", "--workers"])

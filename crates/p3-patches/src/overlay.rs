@@ -8,8 +8,8 @@ use anyhow::Result;
 use rustix::fs::{FileType, FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::patch::{self, Patch};
-use crate::project::{Patches, TOOL};
+use crate::catalog::Catalog;
+use crate::project::TOOL;
 use crate::prover::tree::{self, Stamp, StampedPatch};
 use paired::error::Failure;
 use paired::files::contents::json;
@@ -66,10 +66,10 @@ const COPYRIGHT: &str = "Copyright (c) 2025 The Plonky3 Authors";
 
 impl Overlay {
     /// The packages of the release `base` with the patches `names`, which are in series order and complete.
-    pub fn new(patches: &Patches, base: String, names: &[String]) -> Result<Self> {
-        let plan = tree::plan(patches, &base, names, false)?.complete()?;
+    pub fn new(catalog: &Catalog, base: String, names: &[String]) -> Result<Self> {
+        let plan = tree::plan(catalog, &base, names, false)?.complete()?;
         let applied = (names.iter())
-            .map(|name| Ok(StampedPatch::new(&Patch::load(patches, &base, name)?)))
+            .map(|name| Ok(StampedPatch::new(&catalog.patch(&base, name)?)))
             .collect::<Result<Vec<_>>>()?;
         let mut files = BTreeMap::new();
         let mut packages = Vec::new();
@@ -81,7 +81,7 @@ impl Overlay {
         }
         let provenance = Provenance {
             tool: format!("{TOOL} {}", env!("CARGO_PKG_VERSION")),
-            patches_sha256: patch::sha256_of_all(patches, &base, names)?,
+            patches_sha256: catalog.sha256(&base, names)?,
             base,
             patches: applied,
             packages,

@@ -31,7 +31,7 @@ pub struct Embedded {
 
 impl Embedded {
     /// The files of an executable that carries none.
-    const NONE: Self = {
+    pub const NONE: Self = {
         static NONE: Dir<'_> = Dir::new("", &[]);
         Self {
             patches: &NONE,
@@ -53,14 +53,6 @@ pub struct Patches {
     workplace: PathBuf,
     /// Whether cargo may be asked for packages that are not in its cache.
     asks_cargo: bool,
-}
-
-/// The root of a checkout of this repository, and its patches.
-pub struct Project {
-    pub root: PathBuf,
-    /// The folder of `patches`.
-    pub patches_dir: PathBuf,
-    pub patches: Patches,
 }
 
 impl Patches {
@@ -130,6 +122,11 @@ impl Patches {
             workplace: self.workplace.clone(),
             asks_cargo: self.asks_cargo,
         }
+    }
+
+    /// The folder of the patches; none where the executable has them.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
     }
 
     /// The checkout's root, in a checkout.
@@ -260,43 +257,15 @@ impl Patches {
     }
 }
 
-impl Project {
-    /// Opens the checkout at `root`, with the patches in `folder` if there is one; nothing of it is in the executable.
-    pub fn open(root: PathBuf, folder: Option<PathBuf>) -> Result<Self> {
-        let patches = Patches::locate(Embedded::NONE, Some(root), folder)?;
-        let (root, patches_dir) = (patches.root.clone(), patches.folder.clone());
-        Ok(Self {
-            root: root.expect("it was given"),
-            patches_dir: patches_dir.expect("a checkout has one"),
-            patches,
-        })
-    }
-
-    /// Returns the checkout at `root`, whatever is there: for tests.
-    #[doc(hidden)]
-    pub fn at(root: &Path) -> Self {
-        let patches_dir = root.join("patches");
-        Self {
-            root: root.to_owned(),
-            patches: Patches {
-                embedded: Embedded::NONE,
-                folder: Some(patches_dir.clone()),
-                root: Some(root.to_owned()),
-                workplace: root.to_owned(),
-                asks_cargo: true,
-            },
-            patches_dir,
-        }
-    }
-
-    /// `crates/`: one folder per optimization, beside the tool's own.
-    pub fn crates_dir(&self) -> PathBuf {
-        self.root.join("crates")
-    }
-
-    /// `path` as a reader of the checkout would write it.
-    pub fn relative<'a>(&self, path: &'a Path) -> std::path::Display<'a> {
-        relative(&self.root, path).display()
+/// Returns the patches of the checkout at `root`, whatever is there.
+#[cfg(test)]
+pub fn at(root: &Path) -> Patches {
+    Patches {
+        embedded: Embedded::NONE,
+        folder: Some(root.join("patches")),
+        root: Some(root.to_owned()),
+        workplace: root.to_owned(),
+        asks_cargo: true,
     }
 }
 
@@ -310,7 +279,8 @@ pub fn checkout() -> Result<PathBuf> {
     Ok(root.to_owned())
 }
 
-fn relative<'a>(root: &Path, path: &'a Path) -> &'a Path {
+/// Returns the way to `path` from `root`, or the whole of it.
+pub fn relative<'a>(root: &Path, path: &'a Path) -> &'a Path {
     path.strip_prefix(root).unwrap_or(path)
 }
 

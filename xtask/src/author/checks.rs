@@ -9,13 +9,14 @@ use serde::{Deserialize, Serialize};
 use walkdir::WalkDir;
 
 use super::export;
+use crate::project::Project;
 use crate::report::documents::{self, Documents};
 use crate::report::results;
 use p3_patches::catalog::header::Header;
 use p3_patches::catalog::patch::{CRATES_OWN, Patch};
 use p3_patches::catalog::placement::Direction;
-use p3_patches::catalog::{Entry, Series};
-use p3_patches::project::{CHECKSUMS, Project};
+use p3_patches::catalog::{Catalog, Entry};
+use p3_patches::project::CHECKSUMS;
 use p3_patches::prover::tree;
 use p3_patches::source::checksums::Checksums;
 use p3_patches::source::{locked, registry};
@@ -51,8 +52,9 @@ struct CratePackage {
 }
 
 /// Checks everything; `started` hears of each check.
-pub fn run(project: &Project, series: &Series, started: impl Fn(&str)) -> Result<Vec<Finding>> {
-    let bases = series
+pub fn run(project: &Project, started: impl Fn(&str)) -> Result<Vec<Finding>> {
+    let bases = project
+        .catalog
         .bases
         .iter()
         .map(ToString::to_string)
@@ -73,14 +75,14 @@ pub fn run(project: &Project, series: &Series, started: impl Fn(&str)) -> Result
 
     record(
         "patches/series lists every crate, bench and patch".to_owned(),
-        strays(project, series, &bases),
+        strays(project, &bases),
     )?;
     record(
         format!("patches/{CHECKSUMS} has the packages of every release"),
-        checksums(project, series, &bases),
+        checksums(project, &bases),
     )?;
     let mut unreadable = BTreeSet::new();
-    for entry in &series.entries {
+    for entry in &project.catalog.entries {
         let name = &entry.name;
         record(
             format!("{name}: has a crate and a bench"),
@@ -93,7 +95,7 @@ pub fn run(project: &Project, series: &Series, started: impl Fn(&str)) -> Result
         )?;
         let ported = bases
             .iter()
-            .filter(|base| Patch::exists(&project.patches, base, name))
+            .filter(|base| project.catalog.has(base, name))
             .collect::<Vec<_>>();
         if ported.is_empty() {
             record(
@@ -104,26 +106,27 @@ pub fn run(project: &Project, series: &Series, started: impl Fn(&str)) -> Result
         for base in ported {
             record(
                 format!("{name}: header for {base}"),
-                header(project, series, base, entry),
+                header(project, base, entry),
             )?;
             // The header's finding says why; the rest would repeat it.
-            if Patch::load(&project.patches, base, name).is_err() {
+            if project.catalog.patch(base, name).is_err() {
                 unreadable.insert(base.clone());
                 continue;
             }
-            let alone = series
-                .resolve(&project.patches, Some(base), std::slice::from_ref(name))
+            let alone = project
+                .catalog
+                .resolve(Some(base), std::slice::from_ref(name))
                 .and_then(|(base, names)| applies(project, &base, &names));
             record(format!("{name}: applies to {base}"), alone)?;
-            if let Some(newer) = newer_text(project, series, base, name) {
+            if let Some(newer) = newer_text(project, base, name) {
                 record(
                     format!("{name}: {base} needs a text of its own"),
-                    differs(project, series, base, &newer, name),
+                    differs(project, base, &newer, name),
                 )?;
             }
             record(
                 format!("{name}: kernel files for {base}"),
-                kernels(project, series, base, name),
+                kernels(project, base, name),
             )?;
             record(
                 format!("{name}: export for {base} is reproducible"),
@@ -134,7 +137,7 @@ pub fn run(project: &Project, series: &Series, started: impl Fn(&str)) -> Result
     for base in bases.iter().filter(|base| !unreadable.contains(*base)) {
         record(
             format!("the series applies to {base}"),
-            (series.chosen(&project.patches, Some(base), &[]))
+            (project.catalog.chosen(Some(base), &[]))
                 .and_then(|(base, names)| applies(project, &base, &names)),
         )?;
     }
@@ -145,8 +148,8 @@ pub fn run(project: &Project, series: &Series, started: impl Fn(&str)) -> Result
 }
 
 /// Finds crates, benches and patches that the series does not list.
-fn strays(project: &Project, series: &Series, bases: &[String]) -> Result<()> {
-    let known = series.names().collect::<BTreeSet<_>>();
+fn strays(project: &Project, bases: &[String]) -> Result<()> {
+    let known = project.catalog.names().collect::<BTreeSet<_>>();
     let mut strays = Vec::new();
     let mut look = |dir: &Path, extension: Option<&str>| -> Result<()> {
         for entry in fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))? {
@@ -175,13 +178,13 @@ fn strays(project: &Project, series: &Series, bases: &[String]) -> Result<()> {
 /// Finds packages that are patched, or built with, or that these need, and that have no checksum or another one than the lock file.
 ///
 /// A package's needs are known where its tarball is cached, which that of a patched one is.
-fn checksums(project: &Project, series: &Series, bases: &[String]) -> Result<()> {
-    let patches = &project.patches;
+fn checksums(project: &Project, bases: &[String]) -> Result<()> {
+    let patches = project.patches();
     let lock = patches.lock()?.unwrap_or_default();
     let mut used = BTreeSet::new();
     for base in bases {
-        for name in series.ported(patches, base) {
-            let header = Patch::header(patches, base, &name)?;
+        for name in project.catalog.ported(base) {
+            let header = project.catalog.header(base, &name)?;
             used.extend(
                 header
                     .packages
@@ -253,8 +256,8 @@ fn belongings(project: &Project, name: &str) -> Result<()> {
 }
 
 /// Whether the header is true of the diff, the series and the folders.
-fn header(project: &Project, series: &Series, base: &str, entry: &Entry) -> Result<()> {
-    let patch = Patch::load(&project.patches, base, &entry.name)?;
+fn header(project: &Project, base: &str, entry: &Entry) -> Result<()> {
+    let patch = project.catalog.patch(base, &entry.name)?;
     let header = &patch.header;
     let is_title = |title: &str| {
         let (scope, what) = title.split_once("): ")?;
@@ -267,23 +270,27 @@ fn header(project: &Project, series: &Series, base: &str, entry: &Entry) -> Resu
         header.title
     );
     for named in &header.bases {
-        let has_folder = series.bases.iter().any(|base| base.to_string() == *named);
+        let has_folder = project
+            .catalog
+            .bases
+            .iter()
+            .any(|base| base.to_string() == *named);
         ensure!(
-            has_folder && Patch::exists(&project.patches, named, &entry.name),
+            has_folder && project.catalog.has(named, &entry.name),
             "`Bases:` names {named}, but there is no {}",
-            project.patches.shown(&Patch::path(named, &entry.name))
+            project.patches().shown(&Patch::path(named, &entry.name))
         );
     }
-    for other in series.bases.iter().map(ToString::to_string) {
+    for other in project.catalog.bases.iter().map(ToString::to_string) {
         ensure!(
-            header.bases.contains(&other) || !Patch::exists(&project.patches, &other, &entry.name),
+            header.bases.contains(&other) || !project.catalog.has(&other, &entry.name),
             "`Bases:` does not name {other}, but there is {}",
-            project.patches.shown(&Patch::path(&other, &entry.name))
+            project.patches().shown(&Patch::path(&other, &entry.name))
         );
     }
     // A text for an older release stands on what has been ported to it.
     let needs: Vec<String> = (entry.needs.iter())
-        .filter(|need| Patch::exists(&project.patches, base, need))
+        .filter(|need| project.catalog.has(base, need))
         .cloned()
         .collect();
     ensure!(
@@ -319,12 +326,12 @@ fn header(project: &Project, series: &Series, base: &str, entry: &Entry) -> Resu
     }
     ci_features(header)?;
     let asked = std::slice::from_ref(&entry.name);
-    let (_, names) = series.resolve(&project.patches, Some(base), asked)?;
+    let (_, names) = project.catalog.resolve(Some(base), asked)?;
     let patches = names
         .iter()
-        .map(|name| Patch::load(&project.patches, base, name))
+        .map(|name| project.catalog.patch(base, name))
         .collect::<Result<Vec<_>>>()?;
-    for package in tree::baseline(&project.patches, base, &patches)? {
+    for package in tree::baseline(project.patches(), base, &patches)? {
         let touched = patch
             .files
             .iter()
@@ -367,24 +374,24 @@ fn ci_features(header: &Header) -> Result<()> {
 
 /// Whether the patches apply, one on top of the other, where each hunk says.
 fn applies(project: &Project, base: &str, names: &[String]) -> Result<()> {
-    let plan = tree::plan(&project.patches, base, names, false)?.complete()?;
+    let plan = tree::plan(&project.catalog, base, names, false)?.complete()?;
     plan.print_notes();
     Ok(())
 }
 
 /// The nearest newer release with a text of the patch, where `base` has one, too.
-fn newer_text(project: &Project, series: &Series, base: &str, name: &str) -> Option<String> {
-    let has_text = |base: &String| project.patches.has(&Patch::path(base, name));
-    let mut texts = (series.bases.iter().map(ToString::to_string)).filter(has_text);
+fn newer_text(project: &Project, base: &str, name: &str) -> Option<String> {
+    let has_text = |base: &String| project.patches().has(&Patch::path(base, name));
+    let mut texts = (project.catalog.bases.iter().map(ToString::to_string)).filter(has_text);
     texts.find(|other| other == base)?;
     texts.next()
 }
 
 /// Refuses a text of `name` for `base` that does what the one for `newer` does.
-fn differs(project: &Project, series: &Series, base: &str, newer: &str, name: &str) -> Result<()> {
-    let shown = |base: &str| project.patches.shown(&Patch::path(base, name));
+fn differs(project: &Project, base: &str, newer: &str, name: &str) -> Result<()> {
+    let shown = |base: &str| project.patches().shown(&Patch::path(base, name));
     ensure!(
-        !does_the_same(project, series, base, newer, name)?,
+        !does_the_same(&project.catalog, base, newer, name)?,
         "{} does the same; delete {}",
         shown(newer),
         shown(base)
@@ -393,20 +400,14 @@ fn differs(project: &Project, series: &Series, base: &str, newer: &str, name: &s
 }
 
 /// Whether the text of `name` for `newer` does to `base` what the text for `base` does.
-pub fn does_the_same(
-    project: &Project,
-    series: &Series,
-    base: &str,
-    newer: &str,
-    name: &str,
-) -> Result<bool> {
-    let (_, names) = series.resolve(&project.patches, Some(base), &[name.to_owned()])?;
+pub fn does_the_same(catalog: &Catalog, base: &str, newer: &str, name: &str) -> Result<bool> {
+    let (_, names) = catalog.resolve(Some(base), &[name.to_owned()])?;
     let (_, needs) = names.split_last().expect("a selection of one patch");
-    let load = |base: &str, name: &str| Patch::load(&project.patches, base, name);
+    let load = |base: &str, name: &str| catalog.patch(base, name);
     let needed = (needs.iter().map(|name| load(base, name))).collect::<Result<Vec<_>>>()?;
     let files = |patch: &Patch| -> Result<Vec<_>> {
         let patches = [needed.as_slice(), std::slice::from_ref(patch)].concat();
-        let mut packages = tree::baseline(&project.patches, base, &patches)?;
+        let mut packages = tree::baseline(&catalog.patches, base, &patches)?;
         for patch in &patches {
             patch.apply(&mut packages, Direction::Forward)?;
         }
@@ -421,9 +422,9 @@ pub fn does_the_same(
 
 /// A kernel's text stands in the crate, and nowhere else. The crate's sources are the kernels of the patch's texts, and the
 /// crate's own. A text for an older release adds what differs there by its diff.
-fn kernels(project: &Project, series: &Series, base: &str, name: &str) -> Result<()> {
-    let patch = Patch::load(&project.patches, base, name)?;
-    let is_newest = base == series.newest_base_of(&project.patches, name)?;
+fn kernels(project: &Project, base: &str, name: &str) -> Result<()> {
+    let patch = project.catalog.patch(base, name)?;
+    let is_newest = base == project.catalog.newest_base_of(name)?;
     let src = project.crates_dir().join(name).join("src");
     for added in patch.additions().filter(|added| !added.is_kernel) {
         let own = src.join(added.place);
@@ -441,9 +442,9 @@ fn kernels(project: &Project, series: &Series, base: &str, name: &str) -> Result
         return Ok(());
     }
     let mut known = BTreeSet::from(CRATES_OWN.map(|own| src.join(own)));
-    for base in series.bases.iter().map(ToString::to_string) {
-        if Patch::exists(&project.patches, &base, name) {
-            let patch = Patch::load(&project.patches, &base, name)?;
+    for base in project.catalog.bases.iter().map(ToString::to_string) {
+        if project.catalog.has(&base, name) {
+            let patch = project.catalog.patch(&base, name)?;
             let kernels = patch.additions().filter(|added| added.is_kernel);
             known.extend(kernels.map(|kernel| src.join(kernel.place)));
         }

@@ -9,11 +9,11 @@ use anyhow::{Context, Result};
 use diffy::Line;
 
 use crate::emulation;
+use crate::project::Project;
 use crate::test::upstream::{self as suites, Suites};
 use p3_patches::catalog::diff::{Change, FilePatch};
 use p3_patches::catalog::patch::Patch;
 use p3_patches::catalog::placement::{Direction, Placed, Spot, offsets};
-use p3_patches::project::Project;
 use p3_patches::source::lock::Seed;
 use p3_patches::source::package::Package;
 use paired::cargo::{Toolchain, cargo, with_rustflags};
@@ -281,7 +281,7 @@ impl<'p> Builds<'p> {
                             [workspace]\n\n[dependencies]\n"
                 .to_owned();
         let mut overrides = "\n[patch.crates-io]\n".to_owned();
-        let mut seed = Seed::new(&self.project.patches, self.to)?;
+        let mut seed = Seed::new(self.project.patches(), self.to)?;
         for package in packages {
             seed.add(package)?;
             let Package {

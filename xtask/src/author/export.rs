@@ -6,11 +6,10 @@ use anyhow::Result;
 
 use crate::bench::counts::{self, Counts};
 use crate::bench::record;
+use crate::project::Project;
 use crate::report::markdown;
 use crate::report::results::is_of_prover;
-use p3_patches::catalog::Series;
 use p3_patches::catalog::patch::{END, Patch};
-use p3_patches::project::Project;
 use paired::escape;
 use paired::isa::Isa;
 use paired::show::section::{Line, Record, lines};
@@ -26,12 +25,11 @@ pub struct Texts {
 
 /// The texts for the patch `name`, by `author`.
 pub fn texts(project: &Project, base: &str, name: &str, author: &str) -> Result<Texts> {
-    let patch = Patch::load(&project.patches, base, name)?;
-    let series = Series::load(&project.patches)?;
+    let patch = project.catalog.patch(base, name)?;
     let measured = Measured {
-        step: record::step_records(project, &series, base, name)?,
-        stack: record::records(&project.root, &project.patches, &series, base, name)?,
-        counts: counts::counts(&project.root, &project.patches, &series, base, name)?,
+        step: record::step_records(project, base, name)?,
+        stack: record::records(project, base, name)?,
+        counts: counts::counts(project, base, name)?,
     };
     let sections = sections(&patch, base, &measured);
     Ok(Texts {

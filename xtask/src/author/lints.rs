@@ -12,10 +12,10 @@ use cargo_metadata::Message;
 use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel};
 
 use crate::emulation;
+use crate::project::Project;
 use crate::test::upstream::Suites;
 use p3_patches::catalog::patch::Patch;
 use p3_patches::catalog::placement::Direction;
-use p3_patches::project::Project;
 use p3_patches::prover::tree;
 use p3_patches::source::package::Package;
 use paired::cargo::{Toolchain, cargo, with_rustflags};
@@ -74,9 +74,9 @@ pub fn run(
     names: &[String],
     mut report: impl FnMut(&str, Outcome),
 ) -> Result<()> {
-    let load = |name: &String| Patch::load(&project.patches, base, name);
+    let load = |name: &String| project.catalog.patch(base, name);
     let patches = names.iter().map(load).collect::<Result<Vec<_>>>()?;
-    let published = tree::baseline(&project.patches, base, &patches)?;
+    let published = tree::baseline(project.patches(), base, &patches)?;
     let mut patched = published.clone();
     for patch in &patches {
         patch.apply(&mut patched, Direction::Forward)?;

@@ -10,7 +10,7 @@ use cargo_metadata::semver::Version;
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
 use crate::emulation;
-use p3_patches::project::Project;
+use crate::project::Project;
 use p3_patches::prover::graph;
 use p3_patches::prover::locked_dir::LockedDir;
 use p3_patches::prover::tree::{self, Tree};
@@ -135,9 +135,9 @@ impl<'a> Builder<'a> {
         let dir = project.root.join(FOLDER);
         let folder = LockedDir::lock(&dir)?;
         let trees = match candidate {
-            Candidate::Patched => tree::materialize(&project.patches, base, names, &folder)?,
+            Candidate::Patched => tree::materialize(&project.catalog, base, names, &folder)?,
             Candidate::Reverted => {
-                tree::materialize_reverted(&project.patches, base, names, &folder)?
+                tree::materialize_reverted(&project.catalog, base, names, &folder)?
             }
         };
         let mut builder = Self {
@@ -145,7 +145,7 @@ impl<'a> Builder<'a> {
             dir,
             below: Vec::new(),
             trees,
-            seed: Seed::new(&project.patches, base)?,
+            seed: Seed::new(project.patches(), base)?,
             candidate,
             purpose,
             folder,
@@ -163,7 +163,7 @@ impl<'a> Builder<'a> {
         purpose: Purpose,
     ) -> Result<Self> {
         let mut builder = Self::new(project, base, names, Candidate::Patched, purpose)?;
-        builder.below = tree::materialize(&project.patches, base, below, &builder.folder)?;
+        builder.below = tree::materialize(&project.catalog, base, below, &builder.folder)?;
         Ok(builder)
     }
 
@@ -249,7 +249,7 @@ impl<'a> Builder<'a> {
         let dependencies = manifest["dependencies"].as_table_like().into_iter();
         let dependencies = dependencies.flat_map(|table| table.iter().map(|(name, _)| name));
         let plonky3 = dependencies.filter(|name| name.starts_with("p3-"));
-        self.seed.add_published(&self.project.patches, plonky3)?;
+        self.seed.add_published(self.project.patches(), plonky3)?;
         write_changed(
             &package.join("benches/Cargo.toml"),
             manifest.to_string().as_bytes(),

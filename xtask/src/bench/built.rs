@@ -10,9 +10,7 @@ use cargo_metadata::semver::Version;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use p3_patches::catalog::Series;
-use p3_patches::catalog::patch::codes;
-use p3_patches::project::Patches;
+use crate::project::Project;
 use paired::cargo::Toolchain;
 use paired::error::Failure;
 use paired::files::dir::{Dir, cannot_write};
@@ -75,7 +73,7 @@ impl Folder {
         &self,
         command: String,
         subject: Subject,
-        patches: &Patches,
+        project: &Project,
         workers: &[(Isa, Workers)],
     ) -> Result<()> {
         let Self(dir) = self;
@@ -90,7 +88,7 @@ impl Folder {
         copy(&interrupt::executable()?, &dir.path().join(TOOL))?;
         let mut built = Built {
             command,
-            code: codes(patches, &subject.base, &subject.patches)?,
+            code: project.catalog.codes(&subject.base, &subject.patches)?,
             subject,
             workers: BTreeMap::new(),
         };
@@ -124,7 +122,7 @@ fn placed(dir: &Path, isa: Isa) -> Workers {
 
 impl Built {
     /// Reads what a folder has; refuses it where these `patches` are other ones than it was built from.
-    pub fn read(dir: &Path, patches: &Patches) -> Result<Self> {
+    pub fn read(dir: &Path, project: &Project) -> Result<Self> {
         let path = dir.join(FACTS);
         let refused = |why: String| Failure::input(format!("{}: {why}", path.display()));
         let unreadable =
@@ -142,12 +140,12 @@ impl Built {
             patches: names,
             ..
         } = &built.subject;
-        let series = Series::load(patches)?;
         let named = || path.display().to_string();
-        let (_, chosen) = series
-            .chosen(patches, Some(base), asked)
+        let (_, chosen) = project
+            .catalog
+            .chosen(Some(base), asked)
             .with_context(named)?;
-        let stacked_on = series.below(patches, &Version::parse(base)?, asked)?;
+        let stacked_on = project.catalog.below(&Version::parse(base)?, asked)?;
         if *names != chosen || !below.is_empty() && *below != stacked_on {
             let asked = match &asked[..] {
                 [] => "the whole series".to_owned(),
@@ -161,7 +159,7 @@ impl Built {
         }
         let of_command = match values(&built.command, "--base").pop() {
             Some(base) => base,
-            None => series.chosen(patches, None, asked)?.0,
+            None => project.catalog.chosen(None, asked)?.0,
         };
         if of_command != *base {
             let why = format!("command: for Plonky3 {of_command}, and not for {base}");
@@ -172,7 +170,7 @@ impl Built {
             let why = "command: not that of these patches".to_owned();
             return Err(unreadable(why).into());
         }
-        let here = codes(patches, base, names)?;
+        let here = project.catalog.codes(base, names)?;
         let known = here.keys().chain(built.code.keys());
         let differ = known.filter(|name| here.get(*name) != built.code.get(*name));
         let differ: BTreeSet<&str> = differ.map(String::as_str).collect();

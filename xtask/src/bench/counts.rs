@@ -1,16 +1,13 @@
 //! Records of instruction counts.
 
+use crate::project::Project;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use anyhow::Result;
 use comfy_table::{Table, presets};
 use serde::Deserialize;
 
 use crate::bench::record::{RECORDS, contents, entries, refuse};
-use p3_patches::catalog::Series;
-use p3_patches::catalog::patch::codes;
-use p3_patches::project::Patches;
 use paired::escape;
 use paired::run::protocol::name;
 
@@ -49,15 +46,10 @@ struct Counted {
 }
 
 /// The newest counts of `name` on `base` for each TRIPLE-ISA.
-pub fn counts(
-    root: &Path,
-    patches: &Patches,
-    series: &Series,
-    base: &str,
-    name: &str,
-) -> Result<Vec<Counts>> {
-    let (_, names) = series.chosen(patches, Some(base), &[name.to_owned()])?;
-    let present = codes(patches, base, &names)?;
+pub fn counts(project: &Project, base: &str, name: &str) -> Result<Vec<Counts>> {
+    let (_, names) = project.catalog.chosen(Some(base), &[name.to_owned()])?;
+    let present = project.catalog.codes(base, &names)?;
+    let root = &project.root;
     let mut counts = Vec::new();
     let release = format!("{RECORDS}/{base}");
     for machine in entries(root, &release, true)? {
@@ -66,7 +58,7 @@ pub fn counts(
         for file in newest.filter(|file| file.ends_with(".json")).take(1) {
             let file = format!("{folder}/{file}");
             let read = Counts::read(&contents(root, &file)?);
-            let read = read.map_err(|why| refuse(&file, "count --record", &why))?;
+            let read = read.map_err(|why| refuse(&file, "inspect count --record", &why))?;
             counts.push(Counts {
                 outdated: read.code != present,
                 file,
@@ -154,7 +146,7 @@ mod tests {
 
     use super::*;
     use crate::bench::record::tests::{COUNTS, Filed};
-    use p3_patches::project::Project;
+    use crate::project::Project;
     use paired::error::Failure;
 
     #[test]
@@ -162,16 +154,7 @@ mod tests {
         let filed = Filed::new();
         let file = format!("{RECORDS}/0.8.0/triple-neon/quick-sponge/2026-11-01-qemu.json");
         let project = Project::at(filed.root());
-        let series = Series::load(&project.patches).unwrap();
-        let read = || {
-            counts(
-                filed.root(),
-                &project.patches,
-                &series,
-                "0.8.0",
-                "quick-sponge",
-            )
-        };
+        let read = || counts(&project, "0.8.0", "quick-sponge");
         filed.put(&file, COUNTS);
         assert_eq!(read().unwrap().len(), 1);
         filed.put(&file, "{}");

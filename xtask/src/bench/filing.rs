@@ -9,9 +9,8 @@ use anyhow::{Context, Result};
 use crate::bench::record::{
     self, Head, file_name, file_stem, files, files_of, machine, now, read, read_head,
 };
+use crate::project::Project;
 use p3_patches::catalog::difference::Difference;
-use p3_patches::catalog::patch::{codes, sha256_of_all};
-use p3_patches::project::Project;
 use p3_patches::prover::locked_dir::LockedDir;
 use paired::error::Failure;
 use paired::files::dir::Dir;
@@ -69,11 +68,11 @@ impl<'a> Filing<'a> {
         workers: &[(Isa, Workers)],
     ) -> Result<Filed> {
         let stem = file_stem(asked, &report.subject.baseline_patches);
-        let patches = &self.project.patches;
+        let catalog = &self.project.catalog;
         let [candidate, baseline] = [&report.subject.patches, &report.subject.baseline_patches]
-            .map(|names| codes(patches, &report.subject.base, names));
+            .map(|names| catalog.codes(&report.subject.base, names));
         let (candidate, baseline) = (candidate?, baseline?);
-        let patches_sha256 = sha256_of_all(patches, &report.subject.base, &report.subject.patches)?;
+        let patches_sha256 = catalog.sha256(&report.subject.base, &report.subject.patches)?;
         let root = Dir::open(&self.project.root)?;
         let mut filed = Filed::default();
         let mut contents = Vec::new();

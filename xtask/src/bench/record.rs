@@ -10,9 +10,7 @@ use rustix::fs::FileType;
 use serde::{Deserialize, Serialize};
 
 use crate::bench::filing::plan;
-use p3_patches::catalog::Series;
-use p3_patches::catalog::patch::codes;
-use p3_patches::project::{Patches, Project};
+use crate::project::Project;
 use paired::error::Failure;
 use paired::files::dir::{Dir, is_link};
 use paired::run::pairs::Run;
@@ -187,52 +185,34 @@ pub fn file_name(time: &str, cpu: &str) -> String {
 
 /// The records of `name` on `base` with all that it needs, one for each TRIPLE-ISA and CPU: the newest of the patches' present
 /// code, else the newest.
-pub fn records(
-    root: &Path,
-    patches: &Patches,
-    series: &Series,
-    base: &str,
-    name: &str,
-) -> Result<Vec<Record>> {
+pub fn records(project: &Project, base: &str, name: &str) -> Result<Vec<Record>> {
     let asked = match name {
         SERIES => Vec::new(),
         name => vec![name.to_owned()],
     };
-    let (_, names) = series.chosen(patches, Some(base), &asked)?;
-    newest(root, patches, base, name, &names, &[])
+    let (_, names) = project.catalog.chosen(Some(base), &asked)?;
+    newest(project, base, name, &names, &[])
 }
 
 /// As [`records`], of `name` on top of what it stacks on in `base`; none where that is nothing.
-pub fn step_records(
-    project: &Project,
-    series: &Series,
-    base: &str,
-    name: &str,
-) -> Result<Vec<Record>> {
+pub fn step_records(project: &Project, base: &str, name: &str) -> Result<Vec<Record>> {
     let asked = [name.to_owned()];
-    let below = series.below(&project.patches, &Version::parse(base)?, &asked)?;
+    let below = project.catalog.below(&Version::parse(base)?, &asked)?;
     if below.is_empty() {
         return Ok(Vec::new());
     }
-    let (_, names) = series.chosen(&project.patches, Some(base), &asked)?;
-    newest(
-        &project.root,
-        &project.patches,
-        base,
-        &file_stem(&asked, &below),
-        &names,
-        &below,
-    )
+    let (_, names) = project.catalog.chosen(Some(base), &asked)?;
+    newest(project, base, &file_stem(&asked, &below), &names, &below)
 }
 
 fn newest(
-    root: &Path,
-    patches: &Patches,
+    project: &Project,
     base: &str,
     stem: &str,
     names: &[String],
     below: &[String],
 ) -> Result<Vec<Record>> {
+    let root = &project.root;
     let mut records: Vec<Record> = Vec::new();
     let release = format!("{RECORDS}/{base}");
     let mut present = None;
@@ -247,9 +227,10 @@ fn newest(
             let (head, runs) = read(root, &file)?;
             let (candidate, baseline) = match &present {
                 Some(present) => present,
-                None => {
-                    present.insert((codes(patches, base, names)?, codes(patches, base, below)?))
-                }
+                None => present.insert((
+                    project.catalog.codes(base, names)?,
+                    project.catalog.codes(base, below)?,
+                )),
             };
             let outdated = head.patches != *candidate || head.baseline_patches != *baseline;
             let of_cpu = (records[of_machine..].iter())
@@ -411,7 +392,7 @@ pub mod tests {
             let project = Project::at(self.root());
             let names: Vec<_> = patches.iter().map(ToString::to_string).collect();
             let head = Head {
-                patches: codes(&project.patches, "0.8.0", &names).unwrap(),
+                patches: project.catalog.codes("0.8.0", &names).unwrap(),
                 ..head(cpu)
             };
             let samples = String::from_utf8(csv(&runs(ratio)).unwrap()).unwrap();
@@ -479,11 +460,9 @@ pub mod tests {
     #[test]
     fn the_newest_record_of_the_present_code_is_found() {
         let filed = Filed::new();
-        let project = Project::at(filed.root());
+        let _project = Project::at(filed.root());
         let found = || {
-            let patches = &project.patches;
-            let series = Series::load(patches).unwrap();
-            let records = records(&project.root, patches, &series, "0.8.0", "quick-sponge");
+            let records = records(&Project::at(filed.root()), "0.8.0", "quick-sponge");
             let found = records.unwrap().into_iter();
             found
                 .map(|record| (record.machine.cpu, record.rows[0].ratio, record.outdated))
@@ -579,9 +558,7 @@ pub mod tests {
             filed.write("quick-sponge", "2026-01-01-narrow", "Narrow", 0.5, &[]);
             let project = Project::at(filed.root());
             let read = || {
-                let patches = &project.patches;
-                let series = Series::load(patches)?;
-                records(&project.root, patches, &series, "0.8.0", "quick-sponge")?;
+                records(&project, "0.8.0", "quick-sponge")?;
                 files(&project.root)
             };
             assert_eq!(read().unwrap(), [&*record]);

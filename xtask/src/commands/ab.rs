@@ -12,11 +12,10 @@ use crate::bench::build::{self, Builder, Candidate, Purpose};
 use crate::bench::built::{self, Built, Subject, TOOL};
 use crate::bench::filing::{Filed, Filing};
 use crate::commands::glob;
+use crate::project::Project;
 use crate::report::results;
 use p3_patches::catalog::difference::Difference;
-use p3_patches::catalog::{Series, patch};
 use p3_patches::commands::{MOST_RUNS, typed};
-use p3_patches::project::Project;
 use p3_patches::prover::locked_dir::LockedDir;
 use paired::cargo::Toolchain;
 use paired::error::Failure;
@@ -126,7 +125,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         .transpose()?;
     let (isas, command, subject, executables) = match &args.built {
         Some(dir) => {
-            let built = Built::read(dir, &project.patches)?;
+            let built = Built::read(dir, project)?;
             let isas = runnable(&built.isas(&args.compared.isa)?)?;
             let command = built.command(&typed, &isas);
             let executables = Executables {
@@ -244,7 +243,7 @@ fn build_only(args: &Args, project: &Project, dir: &Path) -> Result<()> {
     let subject = subject(args, project)?;
     // Until they are copied, no other run may build there.
     let built = executables(args, project, &subject, &isas)?;
-    folder.fill(command, subject, &project.patches, &built.workers)?;
+    folder.fill(command, subject, project, &built.workers)?;
     let (tool, dir) = (dir.join(TOOL), dir.display());
     println!(
         "workers in {dir}; copy that folder and a checkout of these patches to the machine, and there, in the checkout:\n  {} \
@@ -256,13 +255,12 @@ fn build_only(args: &Args, project: &Project, dir: &Path) -> Result<()> {
 
 /// The comparison that the arguments ask for, with the compiler that is here.
 fn subject(args: &Args, project: &Project) -> Result<Subject> {
-    let series = Series::load(&project.patches)?;
     let (base, patches) = args.compared.chosen(project)?;
     let names = &args.compared.names;
     let asked = if names.is_empty() { &patches } else { names };
-    patch::refuse_inert(&project.patches, &base, asked)?;
+    project.catalog.refuse_inert(&base, asked)?;
     let baseline_patches = if args.step {
-        stacked_on(project, &series, &base, asked)?
+        stacked_on(project, &base, asked)?
     } else {
         Vec::new()
     };
@@ -276,13 +274,8 @@ fn subject(args: &Args, project: &Project) -> Result<Subject> {
 }
 
 /// The patches that those `asked` for stack on; an error if there are none.
-fn stacked_on(
-    project: &Project,
-    series: &Series,
-    base: &str,
-    asked: &[String],
-) -> Result<Vec<String>> {
-    let below = series.below(&project.patches, &Version::parse(base)?, asked)?;
+fn stacked_on(project: &Project, base: &str, asked: &[String]) -> Result<Vec<String>> {
+    let below = project.catalog.below(&Version::parse(base)?, asked)?;
     if below.is_empty() {
         let asked = asked.join(" ");
         return Err(Failure::input(format!(

@@ -4,8 +4,7 @@ use anyhow::Result;
 
 use crate::author::checks::{self, Finding};
 use crate::author::lints::{self, Outcome};
-use p3_patches::catalog::Series;
-use p3_patches::project::Project;
+use crate::project::Project;
 use paired::error::Failure;
 use paired::terminal::spinner;
 
@@ -37,13 +36,12 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
-    let series = Series::load(&project.patches)?;
     if args.upstream_lints {
-        return upstream_lints(args, project, &series);
+        return upstream_lints(args, project);
     }
     let progress = spinner("checking");
     let started = |check: &str| progress.set_message(check);
-    let findings = checks::run(project, &series, started)?;
+    let findings = checks::run(project, started)?;
     progress.finish_and_clear();
 
     if args.json {
@@ -77,8 +75,8 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
 }
 
 /// Upstream's own checks of the patches for the newest release.
-fn upstream_lints(args: &Args, project: &Project, series: &Series) -> Result<()> {
-    let (base, names) = series.chosen(&project.patches, None, &args.names)?;
+fn upstream_lints(args: &Args, project: &Project) -> Result<()> {
+    let (base, names) = project.catalog.chosen(None, &args.names)?;
     println!("Plonky3 {base} with {}", names.join(", "));
     let progress = spinner("upstream's checks");
     let mut failed = 0;

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::bench::build::{Builder, Candidate, Purpose};
-use p3_patches::catalog::Series;
-use p3_patches::project::Project;
+use crate::project::Project;
 use paired::error::Failure;
 use paired::isa::Isa;
 use paired::run::pairs::Workers;
@@ -32,8 +31,7 @@ pub struct Compared {
 impl Compared {
     /// The release, and the patches in the order of the series.
     pub fn chosen(&self, project: &Project) -> Result<(String, Vec<String>)> {
-        let series = Series::load(&project.patches)?;
-        series.chosen(&project.patches, self.base.as_deref(), &self.names)
+        project.catalog.chosen(self.base.as_deref(), &self.names)
     }
 
     pub fn isas(&self) -> &[Isa] {
@@ -46,7 +44,12 @@ impl Compared {
     /// Lists the files and folders that a comparison reads.
     pub fn inputs(&self, project: &Project) -> Vec<PathBuf> {
         let given = self.workers.iter().flatten().cloned();
-        project.patches.inputs().into_iter().chain(given).collect()
+        project
+            .patches()
+            .inputs()
+            .into_iter()
+            .chain(given)
+            .collect()
     }
 
     /// The executables as given, or else built with `patches`.

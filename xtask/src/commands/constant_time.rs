@@ -7,8 +7,7 @@ use anyhow::Result;
 use super::compared::{Compared, Executables, each_once};
 use crate::bench::build::Purpose;
 use crate::inspect::code::{self, Architecture, Function, constant_time};
-use p3_patches::catalog::patch;
-use p3_patches::project::Project;
+use crate::project::Project;
 use paired::error::Failure;
 use paired::isa::Isa;
 use paired::terminal::spinner;
@@ -34,7 +33,7 @@ pub struct Args {
 pub fn run(args: &Args, project: &Project) -> Result<()> {
     let isas = each_once(args.compared.isas(), Isa::check_architecture)?;
     let (base, patches) = args.compared.chosen(project)?;
-    let packages = patch::packages(&project.patches, &base, &patches)?;
+    let packages = project.catalog.packages_of(&base, &patches)?;
     let purpose = Purpose::of_a_look(args.quick);
     let Executables {
         workers,

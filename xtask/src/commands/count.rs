@@ -17,9 +17,8 @@ use crate::emulation::{self, CORTEX_A76};
 use crate::inspect::emulator::Emulator;
 use crate::inspect::model::{Models, OLDEST};
 use crate::inspect::tracer::{Count, Machine, Traced, Tracer};
-use p3_patches::catalog::patch;
+use crate::project::Project;
 use p3_patches::commands::typed;
-use p3_patches::project::Project;
 use paired::cargo::Toolchain;
 use paired::error::Failure;
 use paired::files::contents::json;
@@ -137,8 +136,8 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         schema: 1,
         command: typed()?,
         time: record::now(),
-        patches_sha256: patch::sha256_of_all(&project.patches, &base, &patches)?,
-        code: patch::codes(&project.patches, &base, &patches)?,
+        patches_sha256: project.catalog.sha256(&base, &patches)?,
+        code: project.catalog.codes(&base, &patches)?,
         base,
         patches,
         isa: isa.to_string(),

@@ -4,10 +4,8 @@ use anyhow::Result;
 use cargo_metadata::semver::Version;
 
 use crate::author::drift::{self, Builds};
-use p3_patches::catalog::Series;
-use p3_patches::catalog::patch::Patch;
+use crate::project::Project;
 use p3_patches::catalog::placement::Direction;
-use p3_patches::project::Project;
 use p3_patches::prover::tree;
 use p3_patches::source::package::Package;
 use p3_patches::source::registry;
@@ -41,29 +39,28 @@ struct Releases {
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
-    let series = Series::load(&project.patches)?;
-    let base = series.base(None)?;
-    let names = series.ported(&project.patches, &base);
-    let load = |name: &String| Patch::load(&project.patches, &base, name);
+    let base = project.catalog.base(None)?;
+    let names = project.catalog.ported(&base);
+    let load = |name: &String| project.catalog.patch(&base, name);
     let patches = names.iter().map(load).collect::<Result<Vec<_>>>()?;
     let packages = patches.iter().flat_map(|patch| &patch.header.packages);
     let to = match (&args.to, packages.min()) {
         (Some(to), _) => to.clone(),
-        (None, Some(package)) => registry::newest(project, package)?,
+        (None, Some(package)) => registry::newest(&project.root, package)?,
         (None, None) => return Ok(()),
     };
     let to_text = to.to_string();
     // A patch with a text for that release is tried with it.
     let ported = names
         .iter()
-        .filter(|name| Patch::exists(&project.patches, &to_text, name))
-        .map(|name| Patch::load(&project.patches, &to_text, name))
+        .filter(|name| project.catalog.has(&to_text, name))
+        .map(|name| project.catalog.patch(&to_text, name))
         .collect::<Result<Vec<_>>>()?;
     let progress = spinner(format!("fetching Plonky3 {to}"));
     let releases = Releases {
-        then: tree::baseline(&project.patches, &base, &patches)?,
+        then: tree::baseline(project.patches(), &base, &patches)?,
         now: tree::baseline(
-            &project.patches,
+            project.patches(),
             &to_text,
             &[patches.as_slice(), &ported].concat(),
         )?,
@@ -77,14 +74,14 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         interrupt::check()?;
         let name = &patch.name;
         progress.set_message(name.clone());
-        if let Some(release) = series.merged(&project.patches, &to, name)? {
+        if let Some(release) = project.catalog.merged(&to, name)? {
             progress
                 .bar
                 .suspend(|| println!("ok    {name}: merged in {release}"));
             continue;
         }
         let asked = std::slice::from_ref(name);
-        let (_, stack) = series.resolve(&project.patches, Some(&releases.base), asked)?;
+        let (_, stack) = project.catalog.resolve(Some(&releases.base), asked)?;
         let (mut then, mut now) = (releases.then.clone(), releases.now.clone());
         let mut moved = Vec::new();
         for patch in (patches.iter()).filter(|patch| stack.contains(&patch.name)) {

@@ -7,10 +7,9 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use crate::author::git::git;
-use p3_patches::catalog::Series;
+use crate::project::Project;
 use p3_patches::catalog::patch::Patch;
 use p3_patches::catalog::placement::Direction;
-use p3_patches::project::Project;
 use p3_patches::prover::tree;
 use p3_patches::source::package::Package;
 use paired::error::Failure;
@@ -76,18 +75,17 @@ impl Repository {
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
-    let series = Series::load(&project.patches)?;
-    series.entry(&args.name)?;
+    project.catalog.entry(&args.name)?;
     let base = match &args.base {
         Some(base) => base.clone(),
-        None => series.newest_base_of(&project.patches, &args.name)?,
+        None => project.catalog.newest_base_of(&args.name)?,
     };
     let asked = std::slice::from_ref(&args.name);
-    let (base, names) = series.resolve(&project.patches, Some(&base), asked)?;
+    let (base, names) = project.catalog.resolve(Some(&base), asked)?;
     let dir = args.repository.path(project, &args.name);
-    let load = |name: &String| Patch::load(&project.patches, &base, name);
+    let load = |name: &String| project.catalog.patch(&base, name);
     let patches = names.iter().map(load).collect::<Result<Vec<_>>>()?;
-    let mut packages = tree::baseline(&project.patches, &base, &patches)?;
+    let mut packages = tree::baseline(project.patches(), &base, &patches)?;
 
     let progress = spinner(format!("writing {}", dir.display()));
     let opening = args.repository.open(project, &args.name)?;

@@ -7,8 +7,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::author::export::texts;
-use p3_patches::catalog::Series;
-use p3_patches::project::Project;
+use crate::project::Project;
 use paired::error::Failure;
 use paired::files::dir::Dir;
 use paired::files::replace;
@@ -37,28 +36,29 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
-    let series = Series::load(&project.patches)?;
     let author = match &args.author {
         Some(author) => author.clone(),
         None => author(project)?,
     };
     // The patches that one stacks on go to the same release.
     let mut exported = BTreeMap::new();
-    for name in series
+    for name in project
+        .catalog
         .select(&args.names)?
         .iter()
         .filter(|name| args.names.contains(name))
     {
         let base = match &args.base {
             Some(base) => base.clone(),
-            None => series.default_base_of(&project.patches, name)?,
+            None => project.catalog.default_base_of(name)?,
         };
         let asked = std::slice::from_ref(name);
-        let (base, stack) = series.resolve(&project.patches, Some(&base), asked)?;
+        let (base, stack) = project.catalog.resolve(Some(&base), asked)?;
         exported.extend(stack.into_iter().map(|name| (name, base.clone())));
     }
     let mut files = Vec::new();
-    let in_order = series
+    let in_order = project
+        .catalog
         .names()
         .filter_map(|name| exported.get_key_value(name));
     for ((name, base), number) in in_order.zip(1..) {

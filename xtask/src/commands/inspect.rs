@@ -1,7 +1,7 @@
 //! `inspect`: the compiled code, with patches and without, without a clock.
 
+use crate::project::Project;
 use anyhow::Result;
-use p3_patches::project::Project;
 
 use super::{constant_time, count, preflight};
 

@@ -11,9 +11,8 @@ use super::ab::{self, SEEDS};
 use super::compared::{Compared, Executables, runnable};
 use crate::bench::breakdown::{Breakdown, Rows};
 use crate::bench::build::Purpose;
-use p3_patches::catalog::patch;
+use crate::project::Project;
 use p3_patches::commands::MOST_RUNS;
-use p3_patches::project::Project;
 use paired::cargo::Toolchain;
 use paired::run::pairs::{self, Plan};
 use paired::run::protocol::RowInfo;
@@ -57,7 +56,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     report::check_outputs(args.json.as_deref(), true, None, &inputs)?;
     let isas = runnable(args.compared.isas())?;
     let (base, patches) = args.compared.chosen(project)?;
-    patch::refuse_inert(&project.patches, &base, &args.compared.names)?;
+    project.catalog.refuse_inert(&base, &args.compared.names)?;
     let machine = Machine::here(&Toolchain::query()?, &isas);
     let Executables {
         workers,

@@ -16,8 +16,7 @@ use crate::inspect::kernels::Found;
 use crate::inspect::kernels::compare;
 use crate::inspect::model::{Models, OLDEST};
 use crate::inspect::tracer::{Machine, Traced, Tracer};
-use p3_patches::catalog::patch;
-use p3_patches::project::Project;
+use crate::project::Project;
 use paired::cargo::Toolchain;
 use paired::isa::Isa;
 use paired::run::pairs;
@@ -95,7 +94,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let inputs = args.compared.inputs(project);
     report::check_outputs(args.json.as_deref(), false, None, &inputs)?;
     let (base, chosen) = args.compared.chosen(project)?;
-    let packages = patch::packages(&project.patches, &base, &chosen)?;
+    let packages = project.catalog.packages_of(&base, &chosen)?;
     let models = Models::find();
     let mut report = Report {
         schema: 1,

@@ -10,10 +10,11 @@ use super::drift;
 use super::edit::Repository;
 use crate::author::checks;
 use crate::author::git::{Index, git};
-use p3_patches::catalog::Series;
+use crate::project::Project;
+use p3_patches::catalog::Catalog;
 use p3_patches::catalog::patch::{self, Addition, Patch};
 use p3_patches::catalog::placement::Direction;
-use p3_patches::project::{CHECKSUMS, Project};
+use p3_patches::project::CHECKSUMS;
 use p3_patches::prover::locked_dir::LockedDir;
 use p3_patches::prover::restore::Restore;
 use p3_patches::prover::stanza::TREES;
@@ -75,36 +76,36 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         let (to, test) = (args.onto.clone(), args.test);
         return drift::run(&drift::Args { to, test }, project);
     }
-    let series = Series::load(&project.patches)?;
+    let catalog = &project.catalog;
     if let Some(packages) = &args.checksums {
-        return write_checksums(packages, project, &series);
+        return write_checksums(packages, project, &catalog);
     }
     let names = match (&args.name, &args.onto) {
-        (Some(name), _) => vec![series.entry(name)?.name.clone()],
-        (None, Some(onto)) => unported(onto, project, &series)?,
+        (Some(name), _) => vec![catalog.entry(name)?.name.clone()],
+        (None, Some(onto)) => unported(onto, project, &catalog)?,
         (None, None) => unreachable!("clap requires a name, --onto, --dry-run or --checksums"),
     };
     for name in names {
         // The first patch that is ported makes the release one of the series'.
-        let series = Series::load(&project.patches)?;
+        let catalog = &project.catalog;
         let dir = args.repository.path(project, &name);
         if let Some(onto) = &args.onto {
-            merge(&name, onto, &args.repository, project, &series)?;
+            merge(&name, onto, &args.repository, project, &catalog)?;
         }
-        write(&name, &dir, project, &series)?;
+        write(&name, &dir, project, &catalog)?;
     }
     Ok(())
 }
 
 /// Adds the checksums of the releases that there are patches for.
-fn write_checksums(packages: &[String], project: &Project, series: &Series) -> Result<()> {
+fn write_checksums(packages: &[String], project: &Project, catalog: &Catalog) -> Result<()> {
     let progress = spinner("asking the registry");
-    let packages = series
-        .packages(&project.patches)?
+    let packages = catalog
+        .packages()?
         .into_iter()
         .chain(packages.iter().cloned());
-    let present = Checksums::load(&project.patches)?;
-    let updated = Checksums::update(project, &series.bases, packages)?;
+    let present = Checksums::load(project.patches())?;
+    let updated = Checksums::update(project.patches(), &project.root, &catalog.bases, packages)?;
     let file = project.root.join("patches").join(CHECKSUMS);
     replace::files_below(&[&project.root], &[(file, updated.text().into_bytes())])?;
     progress.finish_and_clear();
@@ -115,11 +116,11 @@ fn write_checksums(packages: &[String], project: &Project, series: &Series) -> R
 }
 
 /// The patches that are neither ported to the release `onto` nor contained in it, in series order.
-fn unported(onto: &Version, project: &Project, series: &Series) -> Result<Vec<String>> {
+fn unported(onto: &Version, _project: &Project, catalog: &Catalog) -> Result<Vec<String>> {
     let mut unported = Vec::new();
-    for name in series.names() {
-        let ported = Patch::exists(&project.patches, &onto.to_string(), name);
-        if !ported && series.merged(&project.patches, onto, name)?.is_none() {
+    for name in catalog.names() {
+        let ported = catalog.has(&onto.to_string(), name);
+        if !ported && catalog.merged(onto, name)?.is_none() {
             unported.push(name.to_owned());
         }
     }
@@ -133,25 +134,25 @@ fn merge(
     onto: &Version,
     repository: &Repository,
     project: &Project,
-    series: &Series,
+    catalog: &Catalog,
 ) -> Result<()> {
-    let patches = &project.patches;
+    let patches = project.patches();
     let dir = repository.path(project, name);
-    series.refuse_merged(patches, onto, &[name.to_owned()])?;
+    catalog.refuse_merged(onto, &[name.to_owned()])?;
     let to = onto.to_string();
-    if Patch::exists(patches, &to, name) {
+    if catalog.has(&to, name) {
         return Err(
             Failure::input(format!("{name} has been ported to Plonky3 {onto} already"))
                 .hint(format!("`cargo p3 edit {name} --base {onto}` opens it"))
                 .into(),
         );
     }
-    let base = series.newest_base_of(patches, name)?;
-    let load = |base: &str, name: &str| Patch::load(patches, base, name);
-    let (_, names) = series.resolve(patches, Some(&base), &[name.to_owned()])?;
+    let base = catalog.newest_base_of(name)?;
+    let load = |base: &str, name: &str| catalog.patch(base, name);
+    let (_, names) = catalog.resolve(Some(&base), &[name.to_owned()])?;
     let stack = names.iter().map(|name| load(&base, name));
     let stack = stack.collect::<Result<Vec<_>>>()?;
-    let needs = series.needs(patches, onto, name)?;
+    let needs = catalog.needs(onto, name)?;
     let needs = needs.iter().map(|name| load(&to, name));
     let needs = needs.collect::<Result<Vec<_>>>()?;
     let patch = stack.last().expect("a selection of one patch");
@@ -232,7 +233,7 @@ fn refuse_conflicts(dir: &Path, index: &Index<'_>, tag: &str) -> Result<()> {
 }
 
 /// Writes the patch and the kernel files from the repository `dir`.
-fn write(name: &str, dir: &Path, project: &Project, series: &Series) -> Result<()> {
+fn write(name: &str, dir: &Path, project: &Project, catalog: &Catalog) -> Result<()> {
     let not_opened = || {
         Failure::input(format!("{}: no repository opened by `edit`", dir.display()))
             .hint(format!("`cargo p3 edit {name}` opens one"))
@@ -245,8 +246,8 @@ fn write(name: &str, dir: &Path, project: &Project, series: &Series) -> Result<(
     let tag = tags.lines().next().ok_or_else(not_opened)?;
     let base = tag.strip_prefix("base/").expect("listed by that prefix");
     let release = Version::parse(base)?;
-    series.refuse_merged(&project.patches, &release, &[name.to_owned()])?;
-    let needs = series.needs(&project.patches, &release, name)?;
+    catalog.refuse_merged(&release, &[name.to_owned()])?;
+    let needs = catalog.needs(&release, name)?;
 
     let folder = LockedDir::lock(&project.root.join(TREES))?;
     let index = Index::copy(dir, folder.temporary()?)?;
@@ -260,27 +261,27 @@ fn write(name: &str, dir: &Path, project: &Project, series: &Series) -> Result<(
     ];
     let diff = index.git(&[&["diff"], &options[..], &[tag]].concat())?;
     // A patch that was merged into another release begins with the header that it has for its newest one.
-    let newest = series.newest_base_of(&project.patches, name)?;
-    let ported = Patch::exists(&project.patches, base, name);
-    let old = Patch::load(&project.patches, if ported { base } else { &newest }, name)?;
+    let newest = catalog.newest_base_of(name)?;
+    let ported = catalog.has(base, name);
+    let old = catalog.patch(if ported { base } else { &newest }, name)?;
     let path = Patch::path(base, name);
     let text = format!("{}{diff}{}", old.preamble_for(base, &[]), patch::END);
-    let kernel = |place: &str| project.patches.kernel(name, place);
-    let new = Patch::parse(name, &project.patches.shown(&path), &text, kernel)
+    let kernel = |place: &str| project.patches().kernel(name, place);
+    let new = Patch::parse(name, &project.patches().shown(&path), &text, kernel)
         .with_context(|| format!("what {} holds is no patch", dir.display()))?;
 
     // The text must do from a tarball what was done by hand in the repository.
     let stack = (needs.iter())
-        .map(|need| Patch::load(&project.patches, base, need))
+        .map(|need| catalog.patch(base, need))
         .chain([Ok(new.clone())])
         .collect::<Result<Vec<_>>>()?;
-    let mut packages = tree::baseline(&project.patches, base, &stack)?;
+    let mut packages = tree::baseline(project.patches(), base, &stack)?;
     for patch in &stack {
         patch.apply(&mut packages, Direction::Forward)?;
     }
 
     // The crate has the kernels of the newest release. One that is the same for an older one stands there, too.
-    let crates = (project.patches.crates()).filter(|crates| crates.is_dir());
+    let crates = (project.patches().crates()).filter(|crates| crates.is_dir());
     let is_newest = release >= Version::parse(&newest)?;
     let mut kernels = Vec::new();
     let mut changed = BTreeMap::new();
@@ -304,12 +305,12 @@ fn write(name: &str, dir: &Path, project: &Project, series: &Series) -> Result<(
     Patch::parse(name, &new.shown, &text, kernel)?;
     let mut files = vec![(project.patches_dir.join(path), text.into_bytes())];
     // The other texts name the same releases, and keep the kernels that a port changes.
-    for other in series.bases.iter().map(ToString::to_string) {
+    for other in catalog.bases.iter().map(ToString::to_string) {
         let path = Patch::path(&other, name);
-        if ported || !project.patches.has(&path) {
+        if ported || !project.patches().has(&path) {
             continue;
         }
-        let old = Patch::load(&project.patches, &other, name)?;
+        let old = catalog.patch(&other, name)?;
         let kernels = (old.additions())
             .filter(|added| added.is_kernel && !changed.contains_key(added.place))
             .map(|kernel| kernel.path.to_owned())
@@ -342,11 +343,11 @@ fn write(name: &str, dir: &Path, project: &Project, series: &Series) -> Result<(
         restore.during(|| staged.put())?;
     }
     restores.into_iter().for_each(Restore::keep);
-    let has_text = |base: &String| project.patches.has(&Patch::path(base, name));
-    let older = series.bases.iter().rev().filter(|base| **base < release);
+    let has_text = |base: &String| project.patches().has(&Patch::path(base, name));
+    let older = catalog.bases.iter().rev().filter(|base| **base < release);
     if !ported
         && let Some(older) = older.map(ToString::to_string).find(has_text)
-        && checks::does_the_same(project, series, &older, base, name)?
+        && checks::does_the_same(&Catalog::load(project.patches())?, &older, base, name)?
     {
         let path = project.patches_dir.join(Patch::path(&older, name));
         place(&path)?.remove()?;

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use crate::bench::attribution;
+use crate::project::Project;
 use crate::report::documents::Documents;
 use crate::report::markdown;
 use crate::report::results::{self, Section};
 use p3_patches::catalog::difference::Difference;
-use p3_patches::project::Project;
 use paired::error::Failure;
 use paired::escape;
 use paired::show::page;
@@ -41,7 +41,7 @@ const TITLE: &str = "Plonky3 with patches";
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
     if let Some(page) = &args.html {
-        let mut inputs = project.patches.inputs();
+        let mut inputs = project.patches().inputs();
         let files = args.files.iter();
         inputs.extend(files.flat_map(|file| [file.clone(), samples_of(file)]));
         report::check_outputs(None, false, Some(page), &inputs)?;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use crate::commands::glob;
+use crate::project::Project;
 use crate::test::{self as stages, Need, Outcome, Pace, Stage};
-use p3_patches::project::Project;
 use paired::error::Failure;
 use paired::files::changed::write_changed;
 use paired::terminal::spinner;

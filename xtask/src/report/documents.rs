@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::project::Project;
 use crate::report::markdown::Links;
 use crate::report::results::{Section, is_of_prover};
 use crate::report::{effects, summary};
-use p3_patches::catalog::Series;
 use p3_patches::catalog::effects::FILE;
-use p3_patches::project::Project;
 use paired::error::Failure;
 use paired::files::plain;
 use paired::files::replace;
@@ -53,11 +52,10 @@ impl Documents {
         }
         let path = project.root.join(RESULTS);
         files.push((path.clone(), generated(&path, &text, &links)?));
-        let series = Series::load(&project.patches)?;
         let path = project.root.join("README.md");
-        let text = summary::markdown(project, &series, sections)?;
+        let text = summary::markdown(project, sections)?;
         files.push((path.clone(), generated(&path, &text, &Links::default())?));
-        for name in series.names() {
+        for name in project.catalog.names() {
             let path = project.crates_dir().join(name).join("README.md");
             // `check` names a crate without one.
             if path.is_file() {
@@ -392,7 +390,7 @@ mod tests {
             "patches/effects.csv",
             "patch,release,isa,date,cpu,workload,ratio,verdict,outdated\na,0.8.0,x86-64-v3,d,c,w,inf,faster,false\n",
         );
-        let refused = p3_patches::catalog::effects::Effects::load(&project.patches)
+        let refused = p3_patches::catalog::effects::Effects::load(project.patches())
             .err()
             .expect("no ratio");
         assert!(

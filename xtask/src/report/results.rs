@@ -9,11 +9,10 @@ use anyhow::Result;
 use crate::bench::attribution;
 use crate::bench::counts::{Counts, counts};
 use crate::bench::record::{RECORDS, SERIES, records, step_records};
+use crate::project::Project;
 use crate::report::markdown::{Links, markdown};
+use p3_patches::catalog::Entry;
 use p3_patches::catalog::difference::Difference;
-use p3_patches::catalog::patch::Patch;
-use p3_patches::catalog::{Entry, Series};
-use p3_patches::project::Project;
 use paired::run::pairs::Run;
 use paired::run::protocol::Kind;
 use paired::run::trial;
@@ -84,11 +83,10 @@ pub fn section(
 /// The sections of all records in `benches/record`: all patches together first, then each in the order of the series, as a step before
 /// the stack that it is the top of.
 pub fn recorded(project: &Project) -> Result<Vec<Section>> {
-    let series = Series::load(&project.patches)?;
-    let newest_first = || series.bases.iter().rev().map(ToString::to_string);
+    let newest_first = || project.catalog.bases.iter().rev().map(ToString::to_string);
     let mut sections = Vec::new();
     for base in newest_first() {
-        let records = records(&project.root, &project.patches, &series, &base, SERIES)?;
+        let records = records(project, &base, SERIES)?;
         if !records.is_empty() {
             sections.push(Section {
                 title: format!("All patches, Plonky3 {base}"),
@@ -100,16 +98,16 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
             });
         }
     }
-    for Entry { name, needs } in &series.entries {
+    for Entry { name, needs } in &project.catalog.entries {
         let with = if needs.is_empty() {
             String::new()
         } else {
             format!(" with {}", needs.join(", "))
         };
-        let ported = newest_first().filter(|base| Patch::exists(&project.patches, base, name));
-        let default = series.default_base_of(&project.patches, name)?;
+        let ported = newest_first().filter(|base| project.catalog.has(base, name));
+        let default = project.catalog.default_base_of(name)?;
         for base in ported {
-            let step = step_records(project, &series, &base, name)?;
+            let step = step_records(project, &base, name)?;
             if !step.is_empty() {
                 sections.push(Section {
                     title: format!("{name} on {}, Plonky3 {base}", needs.join(", ")),
@@ -123,8 +121,8 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
             let is_default = base == default;
             let section = Section {
                 title: format!("{name}{with}, Plonky3 {base}"),
-                records: records(&project.root, &project.patches, &series, &base, name)?,
-                counts: counts(&project.root, &project.patches, &series, &base, name)?,
+                records: records(project, &base, name)?,
+                counts: counts(project, &base, name)?,
                 figure: None,
                 patch: Some((name.clone(), base)),
                 step: false,

@@ -4,11 +4,10 @@ use std::path::Path;
 
 use anyhow::Result;
 
+use crate::project::Project;
 use crate::report::markdown::OUTDATED;
 use crate::report::results::{Section, best};
-use p3_patches::catalog::patch::Patch;
-use p3_patches::catalog::{Entry, Series};
-use p3_patches::project::Project;
+use p3_patches::catalog::Entry;
 use paired::escape;
 use paired::isa::Isa;
 use paired::run::protocol::Kind;
@@ -23,15 +22,15 @@ const ISAS: [(Isa, &str); 3] = [
 ];
 
 /// Both tables as Markdown, in the order of the series, with times as shares of the time without.
-pub fn markdown(project: &Project, series: &Series, sections: &[Section]) -> Result<String> {
+pub fn markdown(project: &Project, sections: &[Section]) -> Result<String> {
     let isas = ISAS.map(|(_, name)| name);
     let mut text = head(
         (["patch", "what it does", "packages (p3-)", "best workload"].into_iter())
             .chain(isas)
             .chain(["aarch64, instructions"]),
     );
-    for entry in &series.entries {
-        text += &patch(project, series, entry, sections)?;
+    for entry in &project.catalog.entries {
+        text += &patch(project, entry, sections)?;
     }
     text += &proofs(sections);
     if text.contains(OUTDATED) {
@@ -51,14 +50,9 @@ fn row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// The row of a patch: over what it needs, where that was measured.
-fn patch(
-    project: &Project,
-    series: &Series,
-    Entry { name, needs }: &Entry,
-    sections: &[Section],
-) -> Result<String> {
-    let base = series.default_base_of(&project.patches, name)?;
-    let header = Patch::header(&project.patches, &base, name)?;
+fn patch(project: &Project, Entry { name, needs }: &Entry, sections: &[Section]) -> Result<String> {
+    let base = project.catalog.default_base_of(name)?;
+    let header = project.catalog.header(&base, name)?;
     let packages = (header.packages.iter())
         .map(|package| package.strip_prefix("p3-").unwrap_or(package))
         .collect::<Vec<_>>();

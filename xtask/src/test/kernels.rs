@@ -14,8 +14,7 @@ use super::{
     Need, ONE_ISA, Work, bochs, cargo_for, in_folder, is_emulated, lacks, lacks_cpu, lacks_isa,
     runs_in_bochs, succeed,
 };
-use p3_patches::catalog::Series;
-use p3_patches::project::Project;
+use crate::project::Project;
 use paired::cargo::with_rustflags;
 use paired::interrupt;
 use paired::isa::Isa;
@@ -119,7 +118,7 @@ impl Work for Proofs {
 /// Names the optimizations' crates, and what their tests share.
 fn add_kernels(command: &mut Command, project: &Project) -> Result<()> {
     command.args(["--package", "p3-patches-testing"]);
-    for name in Series::load(&project.patches)?.names() {
+    for name in project.catalog.names() {
         command.args(["--package", name]);
     }
     Ok(())

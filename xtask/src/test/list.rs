@@ -10,9 +10,8 @@ use super::programs::{
 };
 use super::suites::{ConstantTime, Count, Dependents, Outputs, Upstream};
 use super::{ONE_ISA, Stage, needs_bochs, provers};
-use p3_patches::catalog::Series;
-use p3_patches::catalog::patch::Patch;
-use p3_patches::project::{Project, TOOL};
+use crate::project::Project;
+use p3_patches::project::TOOL;
 use paired::isa::Isa;
 
 /// Workspaces of their own.
@@ -31,23 +30,28 @@ const FUZZ: &str = "fuzz/Cargo.toml";
 /// the release as published, for the oldest in every run, and upstream's suites run weekly on AVX2 and AVX-512. So do provers
 /// of others, which take minutes each.
 pub fn all(project: &Project) -> Result<Vec<Stage>> {
-    let series = Series::load(&project.patches)?;
-    let newest = series.base(None)?;
+    let newest = project.catalog.base(None)?;
     let mut stages = of_the_checkout();
     stages.extend(of_kernels());
-    stages.extend(of_the_newest(project, &series, &newest)?);
-    for (at, base) in series.bases.iter().map(ToString::to_string).enumerate() {
+    stages.extend(of_the_newest(project, &newest)?);
+    for (at, base) in project
+        .catalog
+        .bases
+        .iter()
+        .map(ToString::to_string)
+        .enumerate()
+    {
         if base != newest {
-            stages.extend(of_an_older(project, &series, &base, at == 0)?);
+            stages.extend(of_an_older(project, &base, at == 0)?);
         }
     }
     Ok(stages)
 }
 
 /// Whether a patch for `base` has kernels for AVX-512 with IFMA.
-fn uses_ifma(project: &Project, series: &Series, base: &str) -> Result<bool> {
-    for name in series.ported(&project.patches, base) {
-        let patch = Patch::load(&project.patches, base, &name)?;
+fn uses_ifma(project: &Project, base: &str) -> Result<bool> {
+    for name in project.catalog.ported(base) {
+        let patch = project.catalog.patch(base, &name)?;
         if patch.diff().contains("avx512ifma") {
             return Ok(true);
         }
@@ -195,8 +199,8 @@ fn of_kernels() -> Vec<Stage> {
 }
 
 /// The newest release with all patches: its outputs, its suites, those who depend on it, and provers.
-fn of_the_newest(project: &Project, series: &Series, newest: &str) -> Result<Vec<Stage>> {
-    let ifma = uses_ifma(project, series, newest)?;
+fn of_the_newest(project: &Project, newest: &str) -> Result<Vec<Stage>> {
+    let ifma = uses_ifma(project, newest)?;
     let distinct = || isas().filter(|isa| *isa != Isa::V4Ifma || ifma);
     let is_covered = |isa| isa == Isa::V4 && ifma && Isa::V4Ifma.check().is_ok();
     let base = || newest.to_owned();
@@ -256,13 +260,8 @@ fn of_the_newest(project: &Project, series: &Series, newest: &str) -> Result<Vec
 
 /// A release before the newest with its patches. Between that and the oldest there is little that neither shows; a preview has
 /// few users.
-fn of_an_older(
-    project: &Project,
-    series: &Series,
-    base: &str,
-    is_oldest: bool,
-) -> Result<Vec<Stage>> {
-    let avx512 = if uses_ifma(project, series, base)? {
+fn of_an_older(project: &Project, base: &str, is_oldest: bool) -> Result<Vec<Stage>> {
+    let avx512 = if uses_ifma(project, base)? {
         Isa::V4Ifma
     } else {
         Isa::V4
@@ -309,15 +308,14 @@ mod tests {
     fn previews_and_releases_between_the_newest_and_the_oldest_wait_for_the_week() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let project = Project::at(&root);
-        let series = Series::load(&project.patches).unwrap();
-        let newest = series.base(None).unwrap();
+        let newest = project.catalog.base(None).unwrap();
         let stages = all(&project).unwrap();
         let pace = |base: &str| {
             let name = format!("outputs/{}/{base}", Isa::V3);
             let stage = stages.iter().find(|stage| stage.name == name);
             stage.map(|stage| stage.pace)
         };
-        let mut bases = series.bases.iter().map(ToString::to_string);
+        let mut bases = project.catalog.bases.iter().map(ToString::to_string);
         let oldest = bases.next().expect("two releases at least");
         assert_eq!(pace(&oldest), Some(Pace::Always));
         for base in bases {

@@ -21,7 +21,7 @@ pub use list::all;
 pub use need::Need;
 
 use crate::emulation;
-use p3_patches::project::Project;
+use crate::project::Project;
 use paired::cargo::{Toolchain, cargo, with_rustflags};
 use paired::interrupt;
 use paired::isa::Isa;

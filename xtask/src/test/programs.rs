@@ -9,7 +9,8 @@ use flate2::read::GzDecoder;
 
 use super::{Need, Work, in_folder, lacks, own, succeed};
 use crate::emulation;
-use p3_patches::project::{Project, TOOL};
+use crate::project::Project;
+use p3_patches::project::TOOL;
 use paired::cargo::cargo;
 use paired::interrupt;
 

@@ -13,9 +13,9 @@ use cargo_metadata::Metadata;
 use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value, value};
 
 use super::{Need, ONE_ISA, Work};
+use crate::project::Project;
 use crate::test::upstream as suites;
-use p3_patches::catalog::Series;
-use p3_patches::project::Project;
+use p3_patches::catalog::Catalog;
 use p3_patches::prover::choice;
 use p3_patches::prover::graph::{self, Use};
 use p3_patches::prover::locked_dir::LockedDir;
@@ -161,7 +161,7 @@ impl PublishedProver {
 
     /// The package as published, with the program.
     fn package(&self, project: &Project) -> Result<Package> {
-        let mut package = registry::package(&project.patches, self.name, self.version)?;
+        let mut package = registry::package(project.patches(), self.name, self.version)?;
         if package.checksum != self.checksum {
             return Err(Failure::input(format!(
                 "{self}: the tarball has the checksum {}, and the reviewed one {}",
@@ -184,12 +184,11 @@ impl PublishedProver {
         graph: &Metadata,
         folder: &LockedDir,
     ) -> Result<Vec<Tree>> {
-        let patches = &project.patches;
-        let series = Series::load(patches)?;
+        let patches = project.patches();
+        let catalog = Catalog::load(patches)?;
         let manifest = published.join("Cargo.toml");
-        let (base, choice) =
-            choice::chosen(patches, &series, &manifest, graph, Some(self.release), &[])?;
-        let mut trees = tree::materialize(patches, &base, &choice.names, folder)?;
+        let (base, choice) = choice::chosen(&catalog, &manifest, graph, Some(self.release), &[])?;
+        let mut trees = tree::materialize(&project.catalog, &base, &choice.names, folder)?;
         trees.retain(|tree| graph::usage(graph, tree) != Use::Absent);
         Ok(trees)
     }
@@ -300,9 +299,9 @@ mod tests {
             named.collect::<BTreeSet<_>>()
         );
 
-        let series = Series::load(&Project::at(&root).patches).unwrap();
+        let project = Project::at(&root);
         for prover in &ALL {
-            series.base(Some(prover.release)).unwrap();
+            project.catalog.base(Some(prover.release)).unwrap();
         }
     }
 

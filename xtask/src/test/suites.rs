@@ -7,9 +7,8 @@ use super::{
     succeed,
 };
 use crate::emulation;
+use crate::project::Project;
 use crate::test::upstream::Suites;
-use p3_patches::catalog::Series;
-use p3_patches::project::Project;
 use paired::isa::Isa;
 
 /// Upstream's suites on the packages of a release, patched.
@@ -36,8 +35,7 @@ impl Work for Upstream {
     }
 
     fn run(&self, project: &Project) -> Result<()> {
-        let series = Series::load(&project.patches)?;
-        let names = series.ported(&project.patches, &self.base);
+        let names = project.catalog.ported(&self.base);
         let suites = Suites::lay_out(project, &self.base, &names)?;
         if runs_in_bochs(self.isa, project) {
             return self.run_in_bochs(project, &suites);
@@ -56,7 +54,9 @@ impl Work for Upstream {
             }
             // Examples and tests in the documentation are the same for all, and each is compiled by itself. They wait for the
             // week, as that stage does.
-            if (self.isa, self.parallel) != (ONE_ISA, false) || self.base != series.base(None)? {
+            if (self.isa, self.parallel) != (ONE_ISA, false)
+                || self.base != project.catalog.base(None)?
+            {
                 test.args(["--lib", "--tests"]);
             }
         }
@@ -106,9 +106,8 @@ impl Work for Dependents {
     }
 
     fn run(&self, project: &Project) -> Result<()> {
-        let series = Series::load(&project.patches)?;
-        let base = series.base(None)?;
-        let names = series.ported(&project.patches, &base);
+        let base = project.catalog.base(None)?;
+        let names = project.catalog.ported(&base);
         let suites = Suites::lay_out_dependents(project, &base, &names)?;
         let mut test = cargo_for(self.isa, "test", project, &suites.root)?;
         for package in &suites.dependents {

@@ -9,9 +9,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, TableLike, Value, value};
 
-use p3_patches::catalog::patch::Patch;
+use crate::project::Project;
 use p3_patches::catalog::placement::Direction;
-use p3_patches::project::Project;
 use p3_patches::prover::graph;
 use p3_patches::prover::locked_dir::LockedDir;
 use p3_patches::prover::tree::{self, Tree};
@@ -68,7 +67,7 @@ impl Suites {
             .filter(|name| !touched(name))
             .collect();
         for name in &dependents {
-            packages.push(registry::package(&project.patches, name, base)?);
+            packages.push(registry::package(project.patches(), name, base)?);
         }
         let folder = format!("target/p3/upstream/{base}-dependents");
         let suites = Self::write(project, project.root.join(folder), base, &packages)?;
@@ -87,7 +86,7 @@ impl Suites {
         packages: &[Package],
     ) -> Result<Self> {
         let _lock = LockedDir::lock(&root)?;
-        let mut seed = Seed::new(&project.patches, base)?;
+        let mut seed = Seed::new(project.patches(), base)?;
         let mut parallel = Vec::new();
         let mut trees = Vec::new();
         for package in packages {
@@ -102,7 +101,7 @@ impl Suites {
             let mut manifest = read("Cargo.toml")?;
             let tested_with = complete(&mut manifest, &read("Cargo.toml.orig")?, base);
             seed.add(package)?;
-            seed.add_published(&project.patches, tested_with.iter().map(String::as_str))?;
+            seed.add_published(project.patches(), tested_with.iter().map(String::as_str))?;
             let has_parallel = |features: &Item| features.get("parallel").is_some();
             if manifest.get("features").is_some_and(has_parallel) {
                 parallel.push(format!("{name}/parallel"));
@@ -118,7 +117,7 @@ impl Suites {
         let touched = |name: &str| packages.iter().any(|package| package.name == name);
         let (suite, read) = READS;
         if touched(suite) && !touched(read) {
-            let package = registry::package(&project.patches, read, base)?;
+            let package = registry::package(project.patches(), read, base)?;
             seed.add(&package)?;
             let manifest = &package.files["Cargo.toml"];
             write(&root.join(&package.folder), &package.files, manifest)?;
@@ -138,9 +137,9 @@ impl Suites {
 fn patched(project: &Project, base: &str, names: &[String]) -> Result<Vec<Package>> {
     let patches = names
         .iter()
-        .map(|name| Patch::load(&project.patches, base, name))
+        .map(|name| project.catalog.patch(base, name))
         .collect::<Result<Vec<_>>>()?;
-    let mut packages = tree::baseline(&project.patches, base, &patches)?;
+    let mut packages = tree::baseline(project.patches(), base, &patches)?;
     for patch in &patches {
         patch.apply(&mut packages, Direction::Forward)?;
     }

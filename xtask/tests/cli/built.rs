@@ -354,12 +354,7 @@ fn no_file_takes_the_place_of_built_workers() {
     let killer = project();
     let copied = built(&killer, &["demo"], &["generic"]);
     let before = files(&copied);
-    for file in [
-        "built.toml",
-        "p3-patches",
-        "generic/baseline",
-        "generic/new",
-    ] {
+    for file in ["built.toml", "xtask", "generic/baseline", "generic/new"] {
         for option in ["--json", "--html"] {
             let file = copied.join(file);
             let output = measure(&killer, &copied, &[option, file.to_str().unwrap()]).output();

@@ -183,3 +183,26 @@ fn a_patch_that_the_release_contains() {
         "{refused}"
     );
 }
+
+/// A folder has files, and a file has none.
+#[test]
+fn a_file_in_place_of_a_folder() {
+    let fixture = Fixture::new().with_crates();
+    let file = fixture.path().join("file");
+    write(&file, "");
+    let file = file.to_str().unwrap();
+    let below = format!("{file}/below");
+    for args in [
+        &["overlay", "demo", "--out", file][..],
+        &["overlay", "demo", "--out", &below],
+        &["export", "demo", "--out", file],
+        &["ab", "demo", "--isa", "generic", "--build-only", &below],
+        &["apply", "demo", "--manifest-path", &below],
+        &["ab", "--built", file],
+        &["list", "--patches", file],
+    ] {
+        let run = fixture.run(args);
+        let complaint = "exit 3\n--- stdout\n--- stderr\nerror: [DIR]/file";
+        assert!(run.starts_with(complaint), "{args:?}: {run}");
+    }
+}

@@ -9,33 +9,57 @@ pub mod header;
 pub mod patch;
 pub mod placement;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use anyhow::Result;
 use cargo_metadata::semver::Version;
 
-use crate::catalog::patch::Patch;
+use crate::catalog::header::Header;
+use crate::catalog::patch::{Patch, split_header};
 use crate::project::Patches;
 use paired::error::Failure;
+use paired::files::contents::sha256;
 
 /// The list's file, beside the bases.
 const SERIES: &str = "series";
 
-/// The list of patches, in order of application.
-pub struct Series {
+/// The patches of every release, in order of application. Each file is read and parsed once.
+#[derive(Clone)]
+pub struct Catalog {
+    /// The folder that the patches are read from.
+    pub patches: Patches,
     pub entries: Vec<Entry>,
     /// The Plonky3 releases with a folder under `patches/`, oldest first.
     pub bases: Vec<Version>,
+    read: Arc<Read>,
+}
+
+/// No thread panics while it has what was read.
+const UNPOISONED: &str = "no thread panics with it";
+
+/// A release, and the name of a patch.
+type Key = (String, String);
+
+/// The files that have been read.
+#[derive(Default)]
+struct Read {
+    homes: Mutex<BTreeMap<Key, Option<String>>>,
+    headers: Mutex<BTreeMap<Key, Option<Header>>>,
+    patches: Mutex<BTreeMap<Key, Patch>>,
 }
 
 /// One line of the series.
+#[derive(Clone)]
 pub struct Entry {
     pub name: String,
     /// Patches that this one stacks on; each stands further up.
     pub needs: Vec<String>,
 }
 
-impl Series {
+impl Catalog {
+    /// Reads the series, and which releases there are patches for.
     pub fn load(patches: &Patches) -> Result<Self> {
         let shown = patches.shown(SERIES);
         let text = (patches.read(SERIES)?)
@@ -45,8 +69,171 @@ impl Series {
         let entries = parse(text)
             .map_err(|(line, what)| Failure::input(format!("{shown}:{line}: {what}")))?;
 
-        let bases = patches.releases()?;
-        Ok(Self { entries, bases })
+        Ok(Self {
+            patches: patches.clone(),
+            entries,
+            bases: patches.releases()?,
+            read: Arc::default(),
+        })
+    }
+
+    /// Returns the catalog for work in a folder, as [`Patches::at_work_in`] has it.
+    #[must_use]
+    pub fn at_work_in(&self, folder: &Path) -> Self {
+        Self {
+            patches: self.patches.at_work_in(folder),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the patch `name` for `base`.
+    pub fn patch(&self, base: &str, name: &str) -> Result<Patch> {
+        let key = (base.to_owned(), name.to_owned());
+        if let Some(patch) = self.read.patches.lock().expect(UNPOISONED).get(&key) {
+            return Ok(patch.clone());
+        }
+        let (shown, text) = self.text(base, name)?;
+        let kernel = |place: &str| self.patches.kernel(name, place);
+        let patch = Patch::parse(name, &shown, &text, kernel)?;
+        self.read
+            .patches
+            .lock()
+            .expect(UNPOISONED)
+            .insert(key, patch.clone());
+        Ok(patch)
+    }
+
+    /// Returns the header of the patch `name` for `base`. A fault in the rest is found where the patch is asked for.
+    pub fn header(&self, base: &str, name: &str) -> Result<Header> {
+        let home = self.home(base, name);
+        if let Some(header) = self.header_in(home.as_deref().unwrap_or(base), name)? {
+            return Ok(header);
+        }
+        let (shown, text) = self.text(base, name)?;
+        Ok(split_header(&shown, &text)?.0)
+    }
+
+    /// Returns the path of the patch `name` for `base` as shown to the user, and its text.
+    fn text(&self, base: &str, name: &str) -> Result<(String, String)> {
+        let home = self.home(base, name);
+        let path = Patch::path(home.as_deref().unwrap_or(base), name);
+        let shown = self.patches.shown(&path);
+        let bytes = self.patches.read(&path)?.ok_or_else(|| {
+            Failure::input(format!("{shown}: no such patch"))
+                .hint(format!("`{name}` has not been ported to Plonky3 {base}"))
+        })?;
+        let text = String::from_utf8(bytes.into_owned())
+            .map_err(|_| Failure::input(format!("{shown}: not UTF-8 text")))?;
+        Ok((shown, text))
+    }
+
+    /// Whether `name` has been ported to `base`.
+    pub fn has(&self, base: &str, name: &str) -> bool {
+        self.home(base, name).is_some()
+    }
+
+    /// Returns the release whose folder holds the text of `name` for `base`: `base` itself, else the nearest newer one whose text
+    /// says in `Bases:` that it is for `base`, too.
+    pub fn home(&self, base: &str, name: &str) -> Option<String> {
+        let key = (base.to_owned(), name.to_owned());
+        if let Some(home) = self.read.homes.lock().expect(UNPOISONED).get(&key) {
+            return home.clone();
+        }
+        let home = self.find_home(base, name);
+        self.read
+            .homes
+            .lock()
+            .expect(UNPOISONED)
+            .insert(key, home.clone());
+        home
+    }
+
+    fn find_home(&self, base: &str, name: &str) -> Option<String> {
+        if self.patches.has(&Patch::path(base, name)) {
+            return Some(base.to_owned());
+        }
+        let release = Version::parse(base).ok()?;
+        let newer = self.bases.iter().filter(|other| **other > release);
+        newer.map(ToString::to_string).find(|other| {
+            let header = self.header_in(other, name);
+            header
+                .ok()
+                .flatten()
+                .is_some_and(|header| header.bases.iter().any(|named| named == base))
+        })
+    }
+
+    /// Returns the header of the text of `name` in the folder of `release`. One that cannot be parsed is reported where the patch
+    /// is asked for.
+    pub fn header_in(&self, release: &str, name: &str) -> Result<Option<Header>> {
+        let key = (release.to_owned(), name.to_owned());
+        if let Some(header) = self.read.headers.lock().expect(UNPOISONED).get(&key) {
+            return Ok(header.clone());
+        }
+        let path = Patch::path(release, name);
+        let text = self.patches.read(&path)?.unwrap_or_default();
+        let text = str::from_utf8(&text).unwrap_or_default();
+        let header = split_header(&path, text).ok().map(|(header, _)| header);
+        self.read
+            .headers
+            .lock()
+            .expect(UNPOISONED)
+            .insert(key, header.clone());
+        Ok(header)
+    }
+
+    /// Returns the patches among `names` that change no build for this machine's architecture, each with the reason.
+    pub fn inert(&self, base: &str, names: &[String]) -> Result<BTreeMap<String, String>> {
+        let mut inert = BTreeMap::new();
+        for name in names {
+            if let Some(reason) = self.header(base, name)?.inert() {
+                inert.insert(name.clone(), reason);
+            }
+        }
+        Ok(inert)
+    }
+
+    /// Prints the patches that change nothing on this machine; where no other was asked for, there is nothing to measure.
+    pub fn refuse_inert(&self, base: &str, asked: &[String]) -> Result<()> {
+        let inert = self.inert(base, asked)?;
+        let reasons = inert
+            .iter()
+            .map(|(name, reason)| format!("{name}: {reason}"));
+        let reasons = reasons.collect::<Vec<_>>();
+        if !inert.is_empty() && asked.iter().all(|name| inert.contains_key(name)) {
+            return Err(Failure::input(reasons.join("; "))
+                .hint("run this on a machine of that architecture")
+                .into());
+        }
+        for reason in reasons {
+            eprintln!("note: {reason}");
+        }
+        Ok(())
+    }
+
+    /// Returns the packages that the patches `names` for `base` touch.
+    pub fn packages_of(&self, base: &str, names: &[String]) -> Result<BTreeSet<String>> {
+        let mut packages = BTreeSet::new();
+        for name in names {
+            packages.extend(self.header(base, name)?.packages);
+        }
+        Ok(packages)
+    }
+
+    /// Returns the SHA-256 that stands for the patches `names` for `base`, in this order: of a line with the release, and one for
+    /// each with its name and the SHA-256 of its text, kernels included.
+    pub fn sha256(&self, base: &str, names: &[String]) -> Result<String> {
+        let mut lines = format!("{base}\n");
+        for name in names {
+            lines += &format!("{name} {}\n", self.patch(base, name)?.sha256);
+        }
+        Ok(sha256(lines.as_bytes()))
+    }
+
+    /// Returns the hash of the code of each of the patches `names` for `base`, as [`Patch::code`] has it.
+    pub fn codes(&self, base: &str, names: &[String]) -> Result<BTreeMap<String, String>> {
+        let code = |name: &String| Ok((name.clone(), self.patch(base, name)?.code()));
+        names.iter().map(code).collect()
     }
 
     /// `base` if patches exist for it; without one, the newest release that has any, and no preview if there is another.
@@ -69,19 +256,19 @@ impl Series {
     }
 
     /// The patches that have been ported to `base`, in order.
-    pub fn ported(&self, patches: &Patches, base: &str) -> Vec<String> {
+    pub fn ported(&self, base: &str) -> Vec<String> {
         self.names()
-            .filter(|name| Patch::exists(patches, base, name))
+            .filter(|name| self.has(base, name))
             .map(str::to_owned)
             .collect()
     }
 
     /// The packages that patches touch, whatever the release.
-    pub fn packages(&self, patches: &Patches) -> Result<BTreeSet<String>> {
+    pub fn packages(&self) -> Result<BTreeSet<String>> {
         let mut packages = BTreeSet::new();
         for base in self.bases.iter().map(Version::to_string) {
             for name in self.names() {
-                let header = Patch::header_in(patches, &base, name)?;
+                let header = self.header_in(&base, name)?;
                 packages.extend(header.into_iter().flat_map(|header| header.packages));
             }
         }
@@ -89,18 +276,18 @@ impl Series {
     }
 
     /// The newest release that the patch `name` has been ported to.
-    pub fn newest_base_of(&self, patches: &Patches, name: &str) -> Result<String> {
+    pub fn newest_base_of(&self, name: &str) -> Result<String> {
         (self.bases.iter().rev().map(Version::to_string))
-            .find(|base| Patch::exists(patches, base, name))
+            .find(|base| self.has(base, name))
             .ok_or_else(|| Failure::input(format!("no patches/*/{name}.patch")).into())
     }
 
     /// As [`Self::newest_base_of`], but no preview if the patch has been ported to another release.
-    pub fn default_base_of(&self, patches: &Patches, name: &str) -> Result<String> {
-        let is_ported = |base: &&Version| Patch::exists(patches, &base.to_string(), name);
+    pub fn default_base_of(&self, name: &str) -> Result<String> {
+        let is_ported = |base: &&Version| self.has(&base.to_string(), name);
         match newest(self.bases.iter().filter(is_ported)) {
             Some(base) => Ok(base.to_string()),
-            None => self.newest_base_of(patches, name),
+            None => self.newest_base_of(name),
         }
     }
 
@@ -111,22 +298,17 @@ impl Series {
 
     /// As [`Self::select`], for the release `base`: the text of a patch for an older release may stand on less than the list
     /// says, on what has been ported there.
-    fn select_for(
-        &self,
-        patches: &Patches,
-        base: &Version,
-        names: &[String],
-    ) -> Result<Vec<String>> {
+    fn select_for(&self, base: &Version, names: &[String]) -> Result<Vec<String>> {
         let base = base.to_string();
         self.select_by(names, |entry| {
-            let header = Patch::header(patches, &base, &entry.name).ok();
+            let header = self.header(&base, &entry.name).ok();
             let named = |need: &String| {
                 header
                     .as_ref()
                     .is_none_or(|header| header.needs.contains(need))
             };
             let mut needs = entry.needs.clone();
-            needs.retain(|need| Patch::exists(patches, &base, need) || named(need));
+            needs.retain(|need| self.has(&base, need) || named(need));
             needs
         })
     }
@@ -155,24 +337,19 @@ impl Series {
 
     /// The release and the patches to apply to it for `names`, as [`Self::base`] and [`Self::select`] have them. A name
     /// whose change the release contains is refused; one that is only needed is left out, since the need is met.
-    pub fn resolve(
-        &self,
-        patches: &Patches,
-        base: Option<&str>,
-        names: &[String],
-    ) -> Result<(String, Vec<String>)> {
+    pub fn resolve(&self, base: Option<&str>, names: &[String]) -> Result<(String, Vec<String>)> {
         // An unknown name is refused before an unknown release.
         self.select(names)?;
         // A release into which everything has been merged has no folder, and this says more than that.
         if let Some(base) = base.and_then(|base| Version::parse(base).ok()) {
-            self.refuse_merged(patches, &base, names)?;
+            self.refuse_merged(&base, names)?;
         }
         let base = self.base(base)?;
         let version = Version::parse(&base)?;
-        self.refuse_merged(patches, &version, names)?;
+        self.refuse_merged(&version, names)?;
         let mut needed = Vec::new();
-        for name in self.select_for(patches, &version, names)? {
-            if self.merged(patches, &version, &name)?.is_none() {
+        for name in self.select_for(&version, names)? {
+            if self.merged(&version, &name)?.is_none() {
                 needed.push(name);
             }
         }
@@ -180,28 +357,23 @@ impl Series {
     }
 
     /// As [`Self::resolve`], or all that have been ported to the release where there are no names.
-    pub fn chosen(
-        &self,
-        patches: &Patches,
-        base: Option<&str>,
-        names: &[String],
-    ) -> Result<(String, Vec<String>)> {
+    pub fn chosen(&self, base: Option<&str>, names: &[String]) -> Result<(String, Vec<String>)> {
         if !names.is_empty() {
-            return self.resolve(patches, base, names);
+            return self.resolve(base, names);
         }
         let base = self.base(base)?;
-        self.resolve(patches, Some(&base), &self.ported(patches, &base))
+        self.resolve(Some(&base), &self.ported(&base))
     }
 
     /// Refuses those of `names` whose change the release `base` contains.
-    pub fn refuse_merged(&self, patches: &Patches, base: &Version, names: &[String]) -> Result<()> {
+    pub fn refuse_merged(&self, base: &Version, names: &[String]) -> Result<()> {
         for name in names {
-            let Some(release) = self.merged(patches, base, name)? else {
+            let Some(release) = self.merged(base, name)? else {
                 continue;
             };
             let ported = (self.bases.iter())
                 .map(Version::to_string)
-                .filter(|other| Patch::exists(patches, other, name));
+                .filter(|other| self.has(other, name));
             let (stale, older) = ported.partition::<Vec<_>, _>(|other| *other == base.to_string());
             let hint = match &stale[..] {
                 [] => format!(
@@ -210,7 +382,7 @@ impl Series {
                 ),
                 _ => format!(
                     "delete {}",
-                    patches.shown(&Patch::path(&base.to_string(), name))
+                    self.patches.shown(&Patch::path(&base.to_string(), name))
                 ),
             };
             return Err(Failure::input(format!(
@@ -224,15 +396,10 @@ impl Series {
 
     /// The patches that `names` stack on in the release `base`, themselves apart, in series order, without those that the
     /// release contains.
-    pub fn below(
-        &self,
-        patches: &Patches,
-        base: &Version,
-        names: &[String],
-    ) -> Result<Vec<String>> {
+    pub fn below(&self, base: &Version, names: &[String]) -> Result<Vec<String>> {
         let mut below = Vec::new();
-        for need in self.select_for(patches, base, names)? {
-            if !names.contains(&need) && self.merged(patches, base, &need)?.is_none() {
+        for need in self.select_for(base, names)? {
+            if !names.contains(&need) && self.merged(base, &need)?.is_none() {
                 below.push(need);
             }
         }
@@ -240,10 +407,10 @@ impl Series {
     }
 
     /// The patches that are applied to the release `base` before `name`, in series order; a need that is not there is refused.
-    pub fn needs(&self, patches: &Patches, base: &Version, name: &str) -> Result<Vec<String>> {
-        let needs = self.below(patches, base, &[name.to_owned()])?;
+    pub fn needs(&self, base: &Version, name: &str) -> Result<Vec<String>> {
+        let needs = self.below(base, &[name.to_owned()])?;
         for need in &needs {
-            if !Patch::exists(patches, &base.to_string(), need) {
+            if !self.has(&base.to_string(), need) {
                 return Err(Failure::input(format!(
                     "{name} needs {need}, which has not been ported to Plonky3 {base}"
                 ))
@@ -256,14 +423,14 @@ impl Series {
 
     /// The release that has merged the patch `name`, where that is `base` or an older one. A patch without a file for
     /// `base` is what it was for the release before.
-    pub fn merged(&self, patches: &Patches, base: &Version, name: &str) -> Result<Option<Version>> {
+    pub fn merged(&self, base: &Version, name: &str) -> Result<Option<Version>> {
         let mut before = (self.bases.iter().rev())
             .filter(|release| *release <= base)
             .map(Version::to_string);
-        let Some(ported) = before.find(|release| Patch::exists(patches, release, name)) else {
+        let Some(ported) = before.find(|release| self.has(release, name)) else {
             return Ok(None);
         };
-        let header = Patch::header(patches, &ported, name)?;
+        let header = self.header(&ported, name)?;
         Ok(header.merged().filter(|release| release <= base))
     }
 
@@ -356,11 +523,14 @@ fn parse(text: &str) -> Result<Vec<Entry>, (usize, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::project;
 
-    fn series(text: &str) -> Series {
-        Series {
+    fn series(text: &str) -> Catalog {
+        Catalog {
+            patches: project::at(Path::new("/")),
             entries: parse(text).unwrap_or_else(|e| panic!("{e:?}")),
             bases: Vec::new(),
+            read: Arc::default(),
         }
     }
 
@@ -376,9 +546,9 @@ mod tests {
 
     #[test]
     fn a_preview_is_chosen_by_name() {
-        let bases = |bases: &[&str]| Series {
-            entries: Vec::new(),
+        let bases = |bases: &[&str]| Catalog {
             bases: (bases.iter().map(|base| base.parse().unwrap())).collect(),
+            ..series("")
         };
         let series = bases(&["0.6.3", "0.8.0", "0.9.0-rc.2"]);
         assert_eq!(series.base(None).unwrap(), "0.8.0");

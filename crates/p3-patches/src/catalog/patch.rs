@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use anyhow::Result;
 use cargo_metadata::semver::Version;
@@ -14,7 +14,6 @@ use cargo_metadata::semver::Version;
 use crate::catalog::diff::{Change, FilePatch, check_path, parse_diff};
 use crate::catalog::header::{Header, parse_header};
 use crate::catalog::placement::Direction;
-use crate::project::Patches;
 use crate::source::package::{Package, in_the_way};
 use paired::error::Failure;
 use paired::files::contents::sha256;
@@ -55,67 +54,6 @@ pub struct Addition<'p> {
 }
 
 impl Patch {
-    /// Reads the patch `name` for `base`.
-    pub fn load(patches: &Patches, base: &str, name: &str) -> Result<Self> {
-        let (shown, text) = Self::read(patches, base, name)?;
-        Self::parse(name, &shown, &text, |place| patches.kernel(name, place))
-    }
-
-    /// Reads the header of the patch `name` for `base`. What is wrong with the rest is found where the patch is loaded.
-    pub fn header(patches: &Patches, base: &str, name: &str) -> Result<Header> {
-        let (shown, text) = Self::read(patches, base, name)?;
-        let (header, _) = split_header(&shown, &text)?;
-        Ok(header)
-    }
-
-    /// The path of the patch `name` for `base` as shown to the user, and its text.
-    fn read(patches: &Patches, base: &str, name: &str) -> Result<(String, String)> {
-        let home = Self::home(patches, base, name);
-        let path = Self::path(home.as_deref().unwrap_or(base), name);
-        let shown = patches.shown(&path);
-        let bytes = patches.read(&path)?.ok_or_else(|| {
-            Failure::input(format!("{shown}: no such patch"))
-                .hint(format!("`{name}` has not been ported to Plonky3 {base}"))
-        })?;
-        let text = String::from_utf8(bytes.into_owned())
-            .map_err(|_| Failure::input(format!("{shown}: not UTF-8 text")))?;
-        Ok((shown, text))
-    }
-
-    /// Whether `name` has been ported to `base`.
-    pub fn exists(patches: &Patches, base: &str, name: &str) -> bool {
-        Self::home(patches, base, name).is_some()
-    }
-
-    /// The release whose folder holds the text of `name` for `base`: `base` itself, else the nearest newer one whose text
-    /// says in `Bases:` that it is for `base`, too.
-    pub fn home(patches: &Patches, base: &str, name: &str) -> Option<String> {
-        if patches.has(&Self::path(base, name)) {
-            return Some(base.to_owned());
-        }
-        let release = Version::parse(base).ok()?;
-        let newer = patches.releases().ok()?.into_iter();
-        newer
-            .filter(|other| *other > release)
-            .map(|other| other.to_string())
-            .find(|other| {
-                let header = Self::header_in(patches, other, name);
-                header
-                    .ok()
-                    .flatten()
-                    .is_some_and(|header| header.bases.iter().any(|named| named == base))
-            })
-    }
-
-    /// The header of the text of `name` in the folder of `release`. One that cannot be parsed is reported where the patch is
-    /// loaded.
-    pub fn header_in(patches: &Patches, release: &str, name: &str) -> Result<Option<Header>> {
-        let path = Self::path(release, name);
-        let text = patches.read(&path)?.unwrap_or_default();
-        let text = str::from_utf8(&text).unwrap_or_default();
-        Ok(split_header(&path, text).ok().map(|(header, _)| header))
-    }
-
     /// Where a text of `name` for `base` alone is kept, below the folder of patches.
     pub fn path(base: &str, name: &str) -> String {
         format!("{base}/{name}.patch")
@@ -356,7 +294,7 @@ impl Patch {
 }
 
 /// The header of a patch file's text, and the diff below it.
-fn split_header<'t>(shown: &str, text: &'t str) -> Result<(Header, &'t str)> {
+pub(super) fn split_header<'t>(shown: &str, text: &'t str) -> Result<(Header, &'t str)> {
     let refuse = |line: usize, what: &str| Failure::input(format!("{shown}:{line}: {what}"));
     if text.contains("\r\n---\r\n") {
         return Err(refuse(1, "CRLF line ends; a patch has LF")
@@ -377,64 +315,9 @@ fn split_header<'t>(shown: &str, text: &'t str) -> Result<(Header, &'t str)> {
     Ok((header, diff))
 }
 
-/// The patches among `names` that change no build for this machine's architecture, each with the reason.
-pub fn inert(patches: &Patches, base: &str, names: &[String]) -> Result<BTreeMap<String, String>> {
-    let mut inert = BTreeMap::new();
-    for name in names {
-        if let Some(reason) = Patch::header(patches, base, name)?.inert() {
-            inert.insert(name.clone(), reason);
-        }
-    }
-    Ok(inert)
-}
-
-/// The packages that the patches `names` for `base` touch.
-pub fn packages(patches: &Patches, base: &str, names: &[String]) -> Result<BTreeSet<String>> {
-    let mut packages = BTreeSet::new();
-    for name in names {
-        packages.extend(Patch::header(patches, base, name)?.packages);
-    }
-    Ok(packages)
-}
-
-/// The SHA-256 that stands for the patches `names` for `base`, in this order: of a line with the release, and one for each with its
-/// name and the SHA-256 of its text, kernels included.
-pub fn sha256_of_all(patches: &Patches, base: &str, names: &[String]) -> Result<String> {
-    let mut lines = format!("{base}\n");
-    for name in names {
-        let patch = Patch::load(patches, base, name)?;
-        lines += &format!("{name} {}\n", patch.sha256);
-    }
-    Ok(sha256(lines.as_bytes()))
-}
-
-/// The hash of the code of each of the patches `names` for `base`, as [`Patch::code`] has it.
-pub fn codes(patches: &Patches, base: &str, names: &[String]) -> Result<BTreeMap<String, String>> {
-    let code = |name: &String| Ok((name.clone(), Patch::load(patches, base, name)?.code()));
-    names.iter().map(code).collect()
-}
-
 /// Where the crate of an optimization has the file that upstream has at `path`: the path below its `src/`.
 fn place_of(path: &str) -> Option<&str> {
     let (_, place) = path.split_once("/src/")?;
     let first = place.split('/').next();
     (!CRATES_OWN.iter().any(|own| first == Some(own))).then_some(place)
-}
-
-/// Names the patches that change nothing on this machine; where no other was asked for, there is nothing to measure.
-pub fn refuse_inert(patches: &Patches, base: &str, asked: &[String]) -> Result<()> {
-    let inert = inert(patches, base, asked)?;
-    let reasons = inert
-        .iter()
-        .map(|(name, reason)| format!("{name}: {reason}"));
-    let reasons = reasons.collect::<Vec<_>>();
-    if !inert.is_empty() && asked.iter().all(|name| inert.contains_key(name)) {
-        return Err(Failure::input(reasons.join("; "))
-            .hint("run this on a machine of that architecture")
-            .into());
-    }
-    for reason in reasons {
-        eprintln!("note: {reason}");
-    }
-    Ok(())
 }

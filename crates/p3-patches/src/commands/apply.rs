@@ -7,8 +7,8 @@ use cargo_metadata::Metadata;
 use cargo_metadata::semver::Version;
 
 use super::{Downstream, Source};
+use crate::catalog::Catalog;
 use crate::catalog::effects::Effects;
-use crate::catalog::{Series, patch};
 use crate::project::Patches;
 use crate::prover::choice::{self, Choice};
 use crate::prover::git_source::Checkout;
@@ -79,10 +79,10 @@ struct Applied {
 }
 
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
-    let series = Series::load(patches)?;
+    let catalog = Catalog::load(patches)?;
     let effects = Effects::load(patches)?;
     let manifest = Manifest::load(&args.downstream.manifest_path)?;
-    let patches = &patches.at_work_in(manifest.root());
+    let catalog = &catalog.at_work_in(manifest.root());
     if Some(manifest.root()) == patches.root() {
         let path = manifest.path.display();
         return Err(Failure::input(format!(
@@ -95,7 +95,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     // Once more, now that no other run can change it.
     let manifest = Manifest::load(&manifest.path)?;
     let progress = spinner("applying patches");
-    let applied = apply(args, patches, &series, &manifest, &folder, &progress);
+    let applied = apply(args, &catalog, &manifest, &folder, &progress);
     let kept = match &applied {
         Ok(applied) => applied.trees.iter().map(|tree| tree.path.clone()).collect(),
         Err(_) => manifest.named_trees(),
@@ -139,10 +139,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         names.join(", "),
         manifest.path.display()
     );
-    println!(
-        "  patches {}",
-        patch::sha256_of_all(patches, &base, &names)?
-    );
+    println!("  patches {}", catalog.sha256(&base, &names)?);
     if args.verbose {
         for name in &names {
             println!("  {name}: {}", effects.phrase(name, &base));
@@ -185,13 +182,12 @@ fn alike(reasons: impl IntoIterator<Item = (String, String)>) -> Vec<(String, St
 /// ones go when it no longer does, so whenever this is killed, the manifest names whole trees.
 fn apply(
     args: &Args,
-    patches: &Patches,
-    series: &Series,
+    catalog: &Catalog,
     manifest: &Manifest,
     folder: &LockedDir,
     progress: &Progress,
 ) -> Result<Applied> {
-    series.select(&args.names)?;
+    catalog.select(&args.names)?;
     // Cargo adds them to the lock file as soon as it is asked for the graph.
     let unlocked = unlocked(manifest)?;
     let mut lock = manifest.restore_lock(folder)?;
@@ -202,7 +198,7 @@ fn apply(
     // Recorded patches are replaced in one step: they stay in place until then.
     let unpatched = match (recorded, recorded_source) {
         (None, _) => Some(lock.during(|| manifest.resolve())?),
-        (Some(_), Some(git)) => Some(manifest.graph_from(git, folder, patches)?),
+        (Some(_), Some(git)) => Some(manifest.graph_from(git, folder, &catalog.patches)?),
         (Some(_), None) => None,
     };
 
@@ -212,17 +208,11 @@ fn apply(
     };
     let known = (args.base.as_deref()).or(recorded.map(|stanza| stanza.base.as_str()));
     let (base, Choice { names, left_out }) = match &unpatched {
-        Some(graph) => choice::applicable(
-            patches,
-            series,
-            manifest,
-            graph,
-            known,
-            asked,
-            source.is_some(),
-        )?,
+        Some(graph) => {
+            choice::applicable(catalog, manifest, graph, known, asked, source.is_some())?
+        }
         None => {
-            let (base, names) = series.resolve(patches, known, asked)?;
+            let (base, names) = catalog.resolve(known, asked)?;
             let left_out = Vec::new();
             (base, Choice { names, left_out })
         }
@@ -235,16 +225,16 @@ fn apply(
             let checkout = Checkout::find(&manifest.path, graph, url, args.source.rev.as_deref())?;
             for (name, package) in &checkout.packages {
                 let version = package.version.to_string();
-                check_version(manifest, name, &version, &base, patches, series, asked)?;
+                check_version(manifest, name, &version, &base, catalog, asked)?;
             }
-            checkout.assert_release(patches, &base)?;
+            checkout.assert_release(&catalog.patches, &base)?;
             Some(checkout)
         }
         _ => None,
     };
 
     progress.set_message("writing the patched packages");
-    let mut plan = tree::plan(patches, &base, &names, false)?;
+    let mut plan = tree::plan(catalog, &base, &names, false)?;
     plan.assert_available(|package| manifest.locks(package))?;
     if args.verbose {
         plan.print_notes();
@@ -268,7 +258,7 @@ fn apply(
                 .collect(),
             git,
         };
-        restore.during(|| lock.during(|| manifest.set(Some(&stanza), folder, patches)))?;
+        restore.during(|| lock.during(|| manifest.set(Some(&stanza), folder, &catalog.patches)))?;
         lock.during(|| manifest.resolve())
     };
     // A patch may span packages of which this prover uses some. What its graph lacks cannot be overridden and need
@@ -301,20 +291,12 @@ fn apply(
     for tree in &trees {
         if let Use::Bypassed(found) = graph::usage(&metadata, tree) {
             for (version, _) in found {
-                check_version(
-                    manifest,
-                    &tree.package,
-                    &version,
-                    &base,
-                    patches,
-                    series,
-                    asked,
-                )?;
+                check_version(manifest, &tree.package, &version, &base, catalog, asked)?;
             }
         }
     }
     graph::assert_in_place(&manifest.path, &metadata, &trees, checkout.as_ref())?;
-    let unreviewed = manifest.assert_reviewed(patches)?;
+    let unreviewed = manifest.assert_reviewed(&catalog.patches)?;
     let patched = trees.iter().map(|tree| &tree.package);
     let other_releases = graph::other_releases(&metadata, patched, &base);
     let incremental = incremental(manifest, &trees)?;
@@ -324,7 +306,7 @@ fn apply(
         unreviewed,
         unlocked,
         incremental,
-        inert: patch::inert(patches, &base, &names)?,
+        inert: catalog.inert(&base, &names)?,
         base,
         names,
         left_out,
@@ -415,14 +397,13 @@ fn check_version(
     package: &str,
     version: &str,
     base: &str,
-    patches: &Patches,
-    series: &Series,
+    catalog: &Catalog,
     asked: &[String],
 ) -> Result<()> {
     if version == base {
         return Ok(());
     }
-    series.refuse_merged(patches, &Version::parse(version)?, asked)?;
+    catalog.refuse_merged(&Version::parse(version)?, asked)?;
     Err(Failure::input(format!(
         "{}: uses {package} {version}, and these patches are for Plonky3 {base}",
         manifest.path.display(),

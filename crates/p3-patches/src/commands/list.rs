@@ -4,9 +4,8 @@ use anyhow::Result;
 use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 
-use crate::catalog::Series;
+use crate::catalog::Catalog;
 use crate::catalog::effects::{Effect, Effects};
-use crate::catalog::patch::Patch;
 use crate::project::Patches;
 
 /// List the patches: what they do, for which releases, what they need, what they gain.
@@ -45,12 +44,12 @@ struct Listed<'e> {
 }
 
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
-    let series = Series::load(patches)?;
+    let catalog = Catalog::load(patches)?;
     let effects = Effects::load(patches)?;
     let mut listed = Vec::new();
-    for entry in &series.entries {
-        let base = series.newest_base_of(patches, &entry.name)?;
-        let header = Patch::load(patches, &base, &entry.name)?.header;
+    for entry in &catalog.entries {
+        let base = catalog.newest_base_of(&entry.name)?;
+        let header = catalog.patch(&base, &entry.name)?.header;
         listed.push(Listed {
             name: entry.name.clone(),
             inert: header.inert(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use crate::catalog::Series;
+use crate::catalog::Catalog;
 use crate::overlay::{self, Overlay};
 use crate::project::Patches;
 use paired::cargo::home;
@@ -33,24 +33,24 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
-    let series = Series::load(patches)?;
-    let (base, names) = series.chosen(patches, args.base.as_deref(), &args.names)?;
+    let catalog = Catalog::load(patches)?;
+    let (base, names) = catalog.chosen(args.base.as_deref(), &args.names)?;
     let out = &std::path::absolute(&args.out)?;
     // The configuration of the current folder is of some prover, and an overlay is for all.
-    let patches = &match patches.root() {
-        Some(root) => patches.at_work_in(root),
+    let catalog = &match patches.root() {
+        Some(root) => catalog.at_work_in(root),
         None => {
             let home = home()?;
             let uncreated = || format!("cannot create {}", home.display());
             fs::create_dir_all(&home).with_context(uncreated)?;
-            patches.at_work_in(&home)
+            catalog.at_work_in(&home)
         }
     };
     let progress = spinner(format!("writing {}", out.display()));
     if out.exists() {
         overlay::own_entries(&Dir::open(out)?)?;
     }
-    let overlay = Overlay::new(patches, base, &names)?;
+    let overlay = Overlay::new(catalog, base, &names)?;
     overlay.write(out)?;
     progress.finish_and_clear();
     println!("{}: {}", out.display(), overlay.describe());

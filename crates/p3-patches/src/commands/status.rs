@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::Downstream;
 use super::as_called;
-use crate::catalog::{Series, patch};
+use crate::catalog::Catalog;
 use crate::project::Patches;
 use crate::prover::choice;
 use crate::prover::git_source::Checkout;
@@ -198,7 +198,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let lock = manifest.published_lock(patches)?;
         fs::write(path, lock).map_err(|error| cannot_write(path, &error))?;
     }
-    let series = Series::load(patches)?;
+    let catalog = &Catalog::load(patches)?;
     let lock = manifest.lock()?;
     if args.without_cargo && lock.is_empty() {
         let what = format!("{}: no Cargo.lock beside it", manifest.path.display());
@@ -211,8 +211,8 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             return status.print_unpatched(args.json);
         }
         let graph = manifest.resolve_locked()?;
-        let chosen = graph
-            .map(|graph| choice::applicable(patches, &series, &manifest, &graph, None, &[], false));
+        let chosen =
+            graph.map(|graph| choice::applicable(catalog, &manifest, &graph, None, &[], false));
         match chosen {
             Ok(Ok((_, choice))) => status.available = choice.names,
             Ok(Err(error)) => {
@@ -233,8 +233,8 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         return status.print_unpatched(args.json);
     };
     let progress = spinner("comparing trees");
-    let (base, names) = series.resolve(patches, Some(&stanza.base), &stanza.names)?;
-    let mut plan = tree::plan(patches, &base, &names, false)?;
+    let (base, names) = catalog.resolve(Some(&stanza.base), &stanza.names)?;
+    let mut plan = tree::plan(catalog, &base, &names, false)?;
     plan.assert_available(|package| stanza.overrides.contains_key(package))?;
     let metadata = match args.without_cargo {
         true => None,
@@ -388,16 +388,17 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             |(release, packages): (_, Vec<_>)| format!("{release} of {}", packages.join(", "));
         status.newer_releases = newer.into_iter().map(shown).collect();
     }
-    let hash = patch::sha256_of_all(patches, &base, &names)?;
+    let hash = catalog.sha256(&base, &names)?;
     if args.verify {
-        let built_in = patch::sha256_of_all(&patches.built_in(), &base, &names);
+        let built_in = Catalog::load(&patches.built_in());
+        let built_in = built_in.and_then(|built_in| built_in.sha256(&base, &names));
         status.built_in = Some(built_in.is_ok_and(|built_in| built_in == hash));
     }
     status.patches_sha256 = Some(hash);
     status.base = Some(stanza.base.clone());
     status.source = stanza.git.as_ref().map(|git| git.source.to_string());
     status.patches.clone_from(&stanza.names);
-    status.inert = patch::inert(patches, &stanza.base, &names)?;
+    status.inert = catalog.inert(&stanza.base, &names)?;
     progress.finish_and_clear();
 
     if args.json {

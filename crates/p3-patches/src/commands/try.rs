@@ -10,9 +10,8 @@ use anyhow::{Context, Result};
 use comfy_table::CellAlignment;
 
 use super::{Downstream, MOST_RUNS, Source};
-use crate::catalog::Series;
+use crate::catalog::Catalog;
 use crate::catalog::difference::Difference;
-use crate::catalog::patch;
 use crate::project::Patches;
 use crate::prover::choice::{self, Choice};
 use crate::prover::git_source::Checkout;
@@ -108,8 +107,8 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let target = manifest.target_folder()?.join("p3-try");
     let inputs = inputs(args, patches, &manifest, &target);
     report::check_outputs(args.json.as_deref(), true, args.html.as_deref(), &inputs)?;
-    let series = Series::load(patches)?;
-    series.select(&args.names)?;
+    let catalog = Catalog::load(patches)?;
+    catalog.select(&args.names)?;
     let folder = LockedDir::lock(&target)?;
     let progress = spinner("resolving the graph");
     let member = &args.downstream.manifest_path;
@@ -128,7 +127,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     // `apply` and `remove` write to the lock file, too.
     let prover = LockedDir::lock(&manifest.trees())?;
     let manifest = Manifest::load(&manifest.path)?;
-    let chosen = choose(args, patches, &series, &manifest, &folder, &builder);
+    let chosen = choose(args, &catalog, &manifest, &folder, &builder);
     let built = chosen.and_then(|chosen| {
         let built = build(&builder, &manifest, &folder, &chosen, &progress)?;
         Ok((chosen, built))
@@ -314,13 +313,13 @@ struct Chosen {
 /// that packages as published take the place of patched ones.
 fn choose(
     args: &Args,
-    patches: &Patches,
-    series: &Series,
+    catalog: &Catalog,
     manifest: &Manifest,
     folder: &LockedDir,
     builder: &Builder<'_>,
 ) -> Result<Chosen> {
-    let patches = &patches.at_work_in(manifest.root());
+    let catalog = &catalog.at_work_in(manifest.root());
+    let patches = &catalog.patches;
     let files = files(manifest)?;
     let mut restore = manifest.restore_lock(folder)?;
     let url = args.source.url(manifest)?;
@@ -345,7 +344,7 @@ fn choose(
     let (base, Choice { names, .. }) = match &manifest.stanza {
         None => {
             let from_git = url.is_some();
-            choice::applicable(patches, series, manifest, &graph, base, names, from_git)?
+            choice::applicable(catalog, manifest, &graph, base, names, from_git)?
         }
         Some(stanza) => {
             let base = base.or(Some(&stanza.base));
@@ -354,14 +353,14 @@ fn choose(
             } else {
                 names
             };
-            choice::chosen(patches, series, &manifest.path, &graph, base, asked)?
+            choice::chosen(catalog, &manifest.path, &graph, base, asked)?
         }
     };
     if let Some(note) = manifest.assert_reviewed(patches)? {
         eprintln!("note: {note}");
     }
     if !args.names.is_empty() || manifest.stanza.is_some() {
-        patch::refuse_inert(patches, &base, &names)?;
+        catalog.refuse_inert(&base, &names)?;
     }
     let rev = args.source.rev.as_deref();
     let find = |url| Checkout::find(&manifest.path, &graph, url, rev);
@@ -369,7 +368,7 @@ fn choose(
     if let Some(checkout) = &checkout {
         checkout.assert_release(patches, &base)?;
     }
-    let mut plan = tree::plan(patches, &base, &names, false)?;
+    let mut plan = tree::plan(catalog, &base, &names, false)?;
     plan.assert_available(|package| graph::has(&graph, package))?;
     let mut trees = plan.write(folder)?;
     let absent = trees.extract_if(.., |tree| graph::usage(&graph, tree) == Use::Absent);

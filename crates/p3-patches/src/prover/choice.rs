@@ -8,9 +8,7 @@ use anyhow::Result;
 use cargo_metadata::semver::{Version, VersionReq};
 use cargo_metadata::{Dependency, Metadata, Node, Package, PackageId};
 
-use crate::catalog::Series;
-use crate::catalog::patch::{self, Patch};
-use crate::project::Patches;
+use crate::catalog::Catalog;
 use crate::prover::git_source::canonical;
 use crate::prover::graph::{self, is_crates_io};
 use crate::prover::manifest::{self, Manifest};
@@ -29,26 +27,20 @@ pub struct Choice {
 impl Choice {
     /// Chooses all that have been ported to `base`, touch a package of the graph in that release and none that it has in
     /// another one only, and change builds for this architecture.
-    fn new(
-        patches: &Patches,
-        series: &Series,
-        manifest: &Path,
-        graph: &Metadata,
-        base: &str,
-    ) -> Result<Self> {
-        let base = series.base(Some(base))?;
+    fn new(catalog: &Catalog, manifest: &Path, graph: &Metadata, base: &str) -> Result<Self> {
+        let base = catalog.base(Some(base))?;
         let version = Version::parse(&base)?;
         let (mut names, mut left_out) = (Vec::new(), Vec::new());
         let mut elsewhere = None;
-        for name in series.names() {
-            let reason = if let Some(merged) = series.merged(patches, &version, name)? {
+        for name in catalog.names() {
+            let reason = if let Some(merged) = catalog.merged(&version, name)? {
                 Some(format!("merged in Plonky3 {merged}"))
-            } else if !Patch::exists(patches, &base, name) {
+            } else if !catalog.has(&base, name) {
                 Some(format!("no text for Plonky3 {base}"))
             } else {
-                let header = Patch::header(patches, &base, name)?;
+                let header = catalog.header(&base, name)?;
                 if header.packages.iter().any(|name| graph::has(graph, name)) {
-                    let other = in_another_release(patches, series, graph, &version, name)?;
+                    let other = in_another_release(catalog, graph, &version, name)?;
                     elsewhere = elsewhere.or_else(|| other.clone());
                     other.or_else(|| header.inert())
                 } else {
@@ -72,7 +64,7 @@ impl Choice {
             }
             .into());
         }
-        let (_, names) = series.resolve(patches, Some(&base), &names)?;
+        let (_, names) = catalog.resolve(Some(&base), &names)?;
         left_out.retain(|(name, _)| !names.contains(name));
         Ok(Self { names, left_out })
     }
@@ -84,17 +76,16 @@ const OWN_RELEASE: &str = "without `--base`, the release that the workspace is l
 /// The reason why the patch `name`, or one that it needs, does not fit the graph: it is for a package that the graph has in
 /// another release than `base` only.
 fn in_another_release(
-    patches: &Patches,
-    series: &Series,
+    catalog: &Catalog,
     graph: &Metadata,
     base: &Version,
     name: &str,
 ) -> Result<Option<String>> {
     let release = base.to_string();
-    let (_, mut names) = series.resolve(patches, Some(&release), &[name.to_owned()])?;
+    let (_, mut names) = catalog.resolve(Some(&release), &[name.to_owned()])?;
     // A need that has not been ported is reported where the patches are loaded.
-    names.retain(|name| Patch::exists(patches, &release, name));
-    for package in patch::packages(patches, &release, &names)? {
+    names.retain(|name| catalog.has(&release, name));
+    for package in catalog.packages_of(&release, &names)? {
         let copies = graph.packages.iter().filter(|copy| copy.name == package);
         let copies = copies.collect::<Vec<_>>();
         if let [copy, ..] = copies[..]
@@ -114,8 +105,7 @@ fn in_another_release(
 /// The release and the patches for the prover with this `manifest`: `base`, or the release that the `graph` has, and those
 /// `asked` for, or all that do something there.
 pub fn chosen(
-    patches: &Patches,
-    series: &Series,
+    catalog: &Catalog,
     manifest: &Path,
     graph: &Metadata,
     base: Option<&str>,
@@ -124,29 +114,29 @@ pub fn chosen(
     let base = match base {
         Some(base) => base.to_owned(),
         None => {
-            let release = release(patches, series, manifest, graph)?;
-            series.refuse_merged(patches, &release, asked)?;
-            refuse_unported(patches, series, manifest, graph, &release)?;
+            let release = release(catalog, manifest, graph)?;
+            catalog.refuse_merged(&release, asked)?;
+            refuse_unported(catalog, manifest, graph, &release)?;
             release.to_string()
         }
     };
     if asked.is_empty() {
-        let choice = Choice::new(patches, series, manifest, graph, &base)?;
+        let choice = Choice::new(catalog, manifest, graph, &base)?;
         return Ok((base, choice));
     }
-    let (base, names) = series.resolve(patches, Some(&base), asked)?;
+    let (base, names) = catalog.resolve(Some(&base), asked)?;
     let version = Version::parse(&base)?;
     for name in asked {
-        let Some(why) = in_another_release(patches, series, graph, &version, name)? else {
+        let Some(why) = in_another_release(catalog, graph, &version, name)? else {
             continue;
         };
-        let touched = series.packages(patches)?;
+        let touched = catalog.packages()?;
         for package in &graph.packages {
             if touched.contains(&*package.name) && package.version != version {
-                series.refuse_merged(patches, &package.version, asked)?;
+                catalog.refuse_merged(&package.version, asked)?;
             }
         }
-        let hint = match Choice::new(patches, series, manifest, graph, &base) {
+        let hint = match Choice::new(catalog, manifest, graph, &base) {
             Ok(choice) => format!(
                 "with `--base {base}` and no names, the patches that fit are taken: {}",
                 choice.names.join(", ")
@@ -167,16 +157,15 @@ pub fn chosen(
 /// Chooses as [`chosen`] does, and refuses a workspace in which cargo would not use the overrides. Those of packages from git
 /// are for the comparison with the release to judge.
 pub fn applicable(
-    patches: &Patches,
-    series: &Series,
+    catalog: &Catalog,
     manifest: &Manifest,
     graph: &Metadata,
     base: Option<&str>,
     asked: &[String],
     from_git: bool,
 ) -> Result<(String, Choice)> {
-    let (base, choice) = chosen(patches, series, &manifest.path, graph, base, asked)?;
-    let mut touched = patch::packages(patches, &base, &choice.names)?;
+    let (base, choice) = chosen(catalog, &manifest.path, graph, base, asked)?;
+    let mut touched = catalog.packages_of(&base, &choice.names)?;
     touched.retain(|package| graph::has(graph, package));
     if !from_git {
         let packages = touched.iter().map(String::as_str);
@@ -187,18 +176,13 @@ pub fn applicable(
         }
     }
     manifest.assert_overridable()?;
-    manifest.assert_reviewed(patches)?;
+    manifest.assert_reviewed(&catalog.patches)?;
     Ok((base, choice))
 }
 
 /// The Plonky3 release of the workspace with this `manifest`: that of the packages that patches touch.
-fn release(
-    patches: &Patches,
-    series: &Series,
-    manifest: &Path,
-    graph: &Metadata,
-) -> Result<Version> {
-    let touched = series.packages(patches)?;
+fn release(catalog: &Catalog, manifest: &Path, graph: &Metadata) -> Result<Version> {
+    let touched = catalog.packages()?;
     let mut releases = BTreeMap::<_, Vec<_>>::new();
     for package in &graph.packages {
         if touched.contains(package.name.as_str()) {
@@ -233,9 +217,13 @@ fn release(
     let mut bases = own.iter().collect::<Vec<_>>();
     bases.sort_by_key(|(_, packages)| Reverse(packages.len()));
     let mut bases = bases.into_iter().map(|(base, _)| base.to_string());
-    let fits = |base: &String| Choice::new(patches, series, manifest, graph, base).is_ok();
+    let fits = |base: &String| Choice::new(catalog, manifest, graph, base).is_ok();
     let hint = if compatible(oldest, newest) {
-        update(graph, &touched, reachable(series, newest).unwrap_or(newest))
+        update(
+            graph,
+            &touched,
+            reachable(catalog, newest).unwrap_or(newest),
+        )
     } else if let Some(base) = bases.find(fits) {
         format!(
             "`--base {base}` takes the patches that fit that release, and leaves the others as they are"
@@ -277,21 +265,20 @@ pub fn nothing_to_patch<'p>(manifest: &Path, packages: impl Iterator<Item = &'p 
 
 /// Refuses a workspace on a `release` that there are no patches for, and says which releases are near and how to reach one.
 fn refuse_unported(
-    patches: &Patches,
-    series: &Series,
+    catalog: &Catalog,
     manifest: &Path,
     graph: &Metadata,
     release: &Version,
 ) -> Result<()> {
-    if series.bases.contains(release) {
+    if catalog.bases.contains(release) {
         return Ok(());
     }
-    let older = series.bases.iter().rfind(|base| *base < release);
-    let newer = series.bases.iter().find(|base| *base > release);
+    let older = catalog.bases.iter().rfind(|base| *base < release);
+    let newer = catalog.bases.iter().find(|base| *base > release);
     let near = older.into_iter().chain(newer).map(Version::to_string);
     let near = near.collect::<Vec<_>>().join(" and ");
-    let touched = series.packages(patches)?;
-    let hint = match reachable(series, release) {
+    let touched = catalog.packages()?;
+    let hint = match reachable(catalog, release) {
         Some(base) => update(graph, &touched, base),
         None => {
             let is_of =
@@ -312,8 +299,8 @@ fn refuse_unported(
 }
 
 /// The newest release with patches that cargo takes for compatible.
-fn reachable<'s>(series: &'s Series, release: &Version) -> Option<&'s Version> {
-    (series.bases.iter()).rfind(|base| compatible(base, release))
+fn reachable<'s>(catalog: &'s Catalog, release: &Version) -> Option<&'s Version> {
+    (catalog.bases.iter()).rfind(|base| compatible(base, release))
 }
 
 /// The step that moves Plonky3 to `release`, which cargo takes for compatible with what the graph has.

@@ -12,6 +12,7 @@ use anyhow::Result;
 use rustix::fs::FileType;
 use serde::Serialize;
 
+use crate::catalog::Catalog;
 use crate::catalog::patch::Patch;
 use crate::catalog::placement::Direction;
 use crate::project::Patches;
@@ -242,14 +243,14 @@ pub fn baseline(from: &Patches, base: &str, patches: &[Patch]) -> Result<Vec<Pac
 }
 
 /// The trees of `names`, which are in series order and complete.
-pub fn plan(from: &Patches, base: &str, names: &[String], reverted: bool) -> Result<Plan> {
+pub fn plan(catalog: &Catalog, base: &str, names: &[String], reverted: bool) -> Result<Plan> {
     let mut patches = names
         .iter()
-        .map(|name| Patch::load(from, base, name))
+        .map(|name| catalog.patch(base, name))
         .collect::<Result<Vec<_>>>()?;
     let (mut packages, mut missing) = (Vec::new(), Vec::new());
     for name in named(&patches) {
-        match registry::package(from, &name, base) {
+        match registry::package(&catalog.patches, &name, base) {
             Ok(package) => packages.push(package),
             Err(error) if is_unavailable(&error) => missing.push((name, error)),
             Err(error) => return Err(error),
@@ -322,23 +323,23 @@ fn is_unavailable(error: &anyhow::Error) -> bool {
 
 /// Writes the trees of the patches `names` (in series order, with what they need) below `dest`.
 pub fn materialize(
-    from: &Patches,
+    catalog: &Catalog,
     base: &str,
     names: &[String],
     dest: &LockedDir,
 ) -> Result<Vec<Tree>> {
-    let plan = plan(from, base, names, false)?.complete()?;
+    let plan = plan(catalog, base, names, false)?.complete()?;
     plan.write(dest)
 }
 
 /// Writes trees from which the patches have been taken back again, for `ab --revert`.
 pub fn materialize_reverted(
-    from: &Patches,
+    catalog: &Catalog,
     base: &str,
     names: &[String],
     dest: &LockedDir,
 ) -> Result<Vec<Tree>> {
-    plan(from, base, names, true)?.complete()?.write(dest)
+    plan(catalog, base, names, true)?.complete()?.write(dest)
 }
 
 /// Writes a folder that has no place yet.

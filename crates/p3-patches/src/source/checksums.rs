@@ -9,10 +9,11 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use cargo_metadata::semver::Version;
 
-use crate::project::{CHECKSUMS, Patches, Project};
+use crate::project::{CHECKSUMS, Patches};
 use crate::source::registry;
 use paired::error::Failure;
 use paired::interrupt;
+use std::path::Path;
 
 /// The SHA-256 of tarballs, by release and name.
 #[derive(Debug, Default, Eq, PartialEq)]
@@ -69,11 +70,12 @@ impl Checksums {
     /// Adds what the registry's index has of these `releases`: of the packages that the file has in any release, of those
     /// `named`, and of what they depend on. A checksum that is there has to be the index's.
     pub fn update(
-        project: &Project,
+        patches: &Patches,
+        root: &Path,
         releases: &[Version],
         named: impl IntoIterator<Item = String>,
     ) -> Result<Self> {
-        let present = Self::load(&project.patches)?;
+        let present = Self::load(patches)?;
         let mut todo: BTreeSet<String> = named.into_iter().collect();
         todo.extend(present.names().map(str::to_owned));
         let mut seen = BTreeSet::new();
@@ -81,7 +83,7 @@ impl Checksums {
         while let Some(name) = todo.pop_first() {
             interrupt::check()?;
             // Cargo brings its copy of the index up to date for what it is asked about.
-            registry::newest(project, &name)?;
+            registry::newest(root, &name)?;
             for release in registry::indexed_by_crates_io(&name)? {
                 if !releases.contains(&release.version) {
                     continue;
@@ -145,7 +147,7 @@ mod tests {
         let folder = dir.path().join("patches");
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join(CHECKSUMS), text).unwrap();
-        Checksums::load(&Project::at(dir.path()).patches)
+        Checksums::load(&crate::project::at(dir.path()))
     }
 
     #[test]

@@ -237,7 +237,6 @@ fn key(package: &Locked) -> Result<(String, Line)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::project::Project;
 
     fn entry(name: &str, version: &str) -> String {
         format!(
@@ -253,7 +252,7 @@ mod tests {
         };
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(FILE), text(own)).unwrap();
-        let mut seed = Seed::new(&Project::at(dir.path()).patches, release).unwrap();
+        let mut seed = Seed::new(&crate::project::at(dir.path()), release).unwrap();
         let package = Package {
             name: "p3-x".to_owned(),
             version: release.to_owned(),

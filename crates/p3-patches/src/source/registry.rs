@@ -13,7 +13,7 @@ use cargo_metadata::semver::Version;
 use serde::Deserialize;
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use crate::project::{Patches, Project};
+use crate::project::Patches;
 use crate::source::checksums::Checksums;
 use crate::source::lock::{self, REGISTRY};
 use crate::source::locked::{Locked, find_locked, published, without, without_checksum};
@@ -150,10 +150,11 @@ fn tarballs(locked: &Locked) -> Result<Vec<Tarball>> {
     Ok(found)
 }
 
-/// The newest release of a package that the registry has, whether or not it is a preview.
-pub fn newest(project: &Project, name: &str) -> Result<Version> {
+/// Returns the newest release of a package that the registry has, whether or not it is a preview, as cargo finds it in the checkout
+/// with this root.
+pub fn newest(root: &Path, name: &str) -> Result<Version> {
     // A workspace without a lock file, below the checkout's configuration: cargo would look no further than a lock file.
-    let dir = &project.root.join("target/p3/newest");
+    let dir = &root.join("target/p3/newest");
     write_changed(&dir.join("Cargo.toml"), b"[workspace]\n")?;
     let mut info = cargo();
     info.args(["info", "--color", "never", "--", name])
@@ -484,7 +485,7 @@ mod tests {
             entry("p3-util", "0.6.0", "registry+https://mirror.invalid/index"),
             entry("serde", "1.0.0", REGISTRY),
         ];
-        let patches = Project::at(dir.path()).patches;
+        let patches = crate::project::at(dir.path());
         let compared = compare_locks(&patches, &lock.concat()).unwrap();
         assert_eq!(compared.same, 1);
         assert_eq!(compared.differences, [""; 0]);
