@@ -1,7 +1,7 @@
 //! The messages between driver and worker: one JSON value per line, one reply per request.
 //!
-//! The file is compiled into both, the worker here and, by a symbolic link, the driver in `crates/p3-patches`, so the two
-//! cannot drift.
+//! The file is compiled into both, the worker in `benches` and, by a symbolic link, the driver in `crates/paired`, so that they
+//! cannot differ.
 
 use std::path::PathBuf;
 
@@ -16,61 +16,93 @@ pub enum Request {
     /// Lists the rows.
     List,
     /// Pins the process, makes the row's inputs from the seed. Once per process: a process measures one row.
-    Prepare { row: String, seed: u64 },
+    Prepare {
+        /// The name of the row.
+        row: String,
+        /// The seed of the inputs.
+        seed: u64,
+    },
     /// Runs the prepared row once.
     Run,
     /// Writes the last run's outputs to a file.
-    Save { path: PathBuf },
+    Save {
+        /// The path of the file.
+        path: PathBuf,
+    },
     /// Runs the row's verifier on outputs that another worker saved.
-    Verify { path: PathBuf },
+    Verify {
+        /// The path of the file.
+        path: PathBuf,
+    },
     /// Lists the units.
     Units,
-    /// Repeats a unit so many times, without a look at a clock.
-    Repeat { unit: String, times: usize },
-    /// Times a unit against a chain of instructions whose cycles are known, in runs of so many repetitions.
-    Time { unit: String, times: usize },
+    /// Repeats a unit, without reading a clock.
+    Repeat {
+        /// The name of the unit.
+        unit: String,
+        /// The number of repetitions.
+        times: usize,
+    },
+    /// Times a unit against a chain of instructions whose cycles are known.
+    Time {
+        /// The name of the unit.
+        unit: String,
+        /// The number of repetitions in a timed run.
+        times: usize,
+    },
 }
 
 /// A line on the worker's standard output.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
+    /// The reply to `list`.
     Rows(Vec<RowInfo>),
-    /// `proof`: the outputs are a proof, so that `save` and `verify` make sense.
+    /// The reply to `prepare`.
     Ready {
+        /// Whether the outputs are a proof, which can be saved and verified.
         proof: bool,
     },
+    /// The reply to `run`.
     Sample(Sample),
+    /// The reply to `save`.
     Saved,
+    /// The reply to `verify`, where the verifier accepts the outputs.
     Accepted,
+    /// The reply to `units`.
     Units(Vec<UnitInfo>),
+    /// The reply to `repeat`.
     Repeated {
+        /// The SHA-256 of the unit's outputs, in hexadecimal.
         #[serde(deserialize_with = "name")]
         digest: String,
     },
+    /// The reply to `time`.
     Timed(Timed),
+    /// The reply to a request that failed: the error's text.
     Error(String),
 }
 
-/// The least time of several runs.
+/// The shortest times of several runs, in nanoseconds.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct Timed {
-    /// Of one repetition.
+    /// The time of one repetition of the unit.
     pub unit_ns: f64,
-    /// Of one cycle of the core, while it was at this.
+    /// The time of one cycle of the core meanwhile.
     pub cycle_ns: f64,
 }
 
-/// A row as the driver needs to know it.
+/// A row of a worker, as the driver lists it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct RowInfo {
-    /// `KIND/WHAT/SIZE`.
+    /// The name of the row, `KIND/WHAT/SIZE`.
     #[serde(deserialize_with = "name")]
     pub name: String,
+    /// The kind of the row.
     pub kind: Kind,
-    /// How many cores the row runs on.
+    /// The number of cores that the row runs on.
     pub threads: usize,
-    /// Part of the first look that `--quick` gives.
+    /// Whether `--quick` includes the row.
     pub quick: bool,
 }
 
@@ -80,22 +112,30 @@ pub struct RowInfo {
 pub enum Kind {
     /// Small and odd inputs, whose outputs are compared; measured on request only.
     Equal,
-    /// The rounds of a permutation that are not internal, for `cargo p3 ab --phases`.
+    /// The external rounds of a permutation, for `cargo p3 ab --phases`.
     Phase,
+    /// The commitment to matrices with a Merkle tree.
     #[serde(alias = "merkle-commit-2t")]
     MerkleCommit,
+    /// The low-degree extension of a matrix.
     Lde,
+    /// The commit phase of FRI.
     FriCommit,
+    /// The opening of a commitment.
     Open,
+    /// The prover of sumcheck.
     SumcheckProve,
+    /// The prover of WHIR.
     WhirProve,
+    /// The prover of a STARK.
     StarkProve,
+    /// Any other kind.
     #[serde(other)]
     Other,
 }
 
 impl Kind {
-    /// The kind of the row of this name, by the part before the first `/`.
+    /// Returns the kind of the row of this name, by the part before the first `/`.
     pub fn of(row: &str) -> Self {
         let kind = row.split('/').next().unwrap_or_default();
         Self::deserialize(StrDeserializer::<Error>::new(kind)).unwrap_or(Self::Other)
@@ -105,34 +145,35 @@ impl Kind {
 /// A unit of work whose instructions can be counted.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct UnitInfo {
-    /// `WORKLOAD/WHAT/SIZE`.
+    /// The name of the unit, `WORKLOAD/WHAT/SIZE`.
     #[serde(deserialize_with = "name")]
     pub name: String,
-    /// Leaves of a tree, by which its counts are divided; 1 for everything else.
+    /// The leaves of a tree, by whose number its counts are divided; 1 for any other unit.
     pub leaves: usize,
 }
 
-/// One run.
+/// The times, memory and outputs of one run.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Sample {
+    /// The wall-clock time, in nanoseconds.
     pub wall_ns: u64,
-    /// CPU time of the whole process, all threads.
+    /// The CPU time of all threads of the process, in nanoseconds.
     pub cpu_ns: u64,
-    /// The most memory that the process has had resident so far, in KiB, where the system tells.
+    /// The peak of the process's resident memory so far, in KiB, where the system tells it.
     #[serde(default)]
     pub peak_kib: Option<u64>,
-    /// Of `wall_ns`, the time inside the spans in which upstream builds Merkle trees.
+    /// The part of `wall_ns` inside the spans in which upstream builds Merkle trees.
     #[serde(default)]
     pub hashing_ns: Option<u64>,
-    /// SHA-256 of all outputs, in hexadecimal.
+    /// The SHA-256 of all outputs, in hexadecimal.
     #[serde(deserialize_with = "name")]
     pub digest: String,
 }
 
-/// The most bytes of a name. A longer one is no name, and breaks tables.
+/// The most bytes of a name. A longer one would break tables.
 const LONGEST_NAME: usize = 4096;
 
-/// Reads a name that others wrote and that is printed: text without control characters, on one line.
+/// Deserializes a name that is printed later: text on one line, without control characters, of 4096 bytes at most.
 pub fn name<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
     let name = String::deserialize(text)?;
     if name.contains(is_control) {
@@ -148,7 +189,7 @@ pub fn name<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
     Ok(name)
 }
 
-/// Whether a character ends a line, controls a terminal, turns text around or is not seen.
+/// Whether a character ends a line, controls a terminal, reverses the direction of text or is invisible.
 pub fn is_control(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{feff}')

@@ -488,16 +488,19 @@ fn a_worker_that_hangs_is_killed() {
     let fixture = Fixture::new();
     let deaf = format!("exec <&-; {}; exec sleep 600", sample(10, "aa"));
     for (run, complaint) in [
-        (&*deaf, "closed its input or its output, and goes on"),
-        ("exec sleep 600", "gave no answer in 1 s"),
+        (
+            &*deaf,
+            "closed its standard input or output, but still runs",
+        ),
+        ("exec sleep 600", "gave no reply within 1 s"),
         (
             "exec >&-; exec sleep 600",
-            "closed its input or its output, and goes on",
+            "closed its standard input or output, but still runs",
         ),
-        ("exec <&-; exec sleep 600", "gave no answer in 1 s"),
+        ("exec <&-; exec sleep 600", "gave no reply within 1 s"),
         (
             r#"printf '{"sample":'; exec sleep 600"#,
-            "gave no answer in 1 s",
+            "gave no reply within 1 s",
         ),
     ] {
         fixture.breaks_off(run, complaint);
@@ -515,18 +518,24 @@ fn a_worker_that_crashes_or_talks_nonsense_is_named() {
         ("sleep 600 & exit 7", "ended early: exit status: 7"),
         (
             "echo thread panicked",
-            "printed what is no reply: thread panicked",
+            "printed a line that is no reply of the protocol: thread panicked",
         ),
-        (r"printf '\377\n'", "printed what is no reply: \u{fffd}"),
+        (
+            r"printf '\377\n'",
+            "printed a line that is no reply of the protocol: \u{fffd}",
+        ),
         // Neither fills the memory of the one who reads.
         (
             "exec cat /dev/zero",
-            r"printed what is no reply: \u{0}\u{0}",
+            r"printed a line that is no reply of the protocol: \u{0}\u{0}",
         ),
-        ("exec yes", "printed what is no reply: y\n"),
+        (
+            "exec yes",
+            "printed a line that is no reply of the protocol: y\n",
+        ),
         (
             r#"echo '"saved"'"#,
-            "gave an answer to another question: Saved",
+            "answered the request `run` with `saved`; this is a bug in the worker",
         ),
         (
             r#"echo '{"error":"panicked: overflow"}'"#,
@@ -542,7 +551,7 @@ fn a_worker_that_crashes_or_talks_nonsense_is_named() {
 fn a_worker_that_answers_twice_is_named() {
     // Of no time: where the second one comes after the next run was asked for, it is taken for that run's.
     let twice = format!("{0}; {0}", sample(1, "aa"));
-    Fixture::new().breaks_off(&twice, r#"printed what nobody asked for: {"sample":"#);
+    Fixture::new().breaks_off(&twice, r#"printed a line before it was asked: {"sample":"#);
 }
 
 /// Reports of a worker whose clock was set, or stands. A figure would come of each.
@@ -572,15 +581,21 @@ fn times_that_no_run_took_are_refused() {
             r#""wall_ns":9,"cpu_ns":18446744073709551615"#,
             "reports 18446744073.709551615s of CPU time, ",
         ),
-        (r#""wall_ns":-1,"cpu_ns":9"#, "printed what is no reply: "),
-        (r#""wall_ns":null,"cpu_ns":9"#, "printed what is no reply: "),
+        (
+            r#""wall_ns":-1,"cpu_ns":9"#,
+            "printed a line that is no reply of the protocol: ",
+        ),
+        (
+            r#""wall_ns":null,"cpu_ns":9"#,
+            "printed a line that is no reply of the protocol: ",
+        ),
         (
             r#""wall_ns":1e999,"cpu_ns":9"#,
-            "printed what is no reply: ",
+            "printed a line that is no reply of the protocol: ",
         ),
         (
             r#""wall_ns":9,"cpu_ns":9,"hashing_ns":10"#,
-            "reports more hashing than its run took",
+            "reports more time in hashing than its run took",
         ),
         (
             r#""wall_ns":9,"cpu_ns":9,"peak_kib":0"#,

@@ -207,10 +207,13 @@ fn a_worker_that_fails_is_named_with_what_it_says() {
             "illegal instruction",
         ),
         ("echo '{\"error\":\"no memory\"}'; exit", "no memory"),
-        ("echo chatter", "printed what is no reply: chatter"),
+        (
+            "echo chatter",
+            "printed a line that is no reply of the protocol: chatter",
+        ),
         (
             "echo '\"saved\"'; exit",
-            "candidate worker: gave an answer to another question",
+            "candidate worker: answered the request `units` with `saved`",
         ),
     ] {
         fixture

@@ -1,4 +1,4 @@
-//! Addresses as they are shown: without the user, and the password or token, that one may hold.
+//! Removes user names, passwords and tokens from addresses before they are shown.
 
 use cargo_metadata::semver::Version;
 

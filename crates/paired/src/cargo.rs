@@ -1,4 +1,4 @@
-//! Cargo and the compiler that it takes: how they are called, and what their errors say.
+//! Calls of cargo and of its compiler, and their errors in one line.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -14,12 +14,12 @@ use crate::address::without_credentials;
 use crate::error::Failure;
 use crate::interrupt;
 
-/// A `cargo` command; under `cargo run` it is the same cargo.
+/// Returns a `cargo` command: `CARGO` where it is set, as under `cargo run`, and otherwise the `cargo` of `PATH`.
 pub fn cargo() -> Command {
     Command::new(from_here("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Cargo's own folder, found as cargo finds it.
+/// Returns cargo's home folder: `CARGO_HOME`, or `.cargo` in the user's home. Fails where neither is known.
 pub fn home() -> Result<PathBuf> {
     from_here("CARGO_HOME")
         .or_else(|| Some(env::home_dir()?.join(".cargo")))
@@ -28,7 +28,7 @@ pub fn home() -> Result<PathBuf> {
         ))
 }
 
-/// The variables that cargo and rustup take for folders.
+/// The variables that name a folder for cargo or rustup.
 const FOLDERS: [&str; 4] = [
     "CARGO_BUILD_TARGET_DIR",
     "CARGO_HOME",
@@ -36,11 +36,12 @@ const FOLDERS: [&str; 4] = [
     "RUSTUP_HOME",
 ];
 
-/// The variables that cargo takes for programs, and the one that names cargo.
+/// The variables that name a program for cargo, and the one that names cargo itself.
 const PROGRAMS: [&str; 4] = ["CARGO", "RUSTC", "RUSTC_WORKSPACE_WRAPPER", "RUSTC_WRAPPER"];
 
-/// Makes the relative paths among the variables of `command` start in this folder, whatever folder it runs in.
-pub fn settle_paths(command: &mut Command) {
+/// Makes the relative paths in the environment of `command` absolute, so that they start in this process's folder, whatever
+/// folder the command runs in.
+pub(crate) fn settle_paths(command: &mut Command) {
     let set = |command: &Command, name| command.get_envs().any(|(key, _)| key == name);
     for name in FOLDERS.into_iter().chain(PROGRAMS) {
         if !set(command, name)
@@ -51,7 +52,8 @@ pub fn settle_paths(command: &mut Command) {
     }
 }
 
-/// The path in a variable, as an absolute one; an empty variable is as good as none. A program without a folder is looked up.
+/// Returns the path in an environment variable as an absolute path, and `None` where it is unset or empty. The name of a program
+/// without a folder stays as it is, for `PATH`.
 fn from_here(name: &str) -> Option<PathBuf> {
     let path = PathBuf::from(env::var_os(name).filter(|path| !path.is_empty())?);
     let is_looked_up = PROGRAMS.contains(&name) && path.components().count() == 1;
@@ -61,27 +63,32 @@ fn from_here(name: &str) -> Option<PathBuf> {
     Some(path::absolute(&path).unwrap_or(path))
 }
 
-/// Reads what cargo's configuration says of `key` in a folder, or `Null`: its files, the values `configs` of `--config` and, where
-/// the key is not of a table, the environment.
+/// Reads the value of `key` in cargo's configuration for a folder, or `Null` where it is not set.
+///
+/// The configuration consists of cargo's files, the values `configs` of `--config` and, unless the key names a table, the
+/// environment. Fails where cargo cannot read it.
 pub fn configuration(folder: &Path, key: &str, configs: &[String]) -> Result<Value> {
     match configured(folder, &["--format", "json-value", key], configs)? {
-        Some(json) => serde_json::from_str(&json).context("cargo config printed no JSON"),
+        Some(json) => {
+            serde_json::from_str(&json).context("cargo config printed text that is not JSON")
+        }
         None => Ok(Value::Null),
     }
 }
 
-/// Reads the same as [`configuration`], below its key, with a comment behind each value that says where that comes from.
-pub fn configuration_with_origins(
+/// Reads the value of `key` as [`configuration`] does, as TOML in which a comment behind each value names its source.
+pub(crate) fn configuration_with_origins(
     folder: &Path,
     key: &str,
     configs: &[String],
 ) -> Result<DocumentMut> {
     let text = configured(folder, &["--show-origin", key], configs)?.unwrap_or_default();
-    text.parse().context("cargo config printed no TOML")
+    text.parse()
+        .context("cargo config printed text that is not TOML")
 }
 
-/// Returns the file that a string of [`configuration_with_origins`], or the first of a list of strings, comes from.
-pub fn origin(value: &toml_edit::Value) -> Option<&str> {
+/// Returns the source of a value of [`configuration_with_origins`]: of a string, or of the first string in a list.
+pub(crate) fn origin(value: &toml_edit::Value) -> Option<&str> {
     let comment = match value {
         toml_edit::Value::Array(words) => match words.get(1) {
             Some(second) => second.decor().prefix(),
@@ -93,7 +100,8 @@ pub fn origin(value: &toml_edit::Value) -> Option<&str> {
     comment.trim_start().strip_prefix("# ")
 }
 
-/// Says in a phrase which sources cargo takes in place of crates.io in a folder, and which files of its configuration name them.
+/// Describes the sources that replace crates.io for a folder, and the files of cargo's configuration that set them, in a phrase:
+/// `crates.io is replaced by ..`. `None` means that nothing does. Fails where cargo cannot read its configuration.
 pub fn replacement(folder: &Path) -> Result<Option<String>> {
     let mut sources = vec!["crates-io".to_owned()];
     let mut steps = Vec::new();
@@ -107,7 +115,7 @@ pub fn replacement(folder: &Path) -> Result<Option<String>> {
             Some((value.as_str()?.to_owned(), from))
         };
         let Some((by, from)) = set("replace-with") else {
-            // Cargo takes packages from where the table of crates.io itself says.
+            // The table of crates.io may name a place itself.
             let kinds = ["registry", "local-registry", "directory", "git"].into_iter();
             let kinds = kinds.filter(|_| sources.len() == 1);
             let named = kinds.filter_map(|kind| Some((kind, set(kind)?)));
@@ -127,19 +135,19 @@ pub fn replacement(folder: &Path) -> Result<Option<String>> {
     Ok(Some(replacement).filter(|_| !steps.is_empty()))
 }
 
-/// Returns the hint for a package that is not the published one. Fetching the package again changes nothing where another
-/// registry answers.
+/// Returns the hint for a package whose checksum is not that of the published one. Another download would give the same bytes
+/// where another registry answers, so the hint names the source that replaces crates.io.
 pub fn out_of_a_changed_package(folder: &Path) -> String {
     match replacement(folder) {
         Ok(Some(replacement)) => format!(
-            "{replacement}; without that, and with a lock file that was written without it, cargo takes what was published"
+            "{replacement}; remove that replacement and write the lock file again, then cargo takes the published package"
         ),
-        _ => "what is published does not change, so another registry has answered in place of crates.io, here or where the lock file was written; write that file again where crates.io answers".to_owned(),
+        _ => "a published package never changes, so another registry has answered in place of crates.io, here or where the lock file was written; write the lock file again where crates.io answers".to_owned(),
     }
 }
 
-/// Makes cargo's error from resolving a graph in a folder a failure with this `hint`. An error about cargo's configuration, or about
-/// what a lock file holds, is one about an input, and has a hint of its own.
+/// Returns the failure for cargo's error while it resolves the dependencies of a folder: `what: error`, with `hint`. An error
+/// about cargo's configuration, or about the lock file, is one about an input, and has a hint of its own.
 pub fn unresolved(folder: &Path, what: &str, error: &str, hint: &str) -> Failure {
     let message = format!("{what}: {error}");
     let wrong_input = out_of_a_wrong_configuration(folder, error)
@@ -196,7 +204,7 @@ pub fn configured_by(folder: &Path) -> String {
     }
 }
 
-/// Returns the hint for cargo's error about what a lock file holds.
+/// Returns the hint for an error of cargo's about a checksum in the lock file or about its syntax; `None` for other errors.
 pub fn out_of_a_wrong_lock_file(folder: &Path, error: &str) -> Option<String> {
     let changed = [
         "changed between lock files",
@@ -211,7 +219,8 @@ pub fn out_of_a_wrong_lock_file(folder: &Path, error: &str) -> Option<String> {
     })
 }
 
-/// The setting that makes cargo compile every package that has a path incrementally, whatever its profile says.
+/// Returns the name of the setting that makes cargo compile path packages incrementally, whatever their profile says: a variable
+/// or a key. `None` means that the profile decides. Fails where cargo cannot read its configuration.
 pub fn incremental(folder: &Path, configs: &[String]) -> Result<Option<&'static str>> {
     const VARIABLE: &str = "CARGO_INCREMENTAL";
     const KEY: &str = "build.incremental";
@@ -222,19 +231,21 @@ pub fn incremental(folder: &Path, configs: &[String]) -> Result<Option<&'static 
     Ok((set == true).then_some(KEY))
 }
 
-/// The output of `cargo config get` with these arguments, of which the last one is a key; nothing where the key is not set.
+/// Returns the output of `cargo config get` with these arguments, the last of which is a key; `None` where the key is not set.
 fn configured(folder: &Path, args: &[&str], configs: &[String]) -> Result<Option<String>> {
     let mut get = cargo();
     get.args(["config", "get", "-Z", "unstable-options"])
         .args(args)
         .args(configs.iter().flat_map(|value| ["--config", value]))
         .current_dir(folder)
-        // The subcommand is not stable yet.
+        // The subcommand is unstable.
         .env("RUSTC_BOOTSTRAP", "1");
     let output = interrupt::output(&mut get)?;
     if output.status.success() {
         let text = String::from_utf8(output.stdout);
-        return Ok(Some(text.context("cargo config printed no UTF-8")?));
+        return Ok(Some(
+            text.context("cargo config printed text that is not UTF-8")?,
+        ));
     }
     let error = cargo_error(&String::from_utf8_lossy(&output.stderr));
     if error.starts_with("config value `") && error.ends_with("` is not set") {
@@ -247,38 +258,39 @@ fn configured(folder: &Path, args: &[&str], configs: &[String]) -> Result<Option
     Err(Failure::input(what).hint(configured_by(folder)).into())
 }
 
-/// A hint for a package that cargo lacks because it was not vendored.
+/// Returns the hint for an error of cargo's about a package that is missing in a source that replaces another one.
 pub fn vendoring(error: &str) -> Option<&'static str> {
     error.contains(REPLACED).then_some(
-        "`cargo vendor` takes what the workspace needs, but for packages that are patched: vendor before `apply`, or run this where cargo's configuration does not replace the registry",
+        "`cargo vendor` leaves out packages that are patched: vendor before `apply`, or run this where cargo's configuration does not replace the registry",
     )
 }
 
-/// A hint for a manifest whose package has no sources, such as images have that are built from manifests first.
+/// Returns the hint for an error of cargo's about a manifest without sources, as in a container image that copies manifests
+/// first.
 pub fn without_sources(error: &str) -> Option<&'static str> {
     let is_missing =
         error.contains("no targets specified in the manifest") || error.contains("can't find ");
     is_missing.then_some(
-        "the sources are not there: cargo reads a manifest only beside the files that it names, such as src/lib.rs or src/main.rs; empty ones are enough",
+        "the sources are not there: cargo reads a manifest only beside the files that it names, such as src/lib.rs or src/main.rs; create them, empty ones are enough",
     )
 }
 
-/// The option that cargo proposes for a target whose features are off.
-pub fn features_to_enable(stderr: &str) -> Option<&str> {
+/// Returns the option that cargo proposes for a target whose features are off.
+pub(crate) fn features_to_enable(stderr: &str) -> Option<&str> {
     let proposed = "Consider enabling them by passing, e.g., ";
     stderr.lines().find_map(|line| line.strip_prefix(proposed))
 }
 
-/// Whether cargo lacks a package that it has not fetched, and may not fetch.
+/// Whether an error of cargo's says that it needs a package that it has not downloaded, and may not download.
 pub fn is_unfetched(error: &str) -> bool {
     error.contains("but --offline was specified") || error.contains("no matching package named")
 }
 
-/// Of a source in place of another one, cargo says so.
+/// The words by which cargo's errors name a source that replaces another one.
 const REPLACED: &str = " (which is replacing ";
 
-/// Cargo's account of a failure as one line: its `error:` with the list below it, if it has one, the cause that names a place of
-/// cargo's configuration, and the last cause, or which source in place of another one lacks a package.
+/// Shortens the error in cargo's stderr to one line, without credentials: the text behind `error:`, with its place in a file, the
+/// cause that names a place of cargo's configuration, its last cause, the list below it, or the source that lacks a package.
 pub fn cargo_error(stderr: &str) -> String {
     let stderr = &without_credentials(stderr);
     let lines = stderr
@@ -320,19 +332,21 @@ pub fn cargo_error(stderr: &str) -> String {
     }
 }
 
-/// The compiler that the workers are built with.
+/// A compiler: its version, and the platform that it runs on.
 #[derive(Deserialize, Serialize)]
 pub struct Toolchain {
+    /// The first line of `rustc -vV`, such as `rustc 1.91.0 (f8297e351 2025-10-28)`.
     pub version: String,
+    /// The triple of the host, such as `x86_64-unknown-linux-gnu`.
     pub host: String,
 }
 
-/// A `rustc` command; the one that cargo would take.
+/// Returns a `rustc` command: `RUSTC` where it is set, and otherwise the `rustc` of `PATH`, as cargo does.
 pub fn rustc() -> Command {
     Command::new(from_here("RUSTC").unwrap_or_else(|| "rustc".into()))
 }
 
-/// A `rustc` command that runs in a folder, whose files decide on the toolchain.
+/// Returns a `rustc` command that runs in a folder, whose `rust-toolchain.toml` rustup follows.
 pub fn rustc_in(folder: &Path) -> Command {
     let mut rustc = rustc();
     rustc.current_dir(folder);
@@ -340,14 +354,16 @@ pub fn rustc_in(folder: &Path) -> Command {
 }
 
 impl Toolchain {
+    /// Asks the compiler of [`rustc`]. Fails as [`Self::of`] does.
     pub fn query() -> Result<Self> {
         Self::of(rustc())
     }
 
-    /// The toolchain of this compiler.
+    /// Asks this compiler with `-vV`. Fails where it cannot be run, or prints something else.
     pub fn of(mut rustc: Command) -> Result<Self> {
         let output = interrupt::output(rustc.arg("-vV"))?;
-        let text = String::from_utf8(output.stdout).context("rustc -vV printed no UTF-8")?;
+        let text =
+            String::from_utf8(output.stdout).context("rustc -vV printed text that is not UTF-8")?;
         let host = text.lines().find_map(|line| line.strip_prefix("host: "));
         Ok(Self {
             version: text.lines().next().unwrap_or_default().to_owned(),
@@ -355,14 +371,15 @@ impl Toolchain {
         })
     }
 
-    /// LLVM's name for this CPU, if it has one.
+    /// Asks the compiler for LLVM's name of this CPU; `None` where it prints none. Fails where the compiler cannot be run.
     pub fn native_cpu() -> Result<Option<String>> {
         let output = interrupt::output(rustc().args(["--print", "target-cpus"]))?;
         Ok(native_cpu(&String::from_utf8_lossy(&output.stdout)))
     }
 }
 
-/// The target features that rustc knows on an architecture. LLVM's own may be renamed, so they are none of these.
+/// Asks the compiler for its target features on an architecture, such as `x86_64`. Features that only LLVM knows are left out,
+/// since LLVM may rename them. Fails where the compiler does not know the architecture's Linux target.
 pub fn target_features(architecture: &str) -> Result<BTreeSet<String>> {
     let target = format!("{architecture}-unknown-linux-gnu");
     let output =
@@ -374,14 +391,14 @@ pub fn target_features(architecture: &str) -> Result<BTreeSet<String>> {
     Ok(listed_features(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// In lines `    NAME    - What it is.`, of which LLVM's follow after an empty one.
+/// Reads the names in lines `    NAME    - Text.`, up to the empty line before the features of LLVM.
 fn listed_features(listed: &str) -> BTreeSet<String> {
     let lines = listed.lines().skip(1).take_while(|line| !line.is_empty());
     let names = lines.filter_map(|line| line.split_whitespace().next());
     names.map(str::to_owned).collect()
 }
 
-/// In `    native    - Select the CPU of the current host (currently NAME).`
+/// Reads the name in a line `    native    - Select the CPU of the current host (currently NAME).`
 fn native_cpu(listed: &str) -> Option<String> {
     let mut lines = listed.lines().map(str::trim_start);
     let native = lines.find(|line| line.starts_with("native"))?;
@@ -389,8 +406,8 @@ fn native_cpu(listed: &str) -> Option<String> {
     Some(name.split_once(')')?.0.to_owned())
 }
 
-/// Makes `flags` all that decides about the compiler's: `RUSTFLAGS` outranks every configuration file, and its encoded
-/// twin would outrank it.
+/// Sets the compiler flags of a `cargo` command to `flags` alone: `RUSTFLAGS` outranks cargo's configuration files, and
+/// `CARGO_ENCODED_RUSTFLAGS`, which would outrank it, is removed.
 pub fn with_rustflags<'a>(command: &'a mut Command, flags: &str) -> &'a mut Command {
     command
         .env("RUSTFLAGS", flags)
@@ -401,7 +418,7 @@ pub fn with_rustflags<'a>(command: &'a mut Command, flags: &str) -> &'a mut Comm
 mod tests {
     use super::*;
 
-    /// Cargo takes packages from the place that `[source.crates-io]` itself names.
+    /// The table `[source.crates-io]` may name a place itself.
     #[test]
     fn a_place_of_crates_io_is_named() {
         let dir = tempfile::tempdir().unwrap();

@@ -2,21 +2,21 @@
 
 use std::fmt;
 
-/// The kind of a failure; the process exits with [`Kind::code`].
+/// The kind of a failure, which decides on the exit code of the process.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
-    /// A check that ran to its end and did not hold: outputs differ, a patch has drifted, a test failed.
+    /// A check ran to its end and its result is negative: outputs differ, a patch has drifted, a test failed.
     Check,
-    /// Input the tool refuses: a patch, a manifest, a tarball, a name, an ISA.
+    /// The tool refuses its input: a patch, a manifest, a tarball, a name, an ISA.
     Input,
-    /// The surroundings: no registry, no space, no permission, another run at work.
+    /// The environment does not allow the work: no registry, no space, no permission, another run that holds the lock.
     Environment,
 }
 
 impl Kind {
-    /// Exit code. Clap keeps 2 for usage errors; 130 is an interrupt.
+    /// Returns the exit code: 1, 3 or 4. Clap keeps 2 for usage errors, and an interrupt has 130.
     #[must_use]
-    pub const fn code(self) -> u8 {
+    pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Check => 1,
             Self::Input => 3,
@@ -28,23 +28,26 @@ impl Kind {
 /// A failure with its kind and, where one is known, the next thing to try.
 #[derive(Debug)]
 pub struct Failure {
+    /// The kind, which decides on the exit code.
     pub kind: Kind,
+    /// The cause in one line; it names the file or the argument.
     pub message: String,
+    /// The next step, which is printed after `hint:`.
     pub hint: Option<String>,
 }
 
 impl Failure {
-    /// Input that is refused; `message` names the path.
+    /// Returns a failure of the kind [`Kind::Input`]; `message` names the path.
     pub fn input(message: impl Into<String>) -> Self {
         Self::new(Kind::Input, message)
     }
 
-    /// A check that failed.
+    /// Returns a failure of the kind [`Kind::Check`].
     pub fn check(message: impl Into<String>) -> Self {
         Self::new(Kind::Check, message)
     }
 
-    /// The surroundings do not allow it.
+    /// Returns a failure of the kind [`Kind::Environment`].
     pub fn environment(message: impl Into<String>) -> Self {
         Self::new(Kind::Environment, message)
     }
@@ -57,12 +60,12 @@ impl Failure {
         }
     }
 
-    /// The failure behind `error`, where a module foresaw it.
+    /// Finds the failure among the causes of `error`; `None` where no module foresaw the error.
     pub fn behind(error: &anyhow::Error) -> Option<&Self> {
         error.chain().find_map(|cause| cause.downcast_ref())
     }
 
-    /// Adds the line printed after `hint:`.
+    /// Sets the text that is printed after `hint:`.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -1,8 +1,8 @@
-//! Text of others in Markdown: it stays text, on its line, whatever it holds.
+//! Escapes text of other programs for Markdown, so that it stays text on one line, whatever it holds.
 
 use crate::run::protocol::is_control;
 
-/// Writes `text` as Markdown that is only text, in a table as well: no markup, no link, nobody's name that is called.
+/// Escapes `text` so that Markdown shows it as it is, in a table as well: no markup, no link, no mention of a user.
 pub fn text(text: &str) -> String {
     let mut escaped = String::new();
     let mut rest = text.chars().peekable();
@@ -12,7 +12,7 @@ pub fn text(text: &str) -> String {
             '&' => escaped += "&amp;",
             '<' => escaped += "&lt;",
             _ if is_markup(c) => escaped.extend(['\\', c]),
-            // GitHub makes links of bare addresses, and calls whoever has the name.
+            // GitHub makes links of bare addresses, and notifies a user whose name stands after an `@`.
             ':' if next == Some('/') => escaped += ":\\",
             '.' if next.is_some() && escaped.ends_with("www") => escaped += "\\.",
             '@' if next.is_some_and(char::is_alphanumeric) => escaped += "@<!-- -->",
@@ -27,7 +27,7 @@ fn is_markup(c: char) -> bool {
     "|\\`*[]~_".contains(c)
 }
 
-/// Writes a name as code in Markdown, in a table as well; as text, where it has what code cannot hold.
+/// Writes a name as inline code of Markdown, in a table as well, or as [`text`] where it has a character that code cannot hold.
 pub fn code(name: &str) -> String {
     let is_held = |c: char| c == '_' || !(is_markup(c) || is_control(c) || "&<".contains(c));
     match name.chars().all(is_held) && !name.trim().is_empty() {
@@ -36,7 +36,7 @@ pub fn code(name: &str) -> String {
     }
 }
 
-/// Writes a command as a block of code, on one line that does not end the block.
+/// Writes a command as a fenced block of code of one line, with a fence that is longer than any in the command.
 pub fn block(command: &str) -> String {
     let line = command.replace(is_control, " ");
     let mut fence = "```".to_owned();

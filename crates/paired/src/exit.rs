@@ -12,14 +12,19 @@ use crate::interrupt::{self, Interrupted};
 use crate::run::launch;
 use crate::terminal::print_line;
 
-/// Plays the part of a guard or of a recorder, if this process is one that the tool has started for that.
+/// Runs this process as a guard or as a recorder, if the tool has started it as one, and returns its exit code.
+///
+/// A tool calls this before it reads its own arguments: the library starts the tool's executable again, as the guard of its
+/// child processes and as the runner that cargo calls. `None` means that this process is the tool itself.
 pub fn other_part() -> Option<ExitCode> {
     launch::record().or_else(interrupt::guard)
 }
 
-/// Runs a tool to its end, where signals end the children that it has started. Hints are printed as `hint` returns them.
+/// Runs a tool to its end and prints its error, if it has one. Signals end the child processes that it has started.
 ///
-/// Exit codes: 0 done, 1 a check failed, 2 usage, 3 input refused, 4 the surroundings do not allow it, 130 interrupted.
+/// `hint` rewrites the hint before it is printed. A panic of `tool` continues, unless a `println!` or `eprintln!` could not write.
+///
+/// Exit codes: 0 success, 1 a check failed, 2 usage, 3 input refused, 4 the environment does not allow it, 130 interrupted.
 pub fn run(tool: impl FnOnce() -> Result<()>, hint: fn(&str) -> String) -> ExitCode {
     let report_panic = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -33,7 +38,7 @@ pub fn run(tool: impl FnOnce() -> Result<()>, hint: fn(&str) -> String) -> ExitC
         Err(payload) => payload,
     };
     match unprinted(&*payload) {
-        // Nobody reads any more, as in `| head`.
+        // The reader has closed the pipe, as `| head` does.
         Some(why) if why.contains("Broken pipe") => ExitCode::SUCCESS,
         Some(why) => {
             let _ = writeln!(io::stderr(), "error: {why}");
@@ -43,8 +48,8 @@ pub fn run(tool: impl FnOnce() -> Result<()>, hint: fn(&str) -> String) -> ExitC
     }
 }
 
-/// Returns the message of the panic by which `println!` and `eprintln!` say that they cannot write. Guards on the stack have done
-/// their work.
+/// Returns the message of a panic of `println!` or `eprintln!` that cannot write. Destructors have run by then, as after an
+/// error.
 fn unprinted(payload: &dyn Any) -> Option<&str> {
     let message = payload.downcast_ref::<String>()?;
     message
@@ -57,7 +62,7 @@ fn guarded(tool: impl FnOnce() -> Result<()>) -> Result<()> {
     tool()
 }
 
-/// Prints what went wrong and gives the exit code that goes with it.
+/// Prints an error with its hint, and returns the exit code.
 fn report(error: &anyhow::Error, shown: fn(&str) -> String) -> ExitCode {
     print_line("error", &format!("{error:#}"));
     if error.is::<Interrupted>() {
@@ -74,8 +79,8 @@ fn report(error: &anyhow::Error, shown: fn(&str) -> String) -> ExitCode {
     )
 }
 
-/// Returns the kind of an error that no module foresaw: an operation of the system failed, or refused what it was given, such as a
-/// pipe in place of a file.
+/// Returns the kind of an error that no module foresaw: the input's, where the system refused it, such as a pipe in place of a
+/// file, and otherwise the environment's.
 fn unforeseen(error: &anyhow::Error) -> Kind {
     let causes = error.chain().filter_map(|cause| cause.downcast_ref());
     let is_input = |cause: &io::Error| {

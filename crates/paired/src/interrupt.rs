@@ -1,9 +1,9 @@
-//! Ctrl-C: a flag that long work looks at, so that guards on the stack undo what is half done; and children that end with the
-//! work that they are for, together with all that they have started.
+//! Ctrl-C and child processes. A signal sets a flag that long work reads with [`check`], so that destructors undo half-done work.
+//! A child process ends with the value that started it, together with every process that it has started itself.
 //!
-//! Each child leads a group of processes: `cargo` that is killed leaves a `rustc` behind, which goes on to write below the
-//! target folder. A terminal sends its Ctrl-C to the tool's own group, and the tool ends the others. A tool that is killed
-//! ends nothing; its guard, a second process of the same executable, then does.
+//! Each child leads a process group: a killed `cargo` leaves a `rustc` behind, which goes on to write below the target folder.
+//! A terminal sends its Ctrl-C to the tool's own group only, and the tool ends the groups of its children. A tool that is
+//! killed cannot do so; its guard, a second process of the same executable, then does.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -32,13 +32,13 @@ use crate::cargo::settle_paths;
 use crate::error::Failure;
 
 /// The exit code of an interrupted run.
-pub const CODE: u8 = 130;
+pub(crate) const CODE: u8 = 130;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// The error that carries an interrupt up to `main`, past every guard's `Drop`.
 #[derive(Debug)]
-pub struct Interrupted;
+pub(crate) struct Interrupted;
 
 impl fmt::Display for Interrupted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -48,18 +48,18 @@ impl fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
-/// The argument by which this executable knows that it is a guard.
+/// The first argument of a guard's process.
 const GUARD: &str = "end-groups";
 
-/// The guard, which starts with the first group and reads from its standard input which groups there are.
+/// The guard's process. It starts with the first group, and reads the numbers of the groups from its standard input.
 static GUARD_PROCESS: Mutex<Option<Child>> = Mutex::new(None);
 
-/// The right to start groups. The guard ends with this value.
-pub struct Guarded;
+/// Ends the guard's process when it is dropped.
+pub(crate) struct Guarded;
 
-/// Turns SIGINT, SIGTERM and SIGHUP into the flag that [`check`] reads. A second signal ends the process at once, and so does the
-/// first one after a while: no guard on the stack takes that long, and no work should go on without a look at the flag.
-pub fn install() -> Result<Guarded> {
+/// Makes SIGINT, SIGTERM and SIGHUP set the flag that [`check`] reads. A second signal ends the process at once. The first one
+/// ends it after ten seconds: no destructor takes that long, and no work should go that long without a check.
+pub(crate) fn install() -> Result<Guarded> {
     const PATIENCE: Duration = Duration::from_secs(10);
     let end = || process::exit(CODE.into());
     ctrlc::set_handler(move || {
@@ -78,16 +78,16 @@ pub fn install() -> Result<Guarded> {
 impl Drop for Guarded {
     fn drop(&mut self) {
         if let Some(mut guard) = guard_process().take() {
-            // The end of its input ends it.
+            // The guard ends with its input.
             drop(guard.stdin.take());
             let _ = guard.wait();
         }
     }
 }
 
-/// Runs as the guard, if this process is one: reads the groups until the tool has ended, `NUMBER` of one that has begun and
-/// `-NUMBER` of one that is gone, and ends those that it has left.
-pub fn guard() -> Option<ExitCode> {
+/// Runs this process as the guard, if its first argument says so. The guard reads lines until the tool has ended: `NUMBER` for a
+/// group that has begun, `-NUMBER` for one that is gone. Then it ends the groups that are left.
+pub(crate) fn guard() -> Option<ExitCode> {
     if env::args_os().nth(1)? != GUARD {
         return None;
     }
@@ -103,7 +103,7 @@ pub fn guard() -> Option<ExitCode> {
     Some(ExitCode::SUCCESS)
 }
 
-/// Tells the guard of a group that has begun.
+/// Tells the guard the number of a group that has begun; starts the guard with the first one.
 fn tell(group: u32) -> Result<()> {
     let mut process = guard_process();
     if process.is_none() {
@@ -115,7 +115,7 @@ fn tell(group: u32) -> Result<()> {
     Ok(())
 }
 
-/// Writes to the guard, without which the work goes on.
+/// Writes a line to the guard. An error is ignored: the work does not depend on the guard.
 fn write_line(process: &mut Option<Child>, line: &str) {
     if let Some(stdin) = process.as_mut().and_then(|guard| guard.stdin.as_mut()) {
         let _ = writeln!(stdin, "{line}");
@@ -126,7 +126,8 @@ fn guard_process() -> MutexGuard<'static, Option<Child>> {
     GUARD_PROCESS.lock().expect("no thread panics with it")
 }
 
-/// The executable of this process. Linux has it even after another build has taken its name, which is likely while workers compile.
+/// Returns a path to the executable of this process. On Linux it stays valid after another build has replaced the file, which is
+/// likely while workers compile. Fails where the system cannot tell the path.
 pub fn executable() -> Result<PathBuf> {
     let running = Path::new("/proc/self/exe");
     if running.exists() {
@@ -135,7 +136,7 @@ pub fn executable() -> Result<PathBuf> {
     env::current_exe().context("cannot tell where this tool is")
 }
 
-/// Fails once the user has asked to stop.
+/// Fails once a signal has asked this process to stop.
 pub fn check() -> Result<()> {
     if INTERRUPTED.load(Ordering::SeqCst) {
         Err(Interrupted.into())
@@ -144,11 +145,16 @@ pub fn check() -> Result<()> {
     }
 }
 
-/// A child process that leads a group. Both end with the value.
-pub struct Group(pub Child);
+/// A child process that leads a process group, and the processes of that group. All end when the value is dropped: SIGTERM first,
+/// SIGKILL two seconds later.
+pub struct Group(
+    /// The child, for its pipes and its number. Dropping the group reaps it.
+    pub Child,
+);
 
 impl Group {
-    /// Starts `command`.
+    /// Starts `command` in a process group of its own. Paths in cargo's variables start at this process's folder, whatever folder
+    /// the command runs in. Fails where the program cannot be started.
     pub fn start(command: &mut Command) -> Result<Self> {
         settle_paths(command);
         let child = lead(command)?;
@@ -157,26 +163,27 @@ impl Group {
         Ok(group)
     }
 
-    /// The child's end, if it has come. Nobody has waited for it then, and the group keeps its number.
+    /// Returns the child's exit, if it has ended, and leaves the child as a zombie, so that the group keeps its number.
     fn ended(&self) -> io::Result<Option<WaitIdStatus>> {
         let end = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         Ok(waitid(WaitId::Pid(pid(self.0.id())), end)?)
     }
 
-    pub fn has_ended(&self) -> bool {
+    /// Whether the child has ended, or cannot be asked.
+    pub(crate) fn has_ended(&self) -> bool {
         !matches!(self.ended(), Ok(None))
     }
 
-    /// Whether the child has ended with success.
-    pub fn has_succeeded(&self) -> bool {
+    /// Whether the child has ended with exit code 0.
+    pub(crate) fn has_succeeded(&self) -> bool {
         let ended = self.ended().ok().flatten();
         ended.and_then(|status| status.exit_status()) == Some(0)
     }
 
-    /// Waits for a child that has ended, and ends what it has left in its group.
-    pub fn reap<T>(&mut self, wait: impl FnOnce(&mut Child) -> io::Result<T>) -> Result<T> {
+    /// Reaps a child that has ended with `wait`, and ends the processes that it has left in its group.
+    pub(crate) fn reap<T>(&mut self, wait: impl FnOnce(&mut Child) -> io::Result<T>) -> Result<T> {
         let group = pid(self.0.id());
-        // Once the child has been waited for, another group may have the number.
+        // Once the child is reaped, another group may get the number.
         let _ = kill_process_group(group, Signal::TERM);
         let reaped = wait(&mut self.0);
         await_end(group);
@@ -186,7 +193,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Once the child has been waited for, another group may have its number.
+        // Once the child is reaped, another group may have its number.
         if self.ended().is_ok() {
             end(pid(self.0.id()));
         }
@@ -200,25 +207,25 @@ fn lead(command: &mut Command) -> Result<Child> {
     child.with_context(|| format!("cannot run {}", command.get_program().display()))
 }
 
-/// Blocks until a child has ended, and leaves it to be waited for.
-pub fn wait_for_end(child: u32) {
+/// Blocks until a child has ended, and leaves it to be reaped.
+pub(crate) fn wait_for_end(child: u32) {
     let end = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     while matches!(waitid(WaitId::Pid(pid(child)), end), Err(Errno::INTR)) {}
 }
 
-/// Ends a group. Git removes its locks when it is asked to end, and `--setup` may have started anything.
+/// Ends a group with SIGTERM, on which git removes its locks, and after two seconds with SIGKILL.
 fn end(group: Pid) {
-    // Fails where all have ended already.
+    // This fails where all processes of the group have ended already.
     let _ = kill_process_group(group, Signal::TERM);
     await_end(group);
 }
 
-/// Waits for the end of a group that was asked to end; after a while, nobody is asked.
+/// Waits for the end of a group that got SIGTERM; after two seconds it gets SIGKILL.
 fn await_end(group: Pid) {
     const PATIENCE: Duration = Duration::from_secs(2);
     let start = Instant::now();
     while start.elapsed() < PATIENCE {
-        // A child that nobody has waited for counts as one of its group.
+        // A zombie still counts as a process of its group.
         let _ = waitpid(Some(group), WaitOptions::NOHANG);
         if test_kill_process_group(group).is_err() {
             return;
@@ -229,9 +236,9 @@ fn await_end(group: Pid) {
     let _ = waitpid(Some(group), WaitOptions::empty());
 }
 
-/// Fails as [`check`] does, and where the child that is waited for has stopped: in the background of a terminal, a child that
-/// reads from it waits forever.
-pub fn check_on(child: u32, command: &Command) -> Result<()> {
+/// Fails where [`check`] does, or where the child is stopped because it uses the terminal: its group is in the background
+/// there, so that it would wait forever.
+pub(crate) fn check_on(child: u32, command: &Command) -> Result<()> {
     check()?;
     let stopped = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let status = waitid(WaitId::Pid(pid(child)), stopped).ok().flatten();
@@ -239,8 +246,8 @@ pub fn check_on(child: u32, command: &Command) -> Result<()> {
     let waits = [Signal::TTIN, Signal::TTOU].map(Signal::as_raw);
     if signal.is_some_and(|signal| waits.contains(&signal)) {
         let program = command.get_program().display();
-        let asks = format!("{program} asks for something on the terminal, which is not its own");
-        let hint = "run it by hand once, or give an agent or a credential helper what it asks for";
+        let asks = format!("{program} waits for the terminal, perhaps to ask for a password");
+        let hint = "run it by hand once, or set up an SSH agent or a credential helper for it";
         return Err(Failure::environment(asks).hint(hint).into());
     }
     Ok(())
@@ -250,8 +257,8 @@ fn pid(child: u32) -> Pid {
     Pid::from_raw(child.cast_signed()).expect("no process has the number 0")
 }
 
-/// Waits until a child has ended; an interrupt ends it.
-pub fn wait(group: &Group, command: &Command) -> Result<()> {
+/// Waits until a child has ended. Fails after an interrupt, with the child still running.
+pub(crate) fn wait(group: &Group, command: &Command) -> Result<()> {
     while !group.has_ended() {
         check_on(group.0.id(), command)?;
         thread::sleep(Duration::from_millis(10));
@@ -259,8 +266,10 @@ pub fn wait(group: &Group, command: &Command) -> Result<()> {
     check()
 }
 
-/// Runs `command` to its end with its output captured. An interrupt ends it, and all that it has started; what it leaves in the
-/// background ends with it, and may hold the pipes until then.
+/// Runs `command` to its end, without standard input, and captures its output.
+///
+/// Processes that the command leaves in the background end with it, even where they hold its pipes. Fails where the command
+/// cannot be started, after an interrupt, and where the command waits for the terminal. An exit code other than 0 is no error.
 pub fn output(command: &mut Command) -> Result<Output> {
     check()?;
     let (stdin, pipe) = (Stdio::null(), Stdio::piped);
@@ -289,9 +298,9 @@ pub fn output(command: &mut Command) -> Result<Output> {
     })
 }
 
-/// The end of a pipe that a child writes to, and what was read there.
+/// The reading end of a pipe that a child writes to, and the bytes that were read.
 struct Pipe {
-    /// The end; `None` once the other end is closed.
+    /// The reading end; `None` once the writing end is closed.
     file: Option<File>,
     read: Vec<u8>,
 }
@@ -305,9 +314,9 @@ impl Pipe {
         })
     }
 
-    /// Reads what is in the pipe.
+    /// Reads the bytes in the pipe, without waiting for more.
     fn drain(&mut self) -> Result<()> {
-        /// The most that a pipe holds. A writer that goes on keeps nobody here.
+        /// The most that a pipe holds, so that a writer that never stops does not keep the reader here.
         const MOST: usize = 1 << 20;
         let Some(file) = &self.file else {
             return Ok(());
@@ -324,7 +333,7 @@ impl Pipe {
     }
 }
 
-/// Waits until a pipe can be read or is closed, or for as long as an interrupt may go unseen.
+/// Waits until a pipe can be read or is closed, 10 ms at most, so that an interrupt is seen.
 fn wait_for_any(pipes: &[Pipe]) -> Result<()> {
     let open = pipes.iter().filter_map(|pipe| pipe.file.as_ref());
     let mut open: Vec<_> = open.map(|file| PollFd::new(file, PollFlags::IN)).collect();
@@ -350,7 +359,7 @@ mod tests {
         shell
     }
 
-    /// The pipe is closed once the last process that has it is gone.
+    /// A pipe is closed once the last process that holds its writing end is gone.
     #[test]
     fn a_dropped_group_ends_whatever_it_ignores() {
         for script in ["", "trap '' TERM;"] {
@@ -388,7 +397,7 @@ mod tests {
     #[test]
     fn a_child_that_asks_the_terminal_is_an_error() {
         let error = output(&mut shell("kill -TTIN $$; echo goes on")).unwrap_err();
-        let expected = "sh asks for something on the terminal, which is not its own";
+        let expected = "sh waits for the terminal, perhaps to ask for a password";
         assert_eq!(error.to_string(), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! Instruction sets that a worker can be built for.
+//! Instruction sets that a program can be built for.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,10 +9,10 @@ use serde::{Deserialize, Deserializer};
 
 use crate::error::Failure;
 
-/// An instruction set that the compiler may use.
+/// An instruction set that the compiler may use. Its `Display` is its name on the command line, such as `x86-64-v3`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum Isa {
-    /// The least that a target guarantees: x86-64-v2, or aarch64 without more.
+    /// The baseline of an architecture: x86-64-v2 on x86-64, and no more than the target's default elsewhere.
     Generic,
     /// AVX2.
     #[value(name = "x86-64-v3")]
@@ -23,13 +23,13 @@ pub enum Isa {
     /// AVX-512 with IFMA.
     #[value(name = "x86-64-v4+ifma")]
     V4Ifma,
-    /// All that this CPU has.
+    /// Every feature of this machine's CPU.
     Native,
     /// aarch64 with NEON.
     Neon,
 }
 
-/// Reads the name of an instruction set, as others wrote it.
+/// Deserializes the name of an instruction set, and refuses any other text.
 pub fn name<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
     let name = String::deserialize(text)?;
     let mut known = Isa::value_variants().iter();
@@ -42,7 +42,7 @@ pub fn name<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
 }
 
 impl Isa {
-    /// The flags for `rustc`.
+    /// Returns the flags for `rustc`, with spaces between them; `""` for none.
     pub fn rustflags(self) -> &'static str {
         match self {
             Self::Generic if cfg!(target_arch = "x86_64") => "-C target-cpu=x86-64-v2",
@@ -55,14 +55,18 @@ impl Isa {
         }
     }
 
-    /// The most that this CPU can run.
+    /// Returns the largest instruction set that this CPU can run, other than [`Self::Native`].
+    ///
+    /// # Panics
+    ///
+    /// Panics on an x86 CPU without x86-64-v2.
     pub fn best() -> Self {
         let named = Self::value_variants().iter().copied();
         let mut usable = named.filter(|isa| *isa != Self::Native && isa.missing().is_empty());
         usable.next_back().expect("every CPU runs `generic`")
     }
 
-    /// The instruction set of a build with these target features.
+    /// Returns the largest instruction set whose features are all among these target features of a build.
     pub fn with_features(on: &BTreeSet<String>) -> Self {
         let all = |needed: &[&str]| needed.iter().all(|feature| on.contains(*feature));
         let v4 = all(&["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"]);
@@ -79,12 +83,12 @@ impl Isa {
         }
     }
 
-    /// Whether it is another architecture's than this machine's.
+    /// Whether this is NEON on a machine that is not aarch64. Its workers are built and run under an emulator.
     pub fn is_foreign(self) -> bool {
         self == Self::Neon && !cfg!(target_arch = "aarch64")
     }
 
-    /// Whether it is of this machine's architecture.
+    /// Whether the instruction set is one of this machine's architecture.
     fn is_own(self) -> bool {
         match self {
             Self::Generic | Self::Native => true,
@@ -93,16 +97,16 @@ impl Isa {
         }
     }
 
-    /// Refuses an instruction set of another architecture. For any other one, workers are built here, and looked at.
+    /// Refuses an instruction set of another architecture: no program can be built for it here. This CPU need not support it.
     pub fn check_architecture(self) -> Result<(), Failure> {
-        self.refuse_unless(Self::is_own, "is another architecture's")
+        self.refuse_unless(Self::is_own, "belongs to another architecture")
     }
 
-    /// Refuses an instruction set for which no worker can be built here that runs on another machine.
+    /// Refuses an instruction set of another architecture, and `native`, which differs between machines.
     pub fn check_portable(self) -> Result<(), Failure> {
         let why = match self {
-            Self::Native => "means another CPU on another machine",
-            _ => "is another architecture's",
+            Self::Native => "stands for a different CPU on each machine",
+            _ => "belongs to another architecture",
         };
         self.refuse_unless(|isa| isa.is_own() && isa != Self::Native, why)
     }
@@ -115,10 +119,10 @@ impl Isa {
         let right = right.filter(|isa| is_right(*isa));
         let right: Vec<String> = right.map(|isa| isa.to_string()).collect();
         Err(Failure::input(format!("{self}: {why}"))
-            .hint(format!("--isa can be {}", right.join(", "))))
+            .hint(format!("give --isa one of {}", right.join(", "))))
     }
 
-    /// Refuses an instruction set that this CPU cannot run.
+    /// Refuses an instruction set that this CPU cannot run; the message names the features that the CPU lacks.
     pub fn check(self) -> Result<(), Failure> {
         let missing = self.missing();
         if missing.is_empty() {
@@ -130,11 +134,11 @@ impl Isa {
         let usable: Vec<String> = usable.map(Self::to_string).collect();
         Err(
             Failure::input(format!("{self}: this CPU lacks {}", missing.join(", ")))
-                .hint(format!("it can run {}", usable.join(", "))),
+                .hint(format!("give one that it can run: {}", usable.join(", "))),
         )
     }
 
-    /// The features that the instruction set needs and this CPU does not have.
+    /// Returns the features that the instruction set needs and this CPU lacks.
     #[cfg(target_arch = "x86_64")]
     fn missing(self) -> Vec<&'static str> {
         macro_rules! lacking {
@@ -161,12 +165,12 @@ impl Isa {
         }
     }
 
-    /// The features that the instruction set needs and this CPU does not have.
+    /// Returns the features that the instruction set needs and this CPU lacks.
     #[cfg(not(target_arch = "x86_64"))]
     fn missing(self) -> Vec<&'static str> {
         match self {
             Self::Generic | Self::Native => Vec::new(),
-            // Every aarch64 target of Rust's that has a standard library has NEON.
+            // Each aarch64 target with a standard library has NEON.
             Self::Neon if cfg!(target_arch = "aarch64") => Vec::new(),
             Self::Neon => vec!["neon"],
             Self::V3 => vec!["avx2"],

@@ -1,4 +1,4 @@
-//! Progress and messages on stderr, and patterns of the command line.
+//! Progress and messages on stderr.
 
 use std::cell::RefCell;
 use std::io::{self, Write as _};
@@ -9,12 +9,13 @@ use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use crate::address::without_credentials;
 use crate::run::protocol::is_control;
 
-/// The progress of work in steps. On a terminal it is a spinner or a bar; elsewhere, in logs, a line tells of each step that
-/// took a while.
+/// The progress of work in steps. A terminal shows a spinner or a bar. Elsewhere, as in logs, each step of two seconds or more
+/// prints a line when it ends.
 pub struct Progress {
+    /// The spinner or bar, for its style and length; its steps are named with the methods of [`Progress`].
     pub bar: ProgressBar,
     step: RefCell<Step>,
-    /// The name of the things that a bar counts.
+    /// The noun for the things that a bar counts, in the plural.
     of: String,
 }
 
@@ -26,7 +27,7 @@ struct Step {
 
 impl Progress {
     fn new(bar: ProgressBar, of: &str, name: String) -> Self {
-        // A run that fails takes it off the screen too.
+        // A run that fails clears the bar too.
         let bar = bar.with_finish(ProgressFinish::AndClear);
         bar.set_message(name.clone());
         let step = RefCell::new(Step::new(name));
@@ -34,7 +35,7 @@ impl Progress {
         Self { bar, step, of }
     }
 
-    /// Ends a step and begins the next one.
+    /// Ends the current step and begins the one of this name.
     pub fn set_message(&self, name: impl Into<String>) {
         let name = name.into();
         self.bar.set_message(name.clone());
@@ -42,14 +43,14 @@ impl Progress {
         self.tell(ended.account());
     }
 
-    /// Begins a step that takes minutes: a log tells of it at once.
+    /// Begins a step that takes minutes: a log has a line when it begins, too.
     pub fn announce(&self, name: impl Into<String>) {
         let name = name.into();
         self.set_message(name.clone());
         self.tell(Some(name));
     }
 
-    /// Counts one more of what a bar counts. A log tells of it once a minute.
+    /// Moves the bar on by one. A log has a line on its position once a minute.
     pub fn inc(&self) {
         const SILENCE: Duration = Duration::from_mins(1);
         self.bar.inc(1);
@@ -65,7 +66,7 @@ impl Progress {
         }
     }
 
-    /// Ends the last step.
+    /// Ends the last step, and removes the spinner or bar from the terminal.
     pub fn finish_and_clear(&self) {
         self.set_message("");
         self.bar.finish_and_clear();
@@ -88,7 +89,7 @@ impl Step {
         }
     }
 
-    /// A line on a step that took long enough to be worth one.
+    /// Returns the line for a step that took two seconds or more.
     fn account(&self) -> Option<String> {
         const LONG: Duration = Duration::from_secs(2);
         let is_long = self.started.elapsed() >= LONG && !self.name.is_empty();
@@ -96,19 +97,19 @@ impl Step {
     }
 }
 
-/// The time since then, in whole seconds.
+/// Returns the time since an instant, in whole seconds.
 fn seconds(since: Instant) -> impl std::fmt::Display {
     humantime::format_duration(Duration::from_secs(since.elapsed().as_secs()))
 }
 
-/// A spinner, with the name of the first step.
+/// Returns a spinner whose first step has this name.
 pub fn spinner(name: impl Into<String>) -> Progress {
     let progress = Progress::new(ProgressBar::new_spinner(), "", name.into());
     progress.bar.enable_steady_tick(Duration::from_millis(100));
     progress
 }
 
-/// A bar for what takes minutes, with an estimate of how many.
+/// Returns a bar of `len` steps, which are called `of`, with an estimate of the time left.
 pub fn measuring(len: u64, of: &str) -> Progress {
     let template = format!("{{wide_msg}} {{pos}}/{{len}} {of} {{elapsed}}, {{eta}} left");
     let style = ProgressStyle::with_template(&template).expect("a constant");
@@ -117,7 +118,8 @@ pub fn measuring(len: u64, of: &str) -> Progress {
     progress
 }
 
-/// Prints a line to stderr that may quote others: without credentials, and without characters that control the terminal.
+/// Prints `what: text` to stderr, without the credentials in addresses and with control characters escaped, since `text` may
+/// quote other programs.
 pub fn print_line(what: &str, text: &str) {
     let text = without_credentials(text);
     let mut shown = String::new();
@@ -128,7 +130,7 @@ pub fn print_line(what: &str, text: &str) {
             c => shown.push(c),
         }
     }
-    // The exit code says the same where this cannot be written.
+    // Where stderr is closed, the exit code still tells of the failure.
     let _ = writeln!(io::stderr(), "{what}: {shown}");
 }
 

@@ -1,8 +1,9 @@
-//! Samples for tests of what reads or shows them.
+//! Samples for the tests of modules that read or show samples.
 
 use crate::run::pairs::{Run, Side};
 
-/// Five seeds of two rounds: a baseline of 10 ms that drifts by 1 % per run, and a candidate `ratio` times that.
+/// Returns samples of five seeds with two rounds each: a baseline of 10 ms that drifts by 1 % per run, and a candidate of `ratio`
+/// times that.
 pub fn runs(ratio: f64) -> Vec<Run> {
     let mut runs = Vec::new();
     let mut clock = 1e7;

@@ -13,6 +13,7 @@ use crate::inspect::model::{Estimate, Models};
 use crate::inspect::stepping;
 use paired::error::Failure;
 use paired::run::protocol::{Reply, Request, UnitInfo};
+use paired::run::worker::unexpected;
 use paired::terminal::spinner;
 
 /// The processor or emulator that executes the workers, and lists each instruction.
@@ -133,7 +134,7 @@ impl Tracer {
     fn listed(&self, side: &Side<'_>) -> Result<Vec<UnitInfo>> {
         match self.machine.trace(side.executable, &Request::Units)?.0 {
             Reply::Units(units) => Ok(units),
-            other => Err(side.confused(&other)),
+            other => Err(side.confused("units", &other)),
         }
     }
 
@@ -146,7 +147,7 @@ impl Tracer {
             };
             let (reply, executed) = self.machine.trace(side.executable, &request)?;
             let Reply::Repeated { digest: returned } = reply else {
-                return Err(side.confused(&reply));
+                return Err(side.confused("repeat", &reply));
             };
             let expected = digest.get_or_insert_with(|| returned.clone());
             if *expected != returned {
@@ -226,10 +227,11 @@ impl Tracer {
 }
 
 impl Side<'_> {
-    fn confused(&self, reply: &Reply) -> anyhow::Error {
+    fn confused(&self, asked: &str, reply: &Reply) -> anyhow::Error {
         Failure::check(format!(
-            "{} worker: gave an answer to another question: {reply:?}",
-            self.name
+            "{} worker: {}",
+            self.name,
+            unexpected(asked, reply)
         ))
         .into()
     }

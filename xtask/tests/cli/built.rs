@@ -405,7 +405,7 @@ fn a_folder_of_earlier_workers_is_filled_again_and_no_other_one() {
         let refused = format!("exit 3\n--- stdout\n--- stderr\nerror: {isa}: ");
         assert!(transcript.starts_with(&refused), "{transcript}");
         assert!(
-            transcript.contains("\nhint: --isa can be generic, "),
+            transcript.contains("\nhint: give --isa one of generic, "),
             "{transcript}"
         );
     }

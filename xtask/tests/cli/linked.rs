@@ -65,7 +65,7 @@ fn refused(fixture: &Fixture, args: &[&str], place: &Path) {
     let run = fixture.run(args);
     let place = place.strip_prefix(fixture.path()).unwrap().display();
     let expected = redact_hashes(&format!(
-        "error: [DIR]/{place}: a symbolic link, which is not followed here\nhint: delete it, or put there what it stands for\n"
+        "error: [DIR]/{place}: a symbolic link, which is not followed here\nhint: delete it, or replace it with the file or folder that belongs there\n"
     ));
     assert!(run.starts_with("exit 3\n"), "{args:?}: {run}");
     assert!(run.ends_with(&expected), "{args:?}: {run}\n{expected}");

@@ -503,7 +503,7 @@ fn a_full_disk() {
     let transcript = fixture.transcript(&output);
     assert!(transcript.starts_with("exit 4\n"), "{transcript}");
     assert!(
-        transcript.contains("hint: is the folder writable, and is there space on the disk?"),
+        transcript.contains("hint: check that the folder is writable and that the disk has space"),
         "{transcript}"
     );
     assert_eq!(fixture.manifest(), MANIFEST);

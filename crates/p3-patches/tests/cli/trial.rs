@@ -400,7 +400,7 @@ fn phases_are_compared_and_what_got_slower_comes_first() {
     let other = &spans("infs", "9000.00s", "1.00ms");
     let refused = Prover::new(other, other).fails(&["demo", "--phases"]);
     assert!(
-        refused.contains("error: span open: took 9000.0s by what is printed"),
+        refused.contains("error: span open: the program prints 9000.0s for it"),
         "{refused}"
     );
 }

@@ -227,7 +227,7 @@ fn flags_are_added_to_those_in_force() {
     assert_snapshot!(commands);
 }
 
-/// Where a variable takes the place of flags that the program needs, that is said.
+/// A variable overrides flags that the program needs; the hint names both.
 #[test]
 fn a_build_without_the_flags_of_the_configuration() {
     let fixture = Fixture::new();
@@ -241,7 +241,7 @@ fn a_build_without_the_flags_of_the_configuration() {
     let output = attempt_after(&fixture, "", &variables).output().unwrap();
     let printed = fixture.transcript(&output);
     assert!(printed.starts_with("exit 1\n"), "{printed}");
-    let command = quoted(&printed, "hint: RUSTFLAGS takes the place of ");
+    let command = quoted(&printed, "hint: RUSTFLAGS overrides ");
     tried(&fixture, &mut attempt_after(&fixture, command, &variables));
     let cfgs = fs::read_to_string(fixture.path().join("cfgs")).unwrap();
     assert!(

@@ -1,4 +1,4 @@
-//! Writes below `target`, where cargo goes by the time of the last change.
+//! Writes files whose time of change cargo reads, such as those below `target`.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,8 @@ use anyhow::Result;
 
 use crate::error::Failure;
 
-/// Leaves a file that is right alone: cargo goes by the time of the last change.
+/// Writes a file, and the folders above it, unless the file has these contents already: cargo builds again what depends on a file
+/// that was written. Fails where it cannot be written.
 pub fn write_changed(path: &Path, contents: &[u8]) -> Result<()> {
     if fs::read(path).is_ok_and(|present| present == contents) {
         return Ok(());

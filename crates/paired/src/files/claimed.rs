@@ -1,5 +1,5 @@
-//! Temporary files and folders that a killed process leaves to the next one. Each has a lock, which the system releases when
-//! its process ends, however that ends; the next process removes the files and folders whose locks are free.
+//! Temporary files and folders that do not stay behind, even where the process is killed. Each has a lock, which the system
+//! releases when the process ends; the next process removes the files and folders whose locks are free.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -7,16 +7,17 @@ use std::path::Path;
 
 use tempfile::Builder;
 
-/// A temporary file or folder, locked. It is removed with the value.
-pub struct Claimed<T> {
-    pub made: T,
-    /// None on file systems without locks, where nothing is swept.
+/// A temporary file or folder with a lock. It is removed when the value is dropped.
+pub(crate) struct Claimed<T> {
+    /// The file or folder.
+    pub(crate) made: T,
+    /// The lock; `None` on file systems without locks, where nothing is swept.
     _lock: Option<File>,
 }
 
 impl<T: AsRef<Path>> Claimed<T> {
-    /// Sweeps a folder, and makes a temporary file or folder there whose name begins with `prefix`.
-    pub fn new(
+    /// Removes abandoned files and folders whose names begin with `prefix`, and makes a new one with such a name in `folder`.
+    pub(crate) fn new(
         folder: &Path,
         prefix: &str,
         make: impl Fn(&Builder<'_, '_>) -> io::Result<T>,
@@ -26,7 +27,7 @@ impl<T: AsRef<Path>> Claimed<T> {
         builder.prefix(prefix);
         loop {
             let made = make(&builder)?;
-            // Between these two lines another process may sweep, and take it for a dead one's.
+            // Before the lock is held, another process may remove the file as abandoned; then the loop starts again.
             let lock = match File::open(&made) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 opened => opened?,
@@ -42,7 +43,7 @@ impl<T: AsRef<Path>> Claimed<T> {
     }
 }
 
-/// Removes the files and folders that no live process holds. The rest may be another user's.
+/// Removes the files and folders whose lock no process holds. A failure to remove one is ignored: it may be another user's.
 fn sweep(folder: &Path, prefix: &str) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

@@ -1,4 +1,4 @@
-//! Contents of files: their SHA-256, and values as JSON.
+//! The SHA-256 of files' contents, and values as JSON.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::error::Failure;
 use crate::files::plain;
 
-/// SHA-256 in lower-case hex.
+/// Returns the SHA-256 of `bytes` in lower-case hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes)
         .iter()
@@ -18,8 +18,8 @@ pub fn sha256(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// The SHA-256 of a file, as [`sha256`] has it.
-pub fn sha256_of_file(path: &Path) -> Result<String> {
+/// Returns the [`sha256`] of a plain file.
+pub(crate) fn sha256_of_file(path: &Path) -> Result<String> {
     const NO_FILE: [ErrorKind; 2] = [ErrorKind::NotFound, ErrorKind::InvalidInput];
     match plain::read(path) {
         Ok(bytes) => Ok(sha256(&bytes)),
@@ -33,7 +33,11 @@ pub fn sha256_of_file(path: &Path) -> Result<String> {
     }
 }
 
-/// JSON as a file has it.
+/// Formats a value as indented JSON with a line ending.
+///
+/// # Panics
+///
+/// Panics where `value` cannot be JSON, such as a map whose keys are not text.
 pub fn json(value: &impl Serialize) -> Vec<u8> {
     let mut text = serde_json::to_vec_pretty(value).expect("plain data");
     text.push(b'\n');

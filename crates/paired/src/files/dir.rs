@@ -1,7 +1,7 @@
-//! Folders by handle. What lies below one is reached part by part, and no part may be a symbolic link: no path leads out of it,
-//! whatever else is at work there.
+//! Folders by handle. A path below one is opened part by part, and no part may be a symbolic link, so no path leads out of the
+//! folder, even while another process changes it.
 //!
-//! cap-std has handles too, but follows the links that stay inside, and `deny.toml` refuses what it depends on.
+//! cap-std has such handles too, but follows links that stay inside, and `deny.toml` refuses one of its dependencies.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -17,30 +17,30 @@ use rustix::io::Errno;
 
 use crate::error::Failure;
 
-/// The prefix of unfinished work's names. The next run that holds the lock removes it.
+/// The prefix of the names of unfinished files and folders. The next run that holds the lock removes those.
 pub const UNFINISHED: &str = ".tmp-";
 
-/// A folder that is open.
+/// An open folder.
 pub struct Dir {
     handle: OwnedFd,
-    /// For messages, and for the programs that are started.
+    /// The path, for messages and for other programs.
     path: PathBuf,
 }
 
-/// The place of a file: in a folder, under a name.
+/// The place of a file: an open folder and a name in it.
 pub struct Place {
     folder: Dir,
     name: OsString,
 }
 
-/// A file that is written, but has not taken its place.
+/// A file that is written, but not yet moved to its place. It is removed when the value is dropped.
 pub struct Staged {
     folder: Dir,
     name: OsString,
     place: Place,
 }
 
-/// A folder that is removed with all that is in it.
+/// A temporary folder. It is removed with its contents when the value is dropped.
 pub struct Temporary {
     parent: Dir,
     name: OsString,
@@ -48,7 +48,7 @@ pub struct Temporary {
 }
 
 impl Dir {
-    /// Opens a folder that the user has named. Links on the way there are the user's.
+    /// Opens a folder by a path of the user's, along symbolic links. Fails where there is none, or a file.
     pub fn open(path: &Path) -> Result<Self> {
         let handle = fs::open(path, FOLDER, Mode::empty());
         if let Err(Errno::NOTDIR) = handle {
@@ -60,7 +60,7 @@ impl Dir {
         })
     }
 
-    /// As [`Self::open`]; creates it, and the folders above it, if need be.
+    /// Creates a folder and those above it where they are missing, and opens it as [`Self::open`] does.
     pub fn create(path: &Path) -> Result<Self> {
         std::fs::create_dir_all(path).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
@@ -71,10 +71,12 @@ impl Dir {
         Self::open(path)
     }
 
+    /// Returns the path, as it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
+    /// Returns the handle.
     pub fn handle(&self) -> BorrowedFd<'_> {
         self.handle.as_fd()
     }
@@ -86,7 +88,7 @@ impl Dir {
         })
     }
 
-    /// The folder at `place`, if something is there.
+    /// Opens the folder at the relative path `place`; `None` where nothing is there. Fails for a file or a link.
     pub fn folder(&self, place: impl AsRef<Path>) -> Result<Option<Self>> {
         let mut folder = self.again()?;
         for name in self.parts(place.as_ref())? {
@@ -99,7 +101,8 @@ impl Dir {
         Ok(Some(folder))
     }
 
-    /// The folder at `place`, which is created with those above it if need be.
+    /// Opens the folder at the relative path `place`, and creates it and those above it where they are missing. Fails for a file
+    /// or a link on the way.
     pub fn create_folder(&self, place: impl AsRef<Path>) -> Result<Self> {
         let mut folder = self.again()?;
         for name in self.parts(place.as_ref())? {
@@ -120,7 +123,7 @@ impl Dir {
         })
     }
 
-    /// The place of the file `path`; folders above it are created if need be.
+    /// Returns the place of the file at the relative path `path`, and creates the folders above it where they are missing.
     pub fn place(&self, path: impl AsRef<Path>) -> Result<Place> {
         let path = path.as_ref();
         let name = path.file_name().unwrap_or_default().to_owned();
@@ -128,7 +131,7 @@ impl Dir {
         Ok(Place { folder, name })
     }
 
-    /// The contents of the file `path`, if something is there.
+    /// Reads the file at the relative path `path`; `None` where nothing is there. Fails unless it is a plain file.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<Option<Vec<u8>>> {
         let path = path.as_ref();
         let folder = self.folder(path.parent().unwrap_or(Path::new("")))?;
@@ -150,14 +153,14 @@ impl Dir {
         Ok(Some(contents))
     }
 
-    /// Opens a plain file to read and write, and creates it if need be.
+    /// Opens a plain file in this folder to read and write, and creates it where it is missing.
     pub fn file(&self, name: &str) -> Result<File> {
         let opened = self.open_file(name.as_ref(), OFlags::RDWR | OFlags::CREATE);
         opened.map_err(|error| self.cannot("write", name.as_ref(), error))
     }
 
     fn open_file(&self, name: &OsStr, flags: OFlags) -> rustix::io::Result<File> {
-        // Of a pipe, the other end may never come.
+        // A named pipe would block until a writer opens it.
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = fs::openat(&self.handle, name, flags, Mode::from_raw_mode(0o666))?;
         match FileType::from_raw_mode(fs::fstat(&file)?.st_mode) {
@@ -166,7 +169,7 @@ impl Dir {
         }
     }
 
-    /// Writes a file that is not there yet; the process's mask takes from its permissions.
+    /// Writes a new file with the permissions `mode`, less those of the process's umask.
     fn write_new(&self, name: &OsStr, contents: &[u8], mode: RawMode) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let mut file = File::from(fs::openat(&self.handle, name, flags, mode.into())?);
@@ -174,7 +177,7 @@ impl Dir {
         Ok(file)
     }
 
-    /// The names in here, with what each is.
+    /// Lists the names in this folder, each with the type of its file.
     pub fn entries(&self) -> Result<Vec<(OsString, FileType)>> {
         let read = || -> rustix::io::Result<Vec<_>> {
             let mut entries = Vec::new();
@@ -205,13 +208,13 @@ impl Dir {
         Ok(self.mode(name)?.map(FileType::from_raw_mode))
     }
 
-    /// Moves what is here under a name to another folder and name, where it replaces a file.
+    /// Moves the file or folder `name` to `new` in another folder, where it replaces a file.
     pub fn rename(&self, name: &OsStr, to: &Self, new: &OsStr) -> Result<()> {
         let renamed = fs::renameat(&self.handle, name, &to.handle, new);
         Ok(renamed.map_err(|error| cannot_write(&to.path.join(new), &error.into()))?)
     }
 
-    /// Has it and what is at the other place change places in one step, where the system and the file system can.
+    /// Exchanges `name` with `new` in another folder in one step. Returns false where the system or the file system cannot.
     fn exchange(&self, name: &OsStr, to: &Self, new: &OsStr) -> bool {
         #[cfg(any(target_os = "linux", target_vendor = "apple"))]
         {
@@ -225,7 +228,8 @@ impl Dir {
         }
     }
 
-    /// Moves what is in here under this name to a place. What is there comes here under the name.
+    /// Moves `name` from this folder to a place. A file or folder at the place comes here: under `name`, or under `old-` and
+    /// `name` where the two cannot be exchanged in one step.
     pub fn swap(&self, name: &OsStr, place: &Place) -> Result<()> {
         let Place { folder, name: new } = place;
         if folder.kind(new)?.is_some() {
@@ -239,7 +243,7 @@ impl Dir {
         self.rename(name, folder, new)
     }
 
-    /// Removes what is here under a name, with all that is in it.
+    /// Removes the file or folder `name` from this folder, with its contents. Succeeds where nothing is there.
     pub fn remove(&self, name: &OsStr) -> Result<()> {
         let remove = || -> rustix::io::Result<Option<Self>> {
             match self.kind(name)? {
@@ -258,7 +262,7 @@ impl Dir {
         Ok(())
     }
 
-    /// A folder for what is of no use once this run has ended.
+    /// Creates a temporary folder in this one.
     pub fn temporary(&self) -> Result<Temporary> {
         let name = unfinished();
         let folder = self.create_folder(&name)?;
@@ -269,7 +273,7 @@ impl Dir {
         })
     }
 
-    /// Has what was written in here reach the disk, all of it, before anything names it.
+    /// Waits until everything on this file system is on the disk. Elsewhere than on Linux the system may only begin to write.
     pub fn sync_all(&self) -> Result<()> {
         #[cfg(target_os = "linux")]
         {
@@ -283,7 +287,7 @@ impl Dir {
         }
     }
 
-    /// The names that lead to `place`.
+    /// Splits the relative path `place` into its names. Fails for `..` and for absolute paths.
     fn parts<'p>(&self, place: &'p Path) -> Result<Vec<&'p OsStr>> {
         let parts = place.components().map(|part| match part {
             Component::Normal(name) => Some(name),
@@ -293,7 +297,7 @@ impl Dir {
         let outside = || {
             let place = place.display();
             Failure::input(format!("{place}: lies outside {}", self.path.display()))
-                .hint("only what is below that folder is read and written")
+                .hint("name a file below that folder")
         };
         Ok(parts.ok_or_else(outside)?)
     }
@@ -317,17 +321,18 @@ impl Dir {
     }
 }
 
-/// How a folder is opened.
+/// The flags with which a folder is opened.
 const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::CLOEXEC);
 
 impl Place {
-    /// The folder's path.
+    /// Returns the path of the folder.
     pub fn folder(&self) -> &Path {
         &self.folder.path
     }
 
+    /// Returns a second handle of the same place. Fails where the process has too many open files.
     pub fn again(&self) -> Result<Self> {
         Ok(Self {
             folder: self.folder.again()?,
@@ -335,33 +340,37 @@ impl Place {
         })
     }
 
+    /// Returns the path of the file.
     pub fn path(&self) -> PathBuf {
         self.folder.path.join(&self.name)
     }
 
-    /// The contents of the file, if something is there.
+    /// Reads the file; `None` where nothing is there. Fails unless it is a plain file.
     pub fn read(&self) -> Result<Option<Vec<u8>>> {
         self.folder.read_here(&self.name)
     }
 
+    /// Removes the file or folder, with its contents. Succeeds where nothing is there.
     pub fn remove(&self) -> Result<()> {
         self.folder.remove(&self.name)
     }
 
-    /// Writes a file where none is.
+    /// Writes a new file. Fails where something is there.
     pub fn write_new(&self, contents: &[u8]) -> Result<()> {
         let written = self.folder.write_new(&self.name, contents, 0o666);
         written.map_err(|error| cannot_write(&self.path(), &error))?;
         Ok(())
     }
 
-    /// Writes to `folder` what is to be here, with the permissions of the file that is.
+    /// Writes the next contents of the file to `folder`, with the permissions of the present file. Fails where the place has a
+    /// folder, a link or a device.
     pub fn stage(self, folder: &Dir, contents: &[u8]) -> Result<Staged> {
         self.stage_as(folder, unfinished(), contents)
     }
 
-    /// As [`Self::stage`], under a name that is the same in each run.
-    pub fn stage_as(self, folder: &Dir, name: OsString, contents: &[u8]) -> Result<Staged> {
+    /// Writes the next contents as [`Self::stage`] does, under a name of the caller's, which replaces a file that a killed run
+    /// left.
+    pub(crate) fn stage_as(self, folder: &Dir, name: OsString, contents: &[u8]) -> Result<Staged> {
         let path = self.path();
         let present = match self.folder.mode(&self.name)? {
             None => None,
@@ -372,7 +381,7 @@ impl Place {
             },
         };
         folder.remove(&name)?;
-        // Is removed from here on, however much of it is written.
+        // From here on, the file is removed after an error, however much of it is written.
         let staged = Staged {
             folder: folder.again()?,
             name,
@@ -392,11 +401,11 @@ impl Place {
 }
 
 impl Staged {
-    /// Takes the place, which needs no space on the disk. What comes after that reaches the disk after it.
+    /// Moves the file to its place, which needs no space on the disk, and writes the move to the disk.
     pub fn put(self) -> Result<()> {
         let Place { folder, name } = &self.place;
         self.folder.rename(&self.name, folder, name)?;
-        // There are file systems that sync files, but no folders.
+        // Some file systems sync files, but not folders.
         let _ = fs::fsync(&folder.handle);
         Ok(())
     }
@@ -404,16 +413,18 @@ impl Staged {
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        // Is gone where it has taken its place.
+        // The file is gone already after `put`.
         let _ = self.folder.remove(&self.name);
     }
 }
 
 impl Temporary {
+    /// Returns the folder.
     pub fn folder(&self) -> &Dir {
         &self.folder
     }
 
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         &self.folder.path
     }
@@ -425,30 +436,31 @@ impl Drop for Temporary {
     }
 }
 
-/// The name of something unfinished.
+/// Returns a new name for an unfinished file or folder.
 fn unfinished() -> OsString {
-    // The keys of a hasher are random, and others each time.
+    // The keys of each new hasher differ.
     let random = RandomState::new().build_hasher().finish();
     format!("{UNFINISHED}{random:016x}").into()
 }
 
-/// The refusal of a link.
+/// Returns the failure for a symbolic link at `path`.
 pub fn is_link(path: &Path) -> Failure {
     is_other(path, "a symbolic link, which is not followed here")
 }
 
-/// The refusal of a folder in which another run holds the lock.
+/// Returns the failure for a folder in which another run holds the lock.
 pub fn is_locked(path: &Path) -> Failure {
     Failure::environment(format!("{}: another run is at work here", path.display()))
-        .hint("wait until it has ended")
+        .hint("wait until that run has ended")
 }
 
 fn is_other(path: &Path, what: &str) -> Failure {
     Failure::input(format!("{}: {what}", path.display()))
-        .hint("delete it, or put there what it stands for")
+        .hint("delete it, or replace it with the file or folder that belongs there")
 }
 
+/// Returns the failure for a file that cannot be written.
 pub fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     Failure::environment(format!("cannot write {}: {error}", path.display()))
-        .hint("is the folder writable, and is there space on the disk?")
+        .hint("check that the folder is writable and that the disk has space")
 }

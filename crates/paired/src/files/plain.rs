@@ -1,4 +1,4 @@
-//! Reads of plain files. A folder is refused, and so is a pipe: its other end may never come, and no signal is seen meanwhile.
+//! Reads plain files only. A named pipe would block until a writer opens it, and no signal would be seen meanwhile.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read};
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Reads a plain file, which may be named by links.
+/// Reads a plain file, by way of symbolic links too. Fails for a folder, a pipe or a device with `InvalidInput`.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut options = OpenOptions::new();
     let nonblock = OFlags::NONBLOCK.bits().cast_signed();
@@ -23,7 +23,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(contents)
 }
 
-/// Reads a plain file of text as [`read`] does.
+/// Reads a plain file of text as [`read`] does. Fails with `InvalidData` where the bytes are not UTF-8.
 pub fn read_to_string(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))

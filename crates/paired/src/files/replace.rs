@@ -1,4 +1,4 @@
-//! Files that take their place in one step: whoever reads one, and however this process ends, it is as before or whole.
+//! Replaces files in one step: a reader sees the old bytes or the new ones, however this process ends.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,8 +10,9 @@ use anyhow::{Context, Result};
 use crate::error::Failure;
 use crate::files::dir::{Dir, Staged, cannot_write};
 
-/// Refuses a folder, and a pipe that has a name: nobody need read it. A pipe without one is a shell's, which has its reader.
-pub fn check(path: &Path) -> Result<(), Failure> {
+/// Refuses a folder, and a named pipe, which would block without a reader. A pipe without a name is a shell's, which has its
+/// reader.
+pub(crate) fn check(path: &Path) -> Result<(), Failure> {
     let Ok(present) = fs::metadata(path) else {
         return Ok(());
     };
@@ -23,9 +24,9 @@ pub fn check(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes files that the user has named and that belong together. None is touched before there is space for all. Links are
-/// followed, and a device or a shell's pipe is written to.
-pub fn files(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
+/// Writes files that belong together, by paths of the user's. No file is replaced before all have been written beside their
+/// places. Symbolic links are followed. A device or a shell's pipe is written to directly.
+pub(crate) fn files(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
     let stage = |(path, contents): &(PathBuf, Vec<u8>)| {
         check(path)?;
         let present = fs::metadata(path).ok();
@@ -46,7 +47,8 @@ pub fn files(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
     staged.into_iter().flatten().try_for_each(Staged::put)
 }
 
-/// Writes files below one of these folders that belong together, as [`files`] does; links in there are refused.
+/// Writes files that belong together, each below one of the folders `roots`, and refuses symbolic links below these. No file is
+/// replaced before all have been written beside their places. Fails for a path outside the folders.
 pub fn files_below(roots: &[&Path], files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
     let written = |(path, contents): &(PathBuf, Vec<u8>)| {
         let mut below = roots.iter().map(|root| (root, path.strip_prefix(root)));
@@ -58,7 +60,7 @@ pub fn files_below(roots: &[&Path], files: &[(PathBuf, Vec<u8>)]) -> Result<()> 
     staged.into_iter().try_for_each(Staged::put)
 }
 
-/// Writes a file beside the one that it is to become. What a killed run has left there, the next one overwrites.
+/// Writes a file beside the place that it takes later. A file that a killed run left there is overwritten.
 fn stage(root: &Dir, path: &Path, contents: &[u8]) -> Result<Staged> {
     let folder = root.create_folder(path.parent().unwrap_or(Path::new("")))?;
     let name = path.file_name().unwrap_or_default();

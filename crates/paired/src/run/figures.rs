@@ -1,4 +1,5 @@
-//! The figures that a bench reports itself: such a bench runs for a fixed time, so that its whole run says nothing.
+//! Reads the times that a bench reports itself. A bench of criterion or libtest runs for a fixed time, so the time of its whole
+//! run says nothing.
 
 use std::path::Path;
 
@@ -10,8 +11,8 @@ use walkdir::WalkDir;
 use crate::error::Failure;
 use crate::files::plain;
 
-/// Nanoseconds of an iteration, by the benchmark's name.
-pub type Figures = Vec<(String, f64)>;
+/// The names of benchmarks, each with the nanoseconds of one iteration.
+pub(crate) type Figures = Vec<(String, f64)>;
 
 /// Criterion's `benchmark.json`.
 #[derive(Deserialize)]
@@ -23,7 +24,7 @@ struct Benchmark {
 #[derive(Deserialize)]
 struct Estimates {
     mean: Estimate,
-    /// Where iterations are counted in steps.
+    /// The estimate where criterion samples in steps; it prints this one then.
     slope: Option<Estimate>,
 }
 
@@ -32,24 +33,27 @@ struct Estimate {
     point_estimate: f64,
 }
 
-/// The figures of a run, of which criterion has written its own below `folder`, and libtest to `stdout`.
-pub fn read(folder: &Path, stdout: &[u8]) -> Result<Figures> {
+/// Reads the figures of a run: those that criterion has written below `folder`, or else those of libtest in `stdout`.
+pub(crate) fn read(folder: &Path, stdout: &[u8]) -> Result<Figures> {
     let figures = match criterion(folder)? {
         none if none.is_empty() => libtest(&String::from_utf8_lossy(stdout)),
         figures => figures,
     };
     match figures.iter().find(|(_, ns)| !ns.is_finite() || *ns < 0.0) {
-        Some((name, ns)) => Err(Failure::input(format!("{name}: {ns} ns is no time")).into()),
+        Some((name, ns)) => Err(Failure::input(format!(
+            "{name}: the bench reports {ns} ns, which is no time"
+        ))
+        .into()),
         None => Ok(figures),
     }
 }
 
-/// The estimates that criterion prints, by the folders that they are in.
+/// Reads the estimates that criterion prints, from the files in which it keeps them.
 fn criterion(folder: &Path) -> Result<Figures> {
     let mut figures = Vec::new();
     for entry in WalkDir::new(folder).sort_by_file_name() {
         let entry = entry?;
-        // Beside it may be `base`: criterion keeps what it has measured before.
+        // A folder `base` beside it has the estimates of an earlier run.
         if !entry.path().ends_with("new/benchmark.json") {
             continue;
         }
@@ -68,7 +72,7 @@ fn parse<T: DeserializeOwned>(path: &Path) -> Result<T> {
         .map_err(|error| Failure::input(format!("criterion's {shown}: {error}")).into())
 }
 
-/// In lines `test NAME ... bench: 1,234.56 ns/iter (+/- 5)`.
+/// Reads the figures in lines `test NAME ... bench: 1,234.56 ns/iter (+/- 5)`.
 fn libtest(stdout: &str) -> Figures {
     let figure = |line: &str| {
         let (name, figure) = line.strip_prefix("test ")?.split_once("... bench:")?;

@@ -14,20 +14,23 @@ use anyhow::{Context, Result};
 use crate::error::Failure;
 use crate::interrupt;
 
-/// How long the end of the input may take before the user is told what is waited for.
+/// The wait for the end of the input after which a note tells the user of it.
 const SOON: Duration = Duration::from_secs(2);
 
 /// The bytes that every run reads on its standard input.
 pub struct Input {
     file: File,
-    pub is_terminal: bool,
+    /// Whether standard input is a terminal, which is not read.
+    pub(crate) is_terminal: bool,
 }
 
 impl Input {
-    /// Reads this process's standard input to its end. A terminal is not read: programs that do so in its place fail.
+    /// Reads this process's standard input to its end. A terminal is not read: a program that reads the input then gets an error.
+    ///
+    /// Fails where the input cannot be read, where it is a device without an end, and after an interrupt.
     pub fn read() -> Result<Self> {
         if io::stdin().is_terminal() {
-            // The system refuses to read a folder; an empty file would be read as if it were all of the input.
+            // A program that reads a folder gets an error; an empty file would pass for an empty input.
             let file = File::open("/").context("cannot open /")?;
             return Ok(Self {
                 file,
@@ -57,7 +60,7 @@ impl Input {
                 io::copy(&mut stdin, &mut file)?;
                 Ok::<_, io::Error>(Some(file))
             };
-            // Nobody listens after an interrupt.
+            // After an interrupt, the receiver is gone.
             let _ = sender.send(read());
         });
         let mut told = false;
@@ -69,7 +72,7 @@ impl Input {
             }
             if !told && start.elapsed() > SOON {
                 eprintln!(
-                    "note: waiting for the end of standard input; `< /dev/null` gives the program none"
+                    "note: waiting for the end of standard input; `< /dev/null` gives the program an empty one"
                 );
                 told = true;
             }
@@ -84,8 +87,8 @@ impl Input {
         })
     }
 
-    /// The same bytes from their start, for the next run.
-    pub fn again(&self) -> Result<Stdio> {
+    /// Returns the same bytes from their start, for the next run. Runs share a position in the file, so they follow one another.
+    pub(crate) fn again(&self) -> Result<Stdio> {
         let mut file = self
             .file
             .try_clone()

@@ -1,6 +1,7 @@
-//! Reads from cargo how it starts a program: with which arguments, in which folder and environment, and below which runner.
+//! Finds out how cargo starts a program: the arguments, the folder, the environment and the runner.
 //!
-//! Cargo runs this tool's executable in place of the user's runner, which prints what it was started with.
+//! Cargo is given this tool's executable as the runner. The executable prints the arguments, folder and environment that it was
+//! started with, and does not run the program.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -16,24 +17,24 @@ use toml_edit::{Item, Table, Value};
 
 use crate::cargo::origin;
 
-/// The argument by which this tool's executable knows that cargo starts it as a runner.
+/// The first argument of this tool's executable where cargo starts it as a runner.
 const RECORD: &str = "record-launch";
 
-/// Separates a record from what cargo prints before it.
+/// The bytes that mark the beginning of a record in cargo's output.
 const MARK: &[u8] = b"\0p3-patches launch\0";
 
 /// A program as cargo starts it.
 #[derive(Debug, PartialEq)]
-pub struct Launch {
-    /// As cargo names it, from `folder`.
-    pub program: PathBuf,
-    pub args: Vec<OsString>,
-    pub folder: PathBuf,
-    pub environment: Vec<(OsString, OsString)>,
+pub(crate) struct Launch {
+    /// The path by which cargo starts the program, relative to `folder`.
+    pub(crate) program: PathBuf,
+    pub(crate) args: Vec<OsString>,
+    pub(crate) folder: PathBuf,
+    pub(crate) environment: Vec<(OsString, OsString)>,
 }
 
-/// Prints how this process was started, if cargo started it as a runner.
-pub fn record() -> Option<ExitCode> {
+/// Prints the record of this process, if cargo started it as a runner, and returns its exit code.
+pub(crate) fn record() -> Option<ExitCode> {
     let mut args = env::args_os().skip(1);
     if args.next()? != RECORD {
         return None;
@@ -45,7 +46,7 @@ pub fn record() -> Option<ExitCode> {
     if let Err(error) = written {
         eprintln!("error: cannot record how cargo starts the program: {error}");
     }
-    // After a failed test cargo starts no other one, and compiles none of the documentation's.
+    // After a failed test, cargo starts no other one and compiles no doctest.
     Some(ExitCode::FAILURE)
 }
 
@@ -65,8 +66,8 @@ fn written(folder: &OsStr, args: Vec<OsString>, variables: Vec<(OsString, OsStri
 }
 
 impl Launch {
-    /// The first record in what cargo has printed.
-    pub fn read(printed: &[u8]) -> Option<Self> {
+    /// Reads the first record in cargo's output; `None` where there is none.
+    pub(crate) fn read(printed: &[u8]) -> Option<Self> {
         let mark = printed.windows(MARK.len()).position(|part| part == MARK)?;
         let fields = printed[mark + MARK.len()..].split(|byte| *byte == 0);
         let mut fields = fields.map(|field| OsString::from_vec(field.to_vec()));
@@ -88,15 +89,16 @@ impl Launch {
     }
 }
 
-/// The setting of cargo's that has the [`Launch`] of a program for `triple` recorded.
+/// Returns the value of `--config` that makes this tool's executable cargo's runner for `triple`.
 ///
 /// Options outrank variables and files, but a list and a string are not merged. Cargo divides a string at spaces, so the
 /// executable goes by a name without any where the system has one.
-pub fn recorded(configuration: &Table, triple: &str) -> Result<String> {
+pub(crate) fn recorded(configuration: &Table, triple: &str) -> Result<String> {
     let executable = if cfg!(target_os = "linux") {
         format!("/proc/{}/exe", process::id())
     } else {
-        let executable = env::current_exe().context("cannot tell the path of this executable")?;
+        let executable =
+            env::current_exe().context("the system does not tell the path of this executable")?;
         executable.display().to_string()
     };
     let runner: Value = match of_triple(configuration, triple) {
@@ -106,13 +108,13 @@ pub fn recorded(configuration: &Table, triple: &str) -> Result<String> {
     Ok(format!("target.'{triple}'.runner={runner}"))
 }
 
-/// The runner in the configuration of a platform, `target.TRIPLE`.
-pub fn of_triple<'a>(configuration: &'a Table, triple: &str) -> Option<&'a Value> {
+/// Returns the runner in the configuration of a platform, `target.TRIPLE`.
+pub(crate) fn of_triple<'a>(configuration: &'a Table, triple: &str) -> Option<&'a Value> {
     runner(configuration.get("target")?.get(triple)?)
 }
 
-/// The runner in the first of the tables `target.'cfg(..)'` that matches; cargo builds nothing where several do.
-pub fn of_cfg(
+/// Returns the runner of the first table `target.'cfg(..)'` that matches `cfg`. Cargo refuses several that match.
+pub(crate) fn of_cfg(
     configuration: &Table,
     cfg: impl FnOnce() -> Result<Vec<Cfg>>,
 ) -> Result<Option<&Value>> {
@@ -134,9 +136,9 @@ fn runner(table: &Item) -> Option<&Value> {
     table.get("runner")?.as_value()
 }
 
-/// The words of a runner, followed in cargo's text by the comment that says where it comes from. A path starts at the folder that
-/// holds the configuration's folder, or at the `current` one, where cargo was started.
-pub fn words(runner: &Value, current: &Path) -> Vec<OsString> {
+/// Splits a runner into words, and makes the path of its program absolute. A relative path starts beside the folder `.cargo` of
+/// the configuration file that sets it, or in `current`, where cargo is started, for an option or a variable.
+pub(crate) fn words(runner: &Value, current: &Path) -> Vec<OsString> {
     let words: Vec<_> = match runner {
         Value::Array(words) => words.iter().filter_map(Value::as_str).collect(),
         _ => runner

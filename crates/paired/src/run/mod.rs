@@ -1,8 +1,8 @@
-//! Runs of two programs, in pairs: workers that answer requests, or a user's own program as cargo starts it.
+//! Runs two programs in pairs: workers that answer requests ([`pairs`]), or a user's own program as cargo starts it ([`trial`]).
 
-pub mod figures;
+pub(crate) mod figures;
 pub mod input;
-pub mod launch;
+pub(crate) mod launch;
 pub mod pairs;
 pub mod program;
 pub mod protocol;

@@ -1,4 +1,4 @@
-//! Runs workers in pairs. `benches/METHODOLOGY.md` says why it is done this way.
+//! Runs workers in pairs. `benches/METHODOLOGY.md` gives the reasons for this method.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,19 +17,21 @@ use crate::isa::{self, Isa};
 use crate::run::protocol::{Reply, Request, RowInfo, Sample, UnitInfo, name};
 use crate::run::worker::Worker;
 
-/// The two executables of one comparison.
+/// The two workers' executables of one comparison.
 #[derive(Clone)]
 pub struct Workers {
+    /// The path of the baseline's executable.
     pub baseline: PathBuf,
+    /// The path of the candidate's executable.
     pub candidate: PathBuf,
 }
 
-/// The executables that one seed runs, each a file of its own.
+/// Copies of the executables for one seed, each a file of its own. They are removed when the value is dropped.
 ///
 /// The system chooses the pages of memory that hold a file's code, and the choice lasts while the file is cached. One choice
-/// made a loop take 2.6 times as long on an AMD processor of family 26: in every process of that file, and in none of a copy
-/// beside it. With one file for all seeds that is a bias that nothing shows. With a copy for each it is noise, in the
-/// intervals of the ratio and of the control.
+/// made a loop take 2.6 times as long on an AMD processor of family 26, in every process of that file and in no process of a
+/// copy beside it. With one file for all seeds, such a choice is a bias that no figure shows. With a copy for each seed it is
+/// noise, which the intervals of the ratio and of the control include.
 pub struct Copies {
     _folder: Claimed<TempDir>,
     baseline: PathBuf,
@@ -37,56 +39,65 @@ pub struct Copies {
     control: PathBuf,
 }
 
-/// How much to measure.
+/// The size of a measurement, and the time limit of its workers.
 pub struct Plan {
-    /// Inputs, each with processes of its own.
+    /// The number of inputs, each measured with processes of its own. One seed alone gives no interval.
     pub seeds: u64,
-    /// Rounds per seed; a round is one pair.
+    /// The number of rounds per seed. A round is one pair, of eight runs.
     pub reps: usize,
-    /// How long a worker may take to answer.
+    /// The time that a worker may take for a reply.
     pub timeout: Duration,
 }
 
-/// The process that a run was made in.
+/// The side of a comparison that a run belongs to.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
+    /// The executable that the other one is compared with.
     Baseline,
+    /// The executable that is compared with the baseline.
     Candidate,
     /// A copy of the baseline's executable, in a process of its own.
     Control,
 }
 
-/// A raw sample, as it is kept in the CSV.
+/// A raw sample, one line of the CSV.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Run {
+    /// The name of the workload, such as `lde/goldilocks/2^16x64`.
     #[serde(deserialize_with = "name")]
     pub workload: String,
+    /// The name of the instruction set that the executable is built for.
     #[serde(deserialize_with = "isa::name")]
     pub isa: String,
+    /// The number of threads that the workload may use, 1 or more.
     pub threads: usize,
+    /// The seed of the input. Runs of one seed and side share a process.
     pub seed: u64,
-    /// Counts on through all seeds.
+    /// The number of the round, which counts on through all seeds.
     pub round: usize,
+    /// The side that ran.
     pub side: Side,
+    /// The wall-clock time, in nanoseconds.
     pub wall_ns: u64,
+    /// The CPU time of all threads, in nanoseconds.
     pub cpu_ns: u64,
-    /// Older records have none.
+    /// The peak of the process's resident memory so far, in KiB, where the system tells it. Older records have none.
     #[serde(default)]
     pub peak_kib: Option<u64>,
-    /// Of `wall_ns`, what Merkle trees took.
+    /// The part of `wall_ns` in which Merkle trees were built, where the worker tells it.
     #[serde(default)]
     pub hashing_ns: Option<u64>,
 }
 
 impl Run {
-    /// Whether the run took longer than its CPU time says, so that something else must have had its core. With several
-    /// threads the two times are not comparable.
+    /// Whether the wall-clock time exceeds the CPU time by more than 5 %: another program had the core. Always false with several
+    /// threads, where the two times are not comparable.
     pub fn disturbed(&self) -> bool {
         self.threads == 1 && self.wall_ns as f64 > 1.05 * self.cpu_ns as f64
     }
 
-    /// Names the figure that no run can have.
+    /// Checks that the figures can be those of a run; an error says which one cannot.
     pub(crate) fn check(&self) -> Result<(), String> {
         let Self {
             workload,
@@ -112,12 +123,12 @@ impl Run {
     }
 }
 
-/// One round. The candidate's runs lie symmetrically between the baseline's, so that a steady drift cancels.
+/// The order of one round. The candidate's runs lie symmetrically between the baseline's, so that a steady drift cancels.
 ///
-/// A process is faster right after itself than after another one, whose data is in the caches. So each process follows
-/// itself as often as it follows the other executable: half of the candidate's runs do, and one of two of the baseline's and of
-/// the control's each. For the first run that holds if the run before the round was the baseline's.
-pub const ROUND: [Side; 8] = [
+/// A process is faster right after itself than after another process, whose data then fills the caches. So each process follows
+/// itself as often as it follows another one: in two of the candidate's four runs, and in one of two runs of the baseline and
+/// of the control. For the first run this holds if the run before the round was the baseline's.
+pub(crate) const ROUND: [Side; 8] = [
     Side::Baseline,
     Side::Candidate,
     Side::Candidate,
@@ -128,7 +139,8 @@ pub const ROUND: [Side; 8] = [
     Side::Baseline,
 ];
 
-/// The rows there are, which come from the one source of both executables.
+/// Asks the baseline's worker for its rows; the candidate has the same, from the same source. Fails where the worker does not
+/// reply within `timeout`.
 pub fn rows(baseline: &Path, timeout: Duration) -> Result<Vec<RowInfo>> {
     let mut worker = Worker::start(baseline, Side::Baseline, timeout)?;
     match worker.ask(&Request::List)? {
@@ -137,9 +149,10 @@ pub fn rows(baseline: &Path, timeout: Duration) -> Result<Vec<RowInfo>> {
     }
 }
 
-/// The cycles of one repetition of a unit, by the clock that the core has meanwhile.
+/// Measures the cycles of one repetition of a unit, at the core's clock meanwhile. Fails where the worker fails, or reports times
+/// without a finite ratio.
 pub fn cycles(executable: &Path, unit: &UnitInfo) -> Result<f64> {
-    /// Some milliseconds, for a permutation, and not much more for a tree.
+    /// The repetitions of a unit with one leaf: some milliseconds for a permutation, and not much more for a tree.
     const TIMES: usize = 1 << 11;
     const TIMEOUT: Duration = Duration::from_secs(300);
     let mut worker = Worker::start(executable, Side::Baseline, TIMEOUT)?;
@@ -161,7 +174,9 @@ pub fn cycles(executable: &Path, unit: &UnitInfo) -> Result<f64> {
 }
 
 impl Workers {
-    /// Copies for so many seeds, below the baseline's folder. Names of equal length move nothing in a process.
+    /// Copies the executables once for each of `seeds`, below the baseline's folder. Fails where they cannot be written.
+    ///
+    /// The copies have names of equal length: the path of an executable is on its stack, and moves the rest of it.
     pub fn copies(&self, seeds: u64) -> Result<Vec<Copies>> {
         let folder = self.baseline.parent().unwrap_or(Path::new("."));
         let copies = |_| {
@@ -183,7 +198,7 @@ impl Workers {
         (0..seeds).map(copies).collect()
     }
 
-    /// The SHA-256 of each executable, by its side.
+    /// Returns the SHA-256 of each executable in hexadecimal, by the name of its side. Fails where one cannot be read.
     pub fn sha256(&self) -> Result<BTreeMap<String, String>> {
         let sides = [
             (Side::Baseline, &self.baseline),
@@ -194,14 +209,18 @@ impl Workers {
         sides.into_iter().map(hash).collect()
     }
 
-    /// Runs one row once on each side, measures nothing, and fails unless the outputs are equal.
+    /// Runs one row once on each side, without measuring. Fails where the outputs differ, or where a side's verifier refuses a
+    /// proof of the other side.
     pub fn compare_outputs(&self, row: &RowInfo, seed: u64, timeout: Duration) -> Result<()> {
         let executables = [&*self.baseline, &self.candidate, &self.baseline];
         Trio::prepare(executables, row, seed, timeout)?.compare()
     }
 }
 
-/// Measures one row, the first seed with the first copies. `progress` is called after each round.
+/// Measures one row in `plan.reps` rounds for each of `copies`, with a seed each from 1. `progress` is called after each round.
+///
+/// Returns the samples in the order in which they were taken, eight for each round. Fails where outputs differ, where a worker
+/// reports times that its run cannot have taken, crashes or is late, and after an interrupt.
 pub fn measure(
     copies: &[Copies],
     row: &RowInfo,
@@ -214,7 +233,7 @@ pub fn measure(
     for (seed, copies) in (1..).zip(copies) {
         let executables = [&*copies.baseline, &copies.candidate, &copies.control];
         let mut trio = Trio::prepare(executables, row, seed, plan.timeout)?;
-        // The first run of a process pays for page faults and cold caches, and settles whether outputs agree.
+        // The first run of a process has page faults and cold caches, so it is not measured. It shows whether outputs are equal.
         trio.compare()?;
         for _ in 0..plan.reps {
             for side in ROUND {
@@ -257,7 +276,7 @@ struct Trio<'a> {
 }
 
 impl<'a> Trio<'a> {
-    /// Of the baseline's, the candidate's and the control's executable.
+    /// Starts the processes, from the executables of the baseline, the candidate and the control, and prepares the row in each.
     fn prepare(
         [baseline, candidate, control]: [&Path; 3],
         row: &'a RowInfo,
@@ -296,7 +315,7 @@ impl<'a> Trio<'a> {
         }
     }
 
-    /// One run, whose outputs must be those of every run before.
+    /// Runs one side once. Fails unless the outputs equal those of every run before.
     fn run(&mut self, side: Side) -> Result<Sample> {
         let threads = self.row.threads;
         let worker = self.worker(side);
@@ -321,8 +340,8 @@ impl<'a> Trio<'a> {
         Ok(sample)
     }
 
-    /// One run of each, the baseline's last, as [`ROUND`] asks for. Where the outputs are proofs, each side's verifier has to
-    /// accept the other's.
+    /// Runs each side once, the baseline last, as the first run of [`ROUND`] requires. Where the outputs are proofs, each side's
+    /// verifier must accept the proof of the other side.
     fn compare(&mut self) -> Result<()> {
         for side in [Side::Control, Side::Candidate, Side::Baseline] {
             self.run(side)?;
@@ -337,8 +356,8 @@ impl<'a> Trio<'a> {
     }
 }
 
-/// Holds what a worker reports against the clock of this process, which nobody can set: a figure is made of times that a
-/// run can have taken.
+/// Compares a worker's sample with the time that passed on the monotonic clock of this process between request and reply: only
+/// times that a run can have taken become figures.
 fn plausible(sample: &Sample, threads: usize, took: Duration) -> Result<(), String> {
     /// A clock that counts ticks is ahead by less than two of them.
     const TICKS: Duration = Duration::from_millis(20);
@@ -367,7 +386,7 @@ fn plausible(sample: &Sample, threads: usize, took: Duration) -> Result<(), Stri
         ));
     }
     if hashing_ns.is_some_and(|hashing| hashing > wall_ns) {
-        return Err("reports more hashing than its run took".to_owned());
+        return Err("reports more time in hashing than its run took".to_owned());
     }
     if peak_kib == Some(0) {
         return Err("reports a run without memory".to_owned());
@@ -376,6 +395,7 @@ fn plausible(sample: &Sample, threads: usize, took: Duration) -> Result<(), Stri
 }
 
 impl Side {
+    /// Returns the name of the side, as the CSV has it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Baseline => "baseline",
@@ -385,7 +405,7 @@ impl Side {
     }
 }
 
-/// Refuses two `executables` of equal bytes, of which one was to have the patches.
+/// Fails where two `executables` have the same bytes: only one of them should have the patches. The message begins with `name`.
 pub fn assert_different(name: &str, executables: [&Path; 2], hint: &'static str) -> Result<()> {
     let [baseline, candidate] = executables;
     if sha256_of_file(baseline)? == sha256_of_file(candidate)? {
@@ -402,7 +422,7 @@ pub fn assert_different(name: &str, executables: [&Path; 2], hint: &'static str)
 mod tests {
     use super::*;
 
-    /// How many runs of `side` come right after one of itself, and how many do not, once rounds follow each other.
+    /// Counts the runs of `side` that follow a run of the same side, and the other ones, where rounds follow each other.
     fn warm(side: Side) -> (usize, usize) {
         let before = ROUND.iter().cycle().skip(ROUND.len() - 1);
         let of_side = ROUND.iter().zip(before).filter(|(run, _)| **run == side);
@@ -415,7 +435,7 @@ mod tests {
         assert_eq!(warm(Side::Baseline), (1, 1));
         assert_eq!(warm(Side::Control), (1, 1));
         assert_eq!(warm(Side::Candidate), (2, 2));
-        // Nor by when it runs: the places of each side have one mean, in a half as well.
+        // Nor does the order favour a side: the places of each have the same mean, in each half of a round as well.
         for runs in [&ROUND[..], &ROUND[..4], &ROUND[4..]] {
             let mean = |candidate: bool| {
                 let places = (0..runs.len()).filter(|&i| (runs[i] == Side::Candidate) == candidate);

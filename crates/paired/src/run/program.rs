@@ -1,4 +1,4 @@
-//! A user's program: the command line of cargo's that runs it, the executables that cargo builds for it, and a run of one.
+//! A user's program: the cargo command that runs it, the executables that cargo builds for it, and their runs.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -31,24 +31,24 @@ use crate::run::launch::{self, Launch};
 use crate::run::pairs::Side;
 use crate::run::rustflags::Rustflags;
 
-/// Where cargo puts what is no final artifact.
+/// The variable for the folder of cargo's intermediate files.
 const BUILD_DIR: &str = "CARGO_BUILD_BUILD_DIR";
 
-/// Where the loader looks for libraries; cargo adds to it for a program that it runs.
+/// The variable for the folders in which the loader finds libraries. Cargo adds to it for a program that it runs.
 const LOADER_PATH: &str = if cfg!(target_os = "macos") {
     "DYLD_FALLBACK_LIBRARY_PATH"
 } else {
     "LD_LIBRARY_PATH"
 };
 
-/// Where criterion puts its figures.
+/// The variable for the folder of criterion's figures.
 const CRITERION_HOME: &str = "CRITERION_HOME";
 
-/// The arguments with which `cargo` runs a program.
+/// The arguments of a `cargo` command that runs a program.
 pub struct CommandLine {
     subcommand: Subcommand,
     options: Vec<String>,
-    /// The program's own.
+    /// The arguments of the program.
     args: Vec<String>,
 }
 
@@ -60,7 +60,11 @@ enum Subcommand {
 }
 
 impl CommandLine {
-    /// Reads `run OPTIONS -- ARGS`, or `bench`, or `test`.
+    /// Reads the words `run OPTIONS -- ARGS`, or `bench` or `test` in place of `run`. Fails for any other subcommand.
+    ///
+    /// # Panics
+    ///
+    /// Panics without words.
     pub fn parse(words: &[String]) -> Result<Self, Failure> {
         let (subcommand, rest) = words.split_first().expect("clap asks for a word");
         let subcommand = match &**subcommand {
@@ -69,9 +73,9 @@ impl CommandLine {
             "test" | "t" => Subcommand::Test,
             other => {
                 return Err(Failure::input(format!(
-                    "{other}: no subcommand of cargo's that runs a program"
+                    "{other}: not a subcommand with which cargo runs a program"
                 ))
-                .hint("run, bench or test: `-- run --release --bin prove -- ARGS`"));
+                .hint("give run, bench or test, as in `-- run --release --bin prove -- ARGS`"));
             }
         };
         let mut parts = rest.splitn(2, |word| word == "--");
@@ -83,11 +87,12 @@ impl CommandLine {
         })
     }
 
+    /// Whether the subcommand is `bench`.
     pub fn is_bench(&self) -> bool {
         self.subcommand == Subcommand::Bench
     }
 
-    /// The options among `names` that are given, in the form in which they are, with their values.
+    /// Returns the options among `names` that the command has, with their values, as they were typed.
     fn given(&self, names: &[&str]) -> Vec<&str> {
         let mut given = Vec::new();
         let mut words = self.options.iter().map(String::as_str);
@@ -105,7 +110,7 @@ impl CommandLine {
         given
     }
 
-    /// The values that are given for an option.
+    /// Returns the values of an option, in their order.
     fn values<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s str> {
         let words = self.given(&[name]).into_iter();
         words.filter(move |word| *word != name).map(move |word| {
@@ -117,7 +122,7 @@ impl CommandLine {
     }
 }
 
-/// A package that the candidate has from another folder than the baseline.
+/// A package whose sources the candidate takes from another folder than the baseline.
 pub struct Replaced {
     /// The package's name.
     pub package: String,
@@ -125,17 +130,18 @@ pub struct Replaced {
     pub path: PathBuf,
 }
 
-/// Where and from what both executables are built.
+/// The folders and the command from which both executables are built.
 pub struct Builder<'a> {
-    /// The folder of the manifest that was named: cargo's configuration is looked up from here.
+    /// The folder of the manifest, in which cargo is started and finds its configuration.
     pub folder: &'a Path,
+    /// The cargo command of the user.
     pub command: &'a CommandLine,
-    /// The folder of both target folders.
+    /// The folder above the target folders, one for each side.
     pub target: &'a Path,
 }
 
 impl Builder<'_> {
-    /// The values of the command's own `--config`. Files are named from this folder.
+    /// Returns the values of the command's `--config` options, with the paths of files made absolute.
     pub fn configs(&self) -> Vec<String> {
         let absolute = |value: &str| {
             let file = self.folder.join(value);
@@ -148,8 +154,10 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// Builds one side with `overrides`, among them those of the `patched` packages, which the graph `metadata` has, and asks cargo
-    /// how it runs the program.
+    /// Builds one side with the values `overrides` of `--config`, and finds out how cargo runs the program.
+    ///
+    /// `patched` names the packages that the overrides replace, none for the baseline; `metadata` is the workspace's. Fails where
+    /// the side does not build, where the command runs no program or several, or a program that uses no patched package.
     pub fn build(
         &self,
         side: Side,
@@ -157,14 +165,14 @@ impl Builder<'_> {
         overrides: &[String],
         metadata: &Metadata,
     ) -> Result<Program> {
-        // Names of equal length: the paths that end up in the executables move nothing in them.
+        // Names of equal length: paths become part of the executables, and would move code in them.
         let folder = match side {
             Side::Candidate => "cand",
             Side::Baseline | Side::Control => "base",
         };
-        // Packages that no patch reaches are compiled once.
+        // Both sides share the build folder, so packages that no patch changes are compiled once.
         let [target, build] = [folder, "build"].map(|folder| self.target.join(folder));
-        // Cargo compiles what has a path incrementally, where a profile says so, and what comes from a registry never.
+        // Cargo compiles path packages incrementally where their profile says so, but never packages of a registry.
         let alike = ["dev", "release"]
             .map(|profile| format!("profile.{profile}.package.\"*\".incremental=false"));
         let configs = overrides.iter().chain(&alike);
@@ -198,14 +206,14 @@ impl Builder<'_> {
             let side = side.name();
             let error = cargo_error(&stderr);
             if let Some(features) = cargo::features_to_enable(&stderr) {
-                let hint = format!("give cargo {features} too");
+                let hint = format!("add {features} to the cargo command");
                 return Err(Failure::input(error).hint(hint).into());
             }
             let hint = match patched {
                 [] => (self.rustflags()?.missed()).unwrap_or_else(|| {
-                    "cargo has to build it without the patches: the words behind `--` are those of a `cargo run` that works".to_owned()
+                    "the baseline is the program without the patches; give a cargo command behind `--` that works without this tool".to_owned()
                 }),
-                _ => "without the patches it builds; name fewer to find the one that it does not build with".to_owned(),
+                _ => "it builds without the patches; name fewer of them to find the one that breaks the build".to_owned(),
             };
             return Err(
                 Failure::check(format!("the {side} does not build: {error}"))
@@ -219,7 +227,7 @@ impl Builder<'_> {
             match message? {
                 Message::CompilerArtifact(artifact) => artifacts.push(artifact),
                 Message::BuildScriptExecuted(script) => {
-                    // `native=PATH`, or another kind, or none.
+                    // A path may stand behind its kind, as in `native=PATH`.
                     let paths = script.linked_paths.iter();
                     let paths = paths
                         .filter_map(|path| path.as_str().find('/').map(|at| &path.as_str()[at..]));
@@ -239,7 +247,7 @@ impl Builder<'_> {
             return Err(Failure::input(format!(
                 "the program is built without any patched package ({packages})"
             ))
-            .hint("name a program of the workspace that uses Plonky3")
+            .hint("give a command that runs a program of the workspace with one of these packages")
             .into());
         }
         let programs = self.programs(&artifacts, metadata)?;
@@ -269,7 +277,10 @@ impl Builder<'_> {
         };
         let mut ran = programs.into_iter();
         let Some(artifact) = ran.find(|of| executable(of).ends_with(&launch.program)) else {
-            bail!("{}: not built before it is run", launch.program.display());
+            bail!(
+                "cargo runs {}, which its build did not list",
+                launch.program.display()
+            );
         };
         let package = artifact.package_id.repr.clone();
         let key = format!("target.{triple}.runner");
@@ -282,7 +293,7 @@ impl Builder<'_> {
         let mut environment = launch.environment;
         environment.retain(|(name, _)| name != BUILD_DIR);
         environment.extend(env::var_os(BUILD_DIR).map(|own| (BUILD_DIR.into(), own)));
-        // Cargo adds what its build scripts made to the loader's path only where it lies below the target folder.
+        // Cargo adds folders of build scripts to the loader's path only where they lie below the target folder.
         searched.retain(|path| path.starts_with(&build));
         if let Some((_, loaded)) = environment.iter_mut().find(|(name, _)| name == LOADER_PATH) {
             let paths = searched.into_iter().chain(env::split_paths(loaded));
@@ -303,14 +314,14 @@ impl Builder<'_> {
         })
     }
 
-    /// The programs among what was built; cargo says which of several it runs, but starts every test and bench.
+    /// Returns the programs among the artifacts. Cargo chooses among several for `run`, but would start every test and bench.
     fn programs<'a>(
         &self,
         artifacts: &'a [Artifact],
         metadata: &Metadata,
     ) -> Result<Vec<&'a Artifact>, Failure> {
         let tests = self.command.subcommand != Subcommand::Run;
-        // Where tests are built, so are the programs that they start.
+        // A build of tests also builds the programs that the tests start.
         let is_program = |artifact: &&Artifact| {
             artifact.executable.is_some()
                 && artifact.profile.test == tests
@@ -323,11 +334,11 @@ impl Builder<'_> {
                 let mut targets = members.flat_map(|member| &member.targets);
                 let hint = match targets.find(|target| !target.required_features.is_empty()) {
                     Some(off) => format!(
-                        "cargo builds `{}` with `--features {}` only",
+                        "cargo builds `{}` only with `--features {}`",
                         off.name,
                         off.required_features.join(",")
                     ),
-                    None => "`--bin`, `--example`, `--bench` or `--test` names one".to_owned(),
+                    None => NAME_ONE.to_owned(),
                 };
                 Err(Failure::input("the command line builds no program to run").hint(hint))
             }
@@ -336,7 +347,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The target features that the program is built with, where cargo tells.
+    /// Returns the target features that the program is built with; none where cargo cannot print them. Fails where cargo cannot
+    /// be started.
     pub fn features(&self, program: &Program) -> Result<BTreeSet<String>> {
         let cfg = self.cfg(&program.package)?.into_iter();
         let features = cfg.filter_map(|cfg| match cfg {
@@ -346,7 +358,7 @@ impl Builder<'_> {
         Ok(features.collect())
     }
 
-    /// Asks the compiler for the values that `cfg(..)` is compared with in a package.
+    /// Asks cargo for the `cfg` values of a package.
     fn cfg(&self, package: &str) -> Result<Vec<Cfg>> {
         let mut rustc = self.cargo();
         rustc
@@ -357,7 +369,7 @@ impl Builder<'_> {
                 self.command
                     .given(&["--config", "--profile", "--target", "-Z"]),
             )
-            // Printing is not stable yet.
+            // The option is unstable.
             .env("RUSTC_BOOTSTRAP", "1");
         let printed = interrupt::output(&mut rustc)?.stdout;
         let printed = String::from_utf8_lossy(&printed);
@@ -367,7 +379,8 @@ impl Builder<'_> {
             .collect())
     }
 
-    /// The compiler's flags that cargo takes here.
+    /// Reads the compiler flags of the build from the environment and from cargo's configuration. Fails where cargo cannot read
+    /// it.
     pub fn rustflags(&self) -> Result<Rustflags> {
         let configs = self.configs();
         let configured = || configuration(self.folder, "build.target", &configs);
@@ -388,21 +401,24 @@ impl Builder<'_> {
         command
     }
 
-    /// The compiler of this folder.
+    /// Asks the compiler that cargo uses in the folder for its version and host. Fails where it cannot be run.
     pub fn toolchain(&self) -> Result<Toolchain> {
         Toolchain::of(in_folder(self.folder, rustc(), "rustc"))
     }
 }
 
+/// The hint for a command that runs no program, or several.
+const NAME_ONE: &str = "name one with `--bin`, `--example`, `--bench` or `--test`";
+
 fn several(programs: &[&Artifact]) -> Failure {
     let names = programs.iter().map(|artifact| &*artifact.target.name);
     let names: Vec<_> = names.collect::<BTreeSet<_>>().into_iter().collect();
     let names = names.join(", ");
-    Failure::input(format!("the command line builds several programs: {names}"))
-        .hint("`--bin`, `--example`, `--bench` or `--test` names one")
+    Failure::input(format!("the command line builds several programs: {names}")).hint(NAME_ONE)
 }
 
-/// The platform in the path of an executable below a folder of cargo's, where one was asked for: `TRIPLE/PROFILE/..`.
+/// Returns the triple in the path of an executable below one of `folders`, `TRIPLE/PROFILE/..`. Cargo has it there for
+/// `--target`.
 fn triple<'a>(executable: &'a Path, folders: [&Path; 2]) -> Option<&'a str> {
     let below = folders
         .iter()
@@ -418,7 +434,7 @@ fn triple<'a>(executable: &'a Path, folders: [&Path; 2]) -> Option<&'a str> {
     }
 }
 
-/// Removes what cargo has set for this tool where it runs it, and would not set for another program.
+/// Removes the variables that cargo has set for this tool, as `cargo run` does, and would not set for the user's program.
 fn without_own_variables(command: &mut Command) {
     for (name, _) in env::vars_os() {
         let is_own = |name: &str| {
@@ -440,8 +456,8 @@ fn without_own_variables(command: &mut Command) {
     }
 }
 
-/// `command` in a folder, or rustup's `proxy` where the folder pins a toolchain: the one of `command` was chosen for the folder
-/// that this was started in.
+/// Returns `command` in a folder, or rustup's `proxy` where the folder pins a toolchain: the toolchain of `command` was chosen
+/// for the folder in which this tool was started.
 fn in_folder(folder: &Path, command: Command, proxy: &str) -> Command {
     let pins = ["rust-toolchain.toml", "rust-toolchain"];
     let mut above = folder.ancestors();
@@ -454,37 +470,40 @@ fn in_folder(folder: &Path, command: Command, proxy: &str) -> Command {
     command
 }
 
-/// An executable, and how it is run.
+/// An executable, with the arguments, folder, environment and runner of its runs.
 #[derive(Clone)]
 pub struct Program {
+    /// The name of cargo's target.
     pub name: String,
+    /// The path of the executable.
     pub executable: PathBuf,
-    /// Its first argument: the path by which cargo would have started it.
+    /// The first argument: the path by which cargo would have started the program.
     started_as: PathBuf,
-    /// The words before it, where the configuration has some.
+    /// The words of the runner, which come before the executable; none without a runner.
     runner: Vec<OsString>,
     args: Vec<OsString>,
-    /// Where it is run: cargo runs benches and tests in their package's folder.
-    pub folder: PathBuf,
+    /// The folder in which the program runs: for benches and tests, that of their package.
+    pub(crate) folder: PathBuf,
     environment: Vec<(OsString, OsString)>,
-    /// As cargo takes it for `--package`.
+    /// The package's ID, for `--package`.
     package: String,
 }
 
 /// The cost and the output of one run.
-pub struct Done {
-    pub status: ExitStatus,
-    pub wall: Duration,
-    pub cpu: Duration,
-    /// The most memory that it had resident, where the system tells.
-    pub peak_kib: Option<u64>,
-    pub stdout: Vec<u8>,
-    pub stderr: Vec<u8>,
+pub(crate) struct Done {
+    pub(crate) status: ExitStatus,
+    pub(crate) wall: Duration,
+    pub(crate) cpu: Duration,
+    /// The peak of its resident memory, in KiB, where the system tells it.
+    pub(crate) peak_kib: Option<u64>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
 }
 
 impl Program {
-    /// The same program in a file of its own, which lies beside its executable: programs find others there.
-    pub fn copied(&self) -> Result<(Self, Claimed<TempPath>)> {
+    /// Copies the executable to a file beside it, where programs find files of their own. The copy is removed with the second
+    /// value.
+    pub(crate) fn copied(&self) -> Result<(Self, Claimed<TempPath>)> {
         let from = &self.executable;
         let unwritable = || format!("cannot copy {}", from.display());
         let folder = from.parent().unwrap_or(Path::new("."));
@@ -501,10 +520,11 @@ impl Program {
         Ok((program, copy))
     }
 
-    /// Runs it to its end, with criterion's `figures` in a folder of its own; an interrupt ends it, and all that it has started.
-    pub fn run(&self, input: &Input, figures: Option<&Path>) -> Result<Done> {
+    /// Runs the program to its end, with `figures` as criterion's folder. Fails where the program cannot be started, and after an
+    /// interrupt, which ends it. An exit code other than 0 is no error.
+    pub(crate) fn run(&self, input: &Input, figures: Option<&Path>) -> Result<Done> {
         interrupt::check()?;
-        // Files: a pipe would have to be read, on a core that the program may want.
+        // Files, since a pipe would have to be read, on a core that the program may use.
         let file = || tempfile::tempfile().context("cannot create a temporary file");
         let (stdout, stderr) = (file()?, file()?);
         let mut command = match self.runner.split_first() {
@@ -535,7 +555,7 @@ impl Program {
         let (sender, ended) = mpsc::channel();
         thread::spawn(move || {
             interrupt::wait_for_end(id);
-            // Nobody listens after an interrupt.
+            // After an interrupt, the receiver is gone.
             let _ = sender.send(start.elapsed());
         });
         let wall = loop {
@@ -552,7 +572,7 @@ impl Program {
             status: used.status,
             wall,
             cpu: used.rusage.utime + used.rusage.stime,
-            // Before a process has become the program, it counts the memory of the one that starts it.
+            // A new process counts the memory of its parent until it becomes the program.
             peak_kib: (peak_kib > own_peak).then_some(peak_kib),
             stdout: contents(stdout)?,
             stderr: contents(stderr)?,
@@ -560,7 +580,7 @@ impl Program {
     }
 }
 
-/// The contents of a file that was written through other handles.
+/// Reads a file from its start, after it was written through other handles.
 pub(crate) fn contents(mut file: fs::File) -> io::Result<Vec<u8>> {
     use io::{Read, Seek};
     let mut bytes = Vec::new();
@@ -569,7 +589,7 @@ pub(crate) fn contents(mut file: fs::File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The most memory that this process had resident.
+/// Returns the peak of this process's resident memory in KiB; 0 where the system does not tell it.
 fn own_peak_kib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,7 +1,8 @@
-//! The flags for the compiler that cargo takes in a folder, and how to add to them.
+//! The compiler flags that cargo uses in a folder, and the command that adds to them.
 //!
-//! Cargo takes the first of four sources that has any: `CARGO_ENCODED_RUSTFLAGS`, `RUSTFLAGS`, the tables `[target]` of its
-//! configuration that fit, `[build]` of its configuration. The last two have a variable each, whose flags join those of the files.
+//! Cargo uses the first of four sources that has any flags: `CARGO_ENCODED_RUSTFLAGS`, `RUSTFLAGS`, the tables `[target]` of its
+//! configuration that match, `[build]` of its configuration. The last two have a variable each, whose flags join those of the
+//! files.
 
 use std::env;
 use std::path::Path;
@@ -18,17 +19,19 @@ use crate::interrupt;
 const ENCODED: &str = "CARGO_ENCODED_RUSTFLAGS";
 const PLAIN: &str = "RUSTFLAGS";
 
-/// The flags that a build takes.
+/// The compiler flags of a build, and their source.
 pub struct Rustflags {
+    /// The flags, as one word each.
     pub flags: Vec<String>,
-    /// The variable that adds to them.
+    /// The variable to which a user adds flags.
     variable: String,
-    /// The flags of the configuration, where a variable takes their place, and the variable that adds to these.
+    /// The flags of the configuration that a variable overrides, and the variable that would add to them.
     replaced: Option<(Vec<String>, String)>,
 }
 
 impl Rustflags {
-    /// Reads the flags for a `target`, which `rustc` knows, with the values `configs` of `--config`.
+    /// Reads the flags for the triple `target` in a folder, with the values `configs` of `--config`. `rustc` is asked for the
+    /// `cfg`s of the target. Fails where cargo cannot read its configuration.
     pub fn read(
         mut rustc: Command,
         folder: &Path,
@@ -78,7 +81,7 @@ impl Rustflags {
         })
     }
 
-    /// The shell's command that lets the compiler use all that this CPU has, beside the flags.
+    /// Returns the shell command that adds `-C target-cpu=native` to the flags.
     pub fn for_this_cpu(&self) -> String {
         let variable = &self.variable;
         match (value_of(variable).is_empty(), &**variable) {
@@ -91,8 +94,8 @@ impl Rustflags {
         }
     }
 
-    /// The advice for a build that may miss flags of the configuration.
-    pub fn missed(&self) -> Option<String> {
+    /// Returns the advice for a build that may lack flags of the configuration, where a variable overrides them.
+    pub(crate) fn missed(&self) -> Option<String> {
         let (flags, variable) = self.replaced.as_ref()?;
         let by = &self.variable;
         let moved = match &**by {
@@ -100,7 +103,7 @@ impl Rustflags {
             _ => format!("export {variable}=\"${variable} ${by}\"; "),
         };
         Some(format!(
-            "{by} takes the place of the flags of cargo's configuration, {}; `{moved}unset {by}` brings these back",
+            "{by} overrides the flags of cargo's configuration, {}; `{moved}unset {by}` restores them",
             flags.join(" ")
         ))
     }
@@ -110,7 +113,7 @@ fn value_of(variable: &str) -> String {
     env::var(variable).unwrap_or_default()
 }
 
-/// The flags of a value of the configuration: a text, or a list.
+/// Returns the flags in a value of the configuration, a string or a list.
 fn words(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => split(text),

@@ -6,22 +6,22 @@ use console::strip_ansi_codes;
 
 const LEVELS: [&str; 5] = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE"];
 
-/// The columns of a tree that the level takes.
+/// The width of the level and the spaces behind it, in characters.
 const WIDTH: usize = 9;
 
 /// The strings that draw a tree, one for each level of depth.
 const INDENTS: [&str; 4] = ["   ", "│  ", "┝━ ", "┕━ "];
 
-/// Between the names of a span and of the one that it is in.
+/// The separator between the name of a span and that of a span inside.
 const IN: &str = " > ";
 
 /// Spans by the path of their names, in the order in which they are first seen, with the nanoseconds spent in each.
 #[derive(Debug, Default, PartialEq)]
-pub struct Spans(pub Vec<(String, u64)>);
+pub(crate) struct Spans(pub(crate) Vec<(String, u64)>);
 
 impl Spans {
-    /// Adds up what stands in the lines of `output`.
-    pub fn read(&mut self, output: &[u8]) {
+    /// Adds the times of the spans in the lines of `output`.
+    pub(crate) fn read(&mut self, output: &[u8]) {
         let mut above: Vec<String> = Vec::new();
         for line in String::from_utf8_lossy(output).lines() {
             let line = strip_ansi_codes(line);
@@ -43,7 +43,8 @@ impl Spans {
     }
 }
 
-/// The shortest end of a path that is the end of no other of `paths`.
+/// Returns the shortest end of a path that is the end of no other path of `paths`, in whole names of spans, such as
+/// `open > hash` of `prove > open > hash`.
 pub fn name<'p>(path: &'p str, paths: &[String]) -> &'p str {
     let starts = path.rmatch_indices(IN).map(|(at, inner)| at + inner.len());
     let mut ends = starts.map(|start| &path[start..]);
@@ -55,7 +56,7 @@ pub fn name<'p>(path: &'p str, paths: &[String]) -> &'p str {
     ends.find(unique).unwrap_or(path)
 }
 
-/// A line of a tree: `INFO     │  ┝━ NAME [ 1.23ms | 4.56% / 7.89% ] fields`.
+/// Reads the depth, the name and the nanoseconds of a line of a tree: `INFO     │  ┝━ NAME [ 1.23ms | 4.56% / 7.89% ] fields`.
 fn forest(line: &str) -> Option<(usize, &str, u64)> {
     let (level, rest) = after_level(line)?;
     let mut rest = rest.strip_prefix(&" ".repeat(WIDTH - level.len()))?;
@@ -73,7 +74,8 @@ fn forest(line: &str) -> Option<(usize, &str, u64)> {
     })
 }
 
-/// A span's end: `2026-01-01T00:00:00Z  INFO outer{n=1}:inner: target: close time.busy=1.23ms time.idle=4.56µs`.
+/// Reads the path and the nanoseconds of a span that closes:
+/// `2026-01-01T00:00:00Z  INFO outer{n=1}:inner: target: close time.busy=1.23ms time.idle=4.56µs`.
 fn closed(line: &str) -> Option<(String, u64)> {
     let (scope, times) = line.split_once(" close time.busy=")?;
     let busy = nanoseconds(times.split_whitespace().next()?)?;
@@ -93,7 +95,7 @@ fn closed(line: &str) -> Option<(String, u64)> {
     Some((names.replace(':', IN), busy))
 }
 
-/// The level, and what stands behind it.
+/// Returns the level of a line, and the text behind it.
 fn after_level(line: &str) -> Option<(&str, &str)> {
     let mut words = line.split_whitespace();
     let level = words.find(|word| LEVELS.contains(word))?;
@@ -101,7 +103,7 @@ fn after_level(line: &str) -> Option<(&str, &str)> {
     Some((level, rest))
 }
 
-/// A time as both print it: three digits and a unit.
+/// Reads a time as both forms print it, three digits and a unit, in nanoseconds.
 fn nanoseconds(time: &str) -> Option<u64> {
     let units = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
     let mut parts = units

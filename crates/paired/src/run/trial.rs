@@ -1,4 +1,5 @@
-//! A trial: two builds of a user's program, run in pairs as `pairs` runs workers, with what they produce compared.
+//! A trial: two builds of a user's program run in pairs, as [`pairs`](crate::run::pairs) runs workers, and their outputs are
+//! compared.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -24,26 +25,27 @@ use crate::run::program::{Done, Program, contents};
 use crate::run::protocol::is_control;
 use crate::run::spans::Spans;
 
-/// Before the names of what is compared of whole runs.
+/// The prefix of workload names for quantities of whole runs.
 pub const RUN: &str = "run/";
 
-/// Before the names of spans.
+/// The prefix of workload names for tracing spans.
 pub const SPAN: &str = "span/";
 
-/// Before the names of a bench's own figures.
+/// The prefix of workload names for figures that a bench reports.
 pub const BENCH: &str = "bench/";
 
-/// The iterations whose time is a sample: the time of one is often no whole number of nanoseconds.
-pub const ITERATIONS: f64 = 1e3;
+/// The number of iterations in a sample of a bench's figures: the time of one is often not a whole number of nanoseconds.
+pub(crate) const ITERATIONS: f64 = 1e3;
 
-/// Of shorter runs the start of a process is too large a part.
+/// The shortest run that is compared: the start of a process is too large a part of shorter ones.
 const SHORTEST: Duration = Duration::from_millis(10);
 
-/// Output that both programs must produce alike.
+/// An output that must be the same for both programs.
 #[derive(Clone, Debug)]
 pub enum Output {
+    /// The standard output.
     Stdout,
-    /// As the user names it, from the folder that the program is run in.
+    /// The file of this path, relative to the folder in which the program runs.
     File(PathBuf),
 }
 
@@ -66,34 +68,44 @@ impl fmt::Display for Output {
     }
 }
 
-/// Both programs, and how they are run.
+/// The two programs of a comparison, and the way in which they run.
 pub struct Trial<'a> {
+    /// The program without the patches.
     pub baseline: Program,
+    /// The program with the patches.
     pub candidate: Program,
+    /// The instruction set of both builds, for the samples.
     pub isa: Isa,
-    /// A shell command, run before each run.
+    /// The shell command that runs before each run, and is not measured.
     pub setup: Option<&'a str>,
+    /// The outputs that are compared.
     pub same: &'a [Output],
+    /// The standard input of each run.
     pub input: Input,
-    /// Whether spans are read.
+    /// Whether the times of tracing spans are read from the output.
     pub phases: bool,
-    /// Whether it is a bench, whose own figures are read.
+    /// Whether the program is a bench, whose figures are read.
     pub bench: bool,
 }
 
-/// The samples of whole runs, and those of each span or figure that every run has.
+/// The samples of a trial.
 pub struct Samples {
+    /// The samples of whole runs, in the order in which they were taken.
     pub runs: Vec<Run>,
+    /// The samples of each span or figure that every run has, in the same order.
     pub parts: Vec<Vec<Run>>,
 }
 
 impl Trial<'_> {
-    /// The runs that are made for so many pairs.
+    /// Returns the number of runs for this number of pairs, the warm-up included.
     pub fn len(pairs: usize) -> u64 {
         (WARM.len() + pairs * QUARTET) as u64
     }
 
-    /// Runs both, first each once: that pays for cold caches, and settles whether the two can be compared.
+    /// Runs both programs in pairs, after one run of each for cold caches. `progress` is called after each run.
+    ///
+    /// Fails where a run ends with an exit code other than 0, takes less than 10 ms, or produces another output than the first
+    /// one; where it has no spans or figures, if these are asked for; and after an interrupt.
     pub fn measure(&self, pairs: usize, mut progress: impl FnMut()) -> Result<Samples> {
         self.refuse_pipes()?;
         let mut expected = None;
@@ -116,7 +128,7 @@ impl Trial<'_> {
         let mut runs = Vec::new();
         let mut parts: Vec<Vec<Run>> = Vec::new();
         for round in 0..pairs {
-            // As the workers have one for each seed, and for the same reason.
+            // New copies for each round, for the reason that `Copies` of workers gives.
             let copy = |side| Ok((side, self.program(side).copied()?));
             let copies: BTreeMap<_, _> = WARM.into_iter().map(copy).collect::<Result<_>>()?;
             for &side in &ROUND[round % 2 * QUARTET..][..QUARTET] {
@@ -126,7 +138,7 @@ impl Trial<'_> {
                     workload: format!("{RUN}wall"),
                     isa: self.isa.to_string(),
                     threads,
-                    // Each run is a process of its own: no two rounds share the luck of one.
+                    // Each run is a process of its own, so each round is a restart.
                     seed: round as u64,
                     round,
                     side,
@@ -139,7 +151,7 @@ impl Trial<'_> {
                     let part = Run {
                         workload,
                         wall_ns: ns,
-                        // Work of other threads meanwhile is not the span's.
+                        // The CPU time of a span is unknown: other threads work meanwhile.
                         cpu_ns: ns,
                         peak_kib: None,
                         ..run.clone()
@@ -163,7 +175,7 @@ impl Trial<'_> {
         Ok(Samples { runs, parts })
     }
 
-    /// Refuses to compare what is no file: a program that writes to a pipe waits for a reader.
+    /// Refuses outputs that are no plain files: a program that writes to a pipe waits for a reader.
     fn refuse_pipes(&self) -> Result<(), Failure> {
         for output in self.same {
             if let Output::File(path) = output
@@ -184,7 +196,8 @@ impl Trial<'_> {
         }
     }
 
-    /// One run, which has to end and to produce what the first one did.
+    /// Runs a program once, and compares its outputs with those of the first run, which are `expected`. Returns the times of its
+    /// spans or figures, in nanoseconds, by name.
     fn run(
         &self,
         side: Side,
@@ -205,7 +218,7 @@ impl Trial<'_> {
         let done = program.run(&self.input, self.bench.then(|| figures.path()))?;
         if !done.status.success() {
             show_last(&done.stderr);
-            let what = format!("{}: the {name} ends with {}", program.name, done.status);
+            let what = format!("{}: the {name} ended with {}", program.name, done.status);
             return Err(match expected {
                 None if self.input.is_terminal => Failure::input(what).hint("only runs that succeed are compared; if it reads its standard input, which is a terminal here, `< FILE` gives each run the same bytes"),
                 None => Failure::input(what).hint("only runs that succeed are compared"),
@@ -219,14 +232,14 @@ impl Trial<'_> {
                 Output::Stdout => sha256(&done.stdout),
                 Output::File(path) => {
                     if changed(program, output) == before {
-                        let what = format!("--same {output}: the {name} does not write this file");
+                        let what = format!("--same {output}: the {name} did not write this file");
                         return Err(Failure::check(what)
-                            .hint("paths start at the folder that the program runs in")
+                            .hint("name it from the folder in which the program runs")
                             .into());
                     }
                     let contents = plain::read(&program.folder.join(path));
                     sha256(&contents.map_err(|error| {
-                        Failure::check(format!("--same {output}: cannot be read: {error}"))
+                        Failure::check(format!("--same {output}: cannot read it: {error}"))
                             .hint("name a file that the program writes")
                     })?)
                 }
@@ -237,14 +250,14 @@ impl Trial<'_> {
         if let Some((output, _)) = pairs.find(|(_, (first, now))| first != now) {
             let failure = if side == Side::Candidate {
                 Failure::check(format!(
-                    "--same {output}: the candidate's differs from the baseline's"
+                    "--same {output}: the candidate's output differs from the baseline's"
                 ))
                 .hint("no time is reported for programs whose outputs differ")
             } else {
                 Failure::check(format!(
-                    "--same {output}: the baseline's differs from one run to the next"
+                    "--same {output}: the baseline's output differs from one run to the next"
                 ))
-                .hint("--setup 'COMMAND' puts back what a run changes; an output with times or random numbers cannot be compared")
+                .hint("`--setup 'COMMAND'` can restore files that a run changes; an output with times or random numbers cannot be compared")
             };
             return Err(failure.into());
         }
@@ -268,12 +281,12 @@ impl Trial<'_> {
         Ok((done, parts))
     }
 
-    /// Runs the command that comes before each run. What it leaves in the background ends with the value.
+    /// Runs the shell command before a run. Processes that it leaves in the background end when the value is dropped.
     fn set_up(&self) -> Result<Option<Group>> {
         let Some(setup) = self.setup else {
             return Ok(None);
         };
-        // A file: whatever goes on in the background may write there.
+        // A file, since a process in the background may go on writing there.
         let stderr = tempfile::tempfile().context("cannot create a temporary file")?;
         let mut shell = Command::new("sh");
         shell
@@ -289,15 +302,15 @@ impl Trial<'_> {
         }
         show_last(&contents(stderr)?);
         let status = group.reap(Child::wait)?;
-        Err(Failure::input(format!("--setup '{setup}' ends with {status}")).into())
+        Err(Failure::input(format!("--setup '{setup}' ended with {status}")).into())
     }
 }
 
-/// The runs of a pair: half a round, the two halves in turn. Each run is a process of its own, so that none has caches that are
-/// warm from its last run.
+/// The number of runs of a pair: half of [`ROUND`], the two halves in turn. A half is enough where each run is a process of its
+/// own, since no run then finds the caches warm from an earlier run of the same process.
 const QUARTET: usize = ROUND.len() / 2;
 
-/// The baseline twice, so that one that does not repeat itself is not taken for a difference.
+/// The runs before the first pair. The baseline runs twice, so that an output that changes from run to run is found.
 const WARM: [Side; 3] = [Side::Baseline, Side::Control, Side::Candidate];
 
 fn refuse_short(name: &str, run: Duration) -> Result<(), Failure> {
@@ -310,13 +323,13 @@ fn refuse_short(name: &str, run: Duration) -> Result<(), Failure> {
     .hint(format!("give it work for {SHORTEST:?} or more")))
 }
 
-/// Names a part of a run by what the program has printed, on one line and without credentials.
+/// Returns the workload name for a name that the program has printed, on one line and without credentials.
 fn printed(kind: &str, name: &str) -> String {
     let name = without_credentials(&name.replace(is_control, " "));
     format!("{kind}{name}")
 }
 
-/// Refuses spans that took longer than all cores had for a run.
+/// Refuses spans that took longer than the run on all cores together.
 fn refuse_longer(spans: &[(String, u64)], run: Duration) -> Result<(), Failure> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let most = run.as_nanos() * cores as u128;
@@ -324,7 +337,7 @@ fn refuse_longer(spans: &[(String, u64)], run: Duration) -> Result<(), Failure> 
     let refuse = |(path, ns): &(String, u64)| {
         let took = Duration::from_nanos(*ns);
         let what = format!(
-            "span {path}: took {took:.1?} by what is printed, in a run of {run:.1?} on {cores} cores"
+            "span {path}: the program prints {took:.1?} for it, in a run of {run:.1?} on {cores} cores"
         );
         Failure::input(what).hint(
             "leave out --phases, or print the spans of this run, from no more threads than cores",
@@ -335,16 +348,15 @@ fn refuse_longer(spans: &[(String, u64)], run: Duration) -> Result<(), Failure> 
 
 fn no_figures(name: &str) -> Failure {
     Failure::input(format!(
-        "{name}: the bench reports no figures that are read here, and may run for a fixed time"
+        "{name}: the bench prints no figures of criterion or libtest, and may run for a fixed time"
     ))
     .hint(format!(
-        "figures of criterion and of libtest are read; a bench that does the same work in every run can be compared as a \
-         program: add a table `[[example]]` to the manifest, with `name = \"{name}-work\"` and the bench's `path`; \
-         then `-- run --release --example {name}-work`"
+        "compare a bench that does the same work in every run as a program: add a table `[[example]]` to the manifest, with \
+         `name = \"{name}-work\"` and the bench's `path`; then give `-- run --release --example {name}-work`"
     ))
 }
 
-/// When a file was written.
+/// Returns the time of the last change of an output's file.
 fn changed(program: &Program, output: &Output) -> Option<SystemTime> {
     let Output::File(path) = output else {
         return None;
@@ -355,7 +367,7 @@ fn changed(program: &Program, output: &Output) -> Option<SystemTime> {
         .ok()
 }
 
-/// Prints the last lines of what a program said on stderr.
+/// Prints the last lines that a program wrote to stderr.
 fn show_last(stderr: &[u8]) {
     const LINES: usize = 10;
     let stderr = String::from_utf8_lossy(stderr);

@@ -1,4 +1,4 @@
-//! A worker's process: one request, one reply, a line of JSON each.
+//! A worker's process. Requests and replies are lines of JSON, one reply to each request.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -8,23 +8,28 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::error::Failure;
 use crate::interrupt::{self, Group};
 use crate::run::pairs::Side;
 use crate::run::protocol::{Reply, Request};
 
-/// A worker process. It dies with the value.
+/// A worker's process. It ends when the value is dropped.
 pub(crate) struct Worker {
     side: Side,
     process: Group,
-    /// Lines of its standard output, which a thread reads: a pipe cannot be read with a timeout. One is kept at most, so
-    /// that nobody fills this process's memory.
+    /// The lines of its standard output. A thread reads them, since a pipe cannot be read with a timeout, and keeps one at most,
+    /// so that a worker cannot fill this process's memory.
     lines: Receiver<std::io::Result<Vec<u8>>>,
     timeout: Duration,
+    /// The name of the last request.
+    asked: String,
 }
 
 impl Worker {
+    /// Starts the worker of a side. It may take `timeout` for each reply.
     pub(crate) fn start(executable: &Path, side: Side, timeout: Duration) -> Result<Self> {
         let mut worker = Command::new(executable);
         let mut process = Group::start(worker.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
@@ -48,14 +53,20 @@ impl Worker {
             process,
             lines,
             timeout,
+            asked: String::new(),
         })
     }
 
+    /// Sends a request and waits for the reply. Fails where the worker replies with an error, with anything else than a reply,
+    /// too late or not at all.
     pub(crate) fn ask(&mut self, request: &Request) -> Result<Reply> {
-        let line =
-            serde_json::to_string(request).context("a request with a path that is no text")?;
+        let line = serde_json::to_string(request).context("the path in a request is not UTF-8")?;
+        self.asked = name_of(request);
         if let Ok(Ok(line)) = self.lines.try_recv() {
-            return Err(self.failure(&format!("printed what nobody asked for: {}", shown(&line))));
+            return Err(self.failure(&format!(
+                "printed a line before it was asked: {}",
+                shown(&line)
+            )));
         }
         let stdin = self.process.0.stdin.as_mut().expect("stdin is piped");
         if writeln!(stdin, "{line}").is_err() {
@@ -65,12 +76,12 @@ impl Worker {
         match serde_json::from_slice(&line) {
             Ok(Reply::Error(error)) => Err(self.failure(&error)),
             Ok(reply) => Ok(reply),
-            Err(_) => Err(self.failure(&format!("printed what is no reply: {}", shown(&line)))),
+            Err(_) => Err(self.failure(&format!("{NO_REPLY}: {}", shown(&line)))),
         }
     }
 
     fn line(&mut self) -> Result<Vec<u8>> {
-        // Short waits, so that Ctrl-C is seen; on the core that the workers are not pinned to.
+        // Short waits, so that Ctrl-C is seen. They take no time from the workers, which are pinned to another core.
         const WAIT: Duration = Duration::from_millis(100);
         let start = Instant::now();
         let mut ended = false;
@@ -84,16 +95,16 @@ impl Worker {
                 }
                 Err(RecvTimeoutError::Timeout) if start.elapsed() > self.timeout => {
                     let seconds = self.timeout.as_secs_f32();
-                    return Err(self.failure(&format!("gave no answer in {seconds} s")));
+                    return Err(self.failure(&format!("gave no reply within {seconds} s")));
                 }
-                // Others may hold its output.
+                // Another process may hold its output open.
                 Err(RecvTimeoutError::Timeout) if ended => return Err(self.died()),
                 Err(RecvTimeoutError::Timeout) => ended = self.process.has_ended(),
             }
         }
     }
 
-    /// Has `self`'s last outputs verified by `other`.
+    /// Saves the last outputs of `self` to `path`, and lets `other` verify them.
     pub(crate) fn hand_over(&mut self, other: &mut Self, path: &Path) -> Result<()> {
         let path = path.to_owned();
         match self.ask(&Request::Save { path: path.clone() })? {
@@ -106,7 +117,7 @@ impl Worker {
         }
     }
 
-    /// The error for a worker that has closed a pipe. Most have ended.
+    /// Returns the error for a worker that has closed a pipe: in most cases its process has ended.
     fn died(&mut self) -> anyhow::Error {
         const WAIT: Duration = Duration::from_millis(10);
         let start = Instant::now();
@@ -118,7 +129,7 @@ impl Worker {
                 };
             }
             if start.elapsed() > self.timeout {
-                return self.failure("closed its input or its output, and goes on");
+                return self.failure("closed its standard input or output, but still runs");
             }
             thread::sleep(WAIT);
             if let Err(interrupted) = interrupt::check() {
@@ -127,16 +138,36 @@ impl Worker {
         }
     }
 
+    /// Returns the error for a reply to another request than the last one.
     pub(crate) fn confused(&self, reply: &Reply) -> anyhow::Error {
-        self.failure(&format!("gave an answer to another question: {reply:?}"))
+        self.failure(&unexpected(&self.asked, reply))
     }
 
+    /// Returns an error that names the side of the worker.
     pub(crate) fn failure(&self, what: &str) -> anyhow::Error {
         Failure::check(format!("{} worker: {what}", self.side.name())).into()
     }
 }
 
-/// The beginning of the first line that a worker has printed.
+/// The complaint about a line that is no reply, which follows.
+const NO_REPLY: &str = "printed a line that is no reply of the protocol";
+
+/// Returns the complaint about a reply to another request than `asked`.
+pub fn unexpected(asked: &str, reply: &Reply) -> String {
+    let reply = name_of(reply);
+    format!("answered the request `{asked}` with `{reply}`; this is a bug in the worker")
+}
+
+/// Returns the name of a request or a reply, as the protocol has it.
+fn name_of(message: &impl Serialize) -> String {
+    match serde_json::to_value(message) {
+        Ok(Value::String(name)) => name,
+        Ok(Value::Object(fields)) => fields.into_iter().map(|(name, _)| name).collect(),
+        _ => unreachable!("a name, or a name and its fields"),
+    }
+}
+
+/// Returns the beginning of the first line that a worker has printed, up to 80 bytes.
 fn shown(printed: &[u8]) -> String {
     const LONGEST: usize = 80;
     let printed = String::from_utf8_lossy(&printed[..printed.len().min(LONGEST)]);
@@ -148,16 +179,15 @@ fn shown(printed: &[u8]) -> String {
         .to_owned()
 }
 
-/// A worker's answer, or an error where it gave none.
+/// Reads a reply in the output of a worker that was run in another way, such as in an emulator. Fails where the worker replies
+/// with an error, or with anything else than a reply.
 pub fn reply(worker: &Path, text: &str) -> Result<Reply> {
     let worker = worker.display();
     match serde_json::from_str(text) {
         Ok(Reply::Error(error)) => Err(Failure::check(format!("{worker}: {error}")).into()),
         Ok(reply) => Ok(reply),
-        Err(_) => Err(Failure::check(format!(
-            "{worker}: printed what is no reply: {}",
-            shown(text.as_bytes())
-        ))
-        .into()),
+        Err(_) => {
+            Err(Failure::check(format!("{worker}: {NO_REPLY}: {}", shown(text.as_bytes()))).into())
+        }
     }
 }

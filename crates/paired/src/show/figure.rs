@@ -1,7 +1,7 @@
-//! Figures: ratios with their intervals on a scale, and samples over time.
+//! Figures in SVG: ratios with their intervals on a scale, and samples over time.
 //!
 //! The page and the figures of docs/results.md are drawn by the same functions. Positions are in per cent of the `svg` around
-//! them, so that it fits any width and no text is stretched; colours are variables of [`COLOURS`].
+//! them, so that it fits any width and no text is stretched; colours are variables of the style sheet.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,9 @@ use crate::show::section::Line;
 use crate::stats::ratio::{Verdict, median};
 use crate::stats::row::{Row, calm_rounds};
 
-/// Blue and orange are told apart by those who cannot tell red from green, and on paper of either colour.
-pub const COLOURS: &str = "
+/// The style sheet of figures, with their colours as variables. Readers who cannot tell red from green can tell blue from orange,
+/// on a light and on a dark background.
+pub(crate) const COLOURS: &str = "
 :root { color-scheme: light dark; --paper: #fff; --ink: #1f2328; --soft: #59636e; --rule: #d9dee3; --gain: #0a5bd0; --loss: #b3470b }
 @media (prefers-color-scheme: dark) {
   :root { --paper: #0d1117; --ink: #e6edf3; --soft: #9aa4af; --rule: #2f363e; --gain: #6cb2ff; --loss: #f2a15f }
@@ -31,15 +32,15 @@ svg .out { opacity: .35 }
 ";
 
 /// A logarithmic scale of ratios: a half lies as far from 1 as a double.
-pub struct Scale {
+pub(crate) struct Scale {
     low: f64,
     high: f64,
 }
 
 impl Scale {
-    /// Wide enough for 1 and for each interval, the controls' included, with room for a dot at either end.
-    pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
-        // A quiet machine's noise is not to look like an effect.
+    /// Returns a scale that includes 1 and each interval of the rows and of their controls, with room for a dot at either end.
+    pub(crate) fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
+        // At least 5 % on either side, so that the noise of a quiet machine does not look like an effect.
         let (mut low, mut high) = (0.95f64.ln(), 1.05f64.ln());
         for row in rows {
             let figures = [row.ratio, row.aa_ratio].into_iter();
@@ -55,12 +56,12 @@ impl Scale {
         }
     }
 
-    /// Where `ratio` is, as a share of the width.
-    pub fn place(&self, ratio: f64) -> f64 {
+    /// Returns the place of `ratio`, as a share of the width.
+    fn place(&self, ratio: f64) -> f64 {
         (ratio.ln() - self.low) / (self.high - self.low)
     }
 
-    /// Round ratios and their labels, from the left; 1 is one of them.
+    /// Returns round ratios, 1 among them, with their labels, from the left.
     fn ticks(&self) -> Vec<(f64, String)> {
         const STEPS: [(f64, usize); 9] = [
             (0.01, 2),
@@ -74,7 +75,7 @@ impl Scale {
             (25.0, 0),
         ];
         const MOST: usize = 7;
-        // As far apart as keeps labels off each other on a phone.
+        // The least distance, at which labels do not overlap on a phone.
         const APART: f64 = 0.1;
         let (low, high) = (self.low.exp(), self.high.exp());
         let count = |step: f64| (high / step).floor() - (low / step).ceil() + 1.0;
@@ -91,7 +92,7 @@ impl Scale {
                 ticks.push(ratio);
             }
         };
-        // Outwards from 1, near which ratios are of most interest.
+        // Outwards from 1: where ticks are too close, those near 1 are kept.
         (first..=last)
             .rev()
             .map(steps)
@@ -111,8 +112,8 @@ fn percent(share: f64) -> String {
     format!("{:.2}%", 100.0 * share)
 }
 
-/// The labels of a scale, on a line whose base is at `y`.
-pub fn axis(scale: &Scale, y: u32) -> Markup {
+/// Draws the labels of a scale, with the base of the text at `y`, in pixels.
+pub(crate) fn axis(scale: &Scale, y: u32) -> Markup {
     html! {
         @for (tick, label) in scale.ticks() {
             text.soft x=(percent(scale.place(tick))) y=(y) text-anchor="middle" { (label) }
@@ -120,8 +121,8 @@ pub fn axis(scale: &Scale, y: u32) -> Markup {
     }
 }
 
-/// The dot plot of one row: above, the ratio and its interval; below, smaller, those of the control.
-pub fn strip(row: &Row, scale: &Scale) -> Markup {
+/// Draws one row: above, the ratio and its interval; below, smaller, those of the control.
+pub(crate) fn strip(row: &Row, scale: &Scale) -> Markup {
     let x = |ratio| percent(scale.place(ratio));
     let interval = |[low, high]: [f64; 2], y: &str| {
         html! { line x1=(x(low)) x2=(x(high)) y1=(y) y2=(y) {} }
@@ -141,8 +142,8 @@ pub fn strip(row: &Row, scale: &Scale) -> Markup {
     }
 }
 
-/// The name of a verdict's colour.
-pub fn class(verdict: Verdict) -> &'static str {
+/// Returns the class of a verdict in the style sheet.
+pub(crate) fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Faster => "faster",
         Verdict::Slower => "slower",
@@ -150,9 +151,11 @@ pub fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// All samples of one row in the order in which they were taken, as a dot each; the higher, the longer it took. Lines are
-/// the median of the baseline and the restarts of the processes. Rounds that were left out are faint.
-pub fn samples(runs: &[Run], verdict: Verdict) -> Markup {
+/// Draws the samples of one row as dots, from left to right in the order in which they were taken; longer runs are higher.
+///
+/// The horizontal line is the baseline's median, vertical lines are restarts of the processes. Rounds that were left out are
+/// faint.
+pub(crate) fn samples(runs: &[Run], verdict: Verdict) -> Markup {
     let time = |run: &Run| (run.wall_ns.max(1) as f64).ln();
     let baseline = runs.iter().filter(|run| run.side != Side::Candidate);
     let mut baseline: Vec<f64> = baseline.map(time).collect();
@@ -163,7 +166,7 @@ pub fn samples(runs: &[Run], verdict: Verdict) -> Markup {
     let times = runs.iter().map(time);
     let low = times.clone().fold(usual, f64::min);
     let high = times.fold(usual, f64::max);
-    // Half a percent of noise is not to fill the height.
+    // A margin of half a per cent or more, so that less noise than that does not fill the height.
     let room = (0.12 * (high - low)).max(0.005);
     let place = |time: f64| percent(1.0 - (time - low + room) / (high - low + 2.0 * room));
     let calm = calm_rounds(runs);
@@ -196,8 +199,8 @@ pub fn samples(runs: &[Run], verdict: Verdict) -> Markup {
     }
 }
 
-/// Letters for CPUs, where there is more than one.
-pub fn marks<'a>(lines: &[Line<'a>]) -> Vec<(String, &'a str)> {
+/// Returns the CPUs of the lines, each with a letter, or with none where there is only one CPU.
+pub(crate) fn marks<'a>(lines: &[Line<'a>]) -> Vec<(String, &'a str)> {
     let mut cpus: Vec<&str> = Vec::new();
     for line in lines {
         if !cpus.contains(&&*line.record.machine.cpu) {
@@ -212,7 +215,7 @@ pub fn marks<'a>(lines: &[Line<'a>]) -> Vec<(String, &'a str)> {
     cpus.into_iter().enumerate().map(mark).collect()
 }
 
-/// The dot plot of a section as a file of its own.
+/// Draws the rows of a section as an SVG file of its own, with `title` as its text for screen readers.
 pub fn svg(title: &str, lines: &[Line<'_>]) -> String {
     const WIDTH: u32 = 700;
     const LEFT: u32 = 130;
@@ -281,7 +284,7 @@ mod tests {
         }
     }
 
-    /// The values of `name` in `drawn`, in order.
+    /// Returns the values of the attribute `name` in `drawn`, in order.
     fn attributes<'a>(drawn: &'a str, name: &str) -> Vec<&'a str> {
         let (_, values) = drawn.split_once(name).unwrap_or_default();
         let values = values.split(name);

@@ -1,4 +1,4 @@
-//! Reports of what was measured: a table, JSON, CSV, and a page.
+//! Reports of a measurement: a table, JSON and CSV ([`report`]), figures ([`figure`]), and a page ([`page`]).
 
 pub mod figure;
 pub mod page;

@@ -1,4 +1,4 @@
-//! The page: a report to look at, in one file that loads nothing.
+//! Writes a report as an HTML page, in one file that loads nothing else.
 
 use std::path::{Component, Path};
 
@@ -11,7 +11,7 @@ use crate::show::report::{Machine, verdict_name};
 use crate::show::section::{Folded, Line, Record, Section, Table, lines};
 use crate::stats::row::Row;
 
-/// No script, no picture, no font; the styles are the page's own. A browser holds the page to it.
+/// The content security policy, by which browsers refuse scripts, pictures and fonts; styles are the page's own.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
@@ -66,7 +66,8 @@ b { font-weight: 600 }
 @media print { thead th { position: static } }
 ";
 
-/// Writes a page. Where it lies in the checkout with this root, it links to the samples there.
+/// Writes a page to `path`. A page below `root`, a checkout of this repository, links to the records and the method there. Fails
+/// where the file cannot be written.
 pub fn write(
     root: Option<&Path>,
     path: &Path,
@@ -78,7 +79,7 @@ pub fn write(
     replace::files(&[(path.to_owned(), page.into())])
 }
 
-/// The way from the folder of `path` to the checkout's root, if it lies there.
+/// Returns the relative path from the folder of `path` up to the checkout's root; `None` outside the checkout.
 fn up(root: &Path, path: &Path) -> Result<Option<String>> {
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -170,7 +171,7 @@ fn introduction(up: Option<&str>) -> Markup {
     }
 }
 
-/// The rows of a section; below them, those that are folded away.
+/// Writes the rows of a section; below them, the rows that are folded away.
 fn tables(section: &Section<'_>) -> Markup {
     let is_folded = |line: &Line<'_>| section.folded.is_some_and(|folded| (folded.has)(line.row));
     let (folded, shown): (Vec<_>, Vec<_>) = lines(section.records).into_iter().partition(is_folded);
@@ -185,7 +186,7 @@ fn tables(section: &Section<'_>) -> Markup {
     }
 }
 
-/// A table of text.
+/// Writes a table of text.
 fn text_table(table: &Table) -> Markup {
     html! {
         h3 { (table.title) }
@@ -286,13 +287,13 @@ fn table_row(line: &Line<'_>, cpu: Option<&str>, scale: &Scale) -> Markup {
     }
 }
 
-/// `value` with four digits or its whole part: no time is known better.
+/// Formats `value` with four digits, or with its whole part where that is longer: no time is known more precisely.
 pub fn digits(value: f64) -> String {
     let whole = value.abs().max(1.0).log10().floor() as usize + 1;
     format!("{value:.*}", 4usize.saturating_sub(whole))
 }
 
-/// The machine and the build of each record, and once for those that have it in common, the command.
+/// Writes the machine and the build of each record, and the command once for neighbours that share it.
 fn provenance(section: &Section<'_>, up: Option<&str>) -> Markup {
     let commands = || section.records.chunk_by(|a, b| a.command == b.command);
     html! {

@@ -1,4 +1,4 @@
-//! Results: the rows of a comparison, as a table, JSON and CSV.
+//! The rows of a comparison as a table, and as files in JSON and CSV.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -26,12 +26,13 @@ use crate::show::section::Record;
 use crate::stats::ratio::Verdict;
 use crate::stats::row::Row;
 
-/// The output of `--json`. Other programs read it: a change of meaning is a new `schema`.
+/// The output of `--json`, where `S` is the subject of the comparison. Other programs read it: a change of meaning needs a new
+/// `schema`.
 #[derive(Clone, Deserialize, Serialize)]
 pub struct Report<S> {
     /// The version of the format.
     pub schema: u32,
-    /// As it was typed. Older reports have none.
+    /// The command, as it was typed. Older reports have none.
     #[serde(default)]
     pub command: String,
     /// The difference between baseline and candidate.
@@ -43,20 +44,24 @@ pub struct Report<S> {
     pub rows: Vec<Row>,
 }
 
-/// Where and how the numbers were made.
+/// The machine and the build of a comparison.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Machine {
+    /// The name of the CPU, as [`cpu`] returns it.
     #[serde(deserialize_with = "name")]
     pub cpu: String,
+    /// The number of cores that the process may use, 1 or more.
     pub cores: usize,
+    /// The first line of `rustc -vV`.
     #[serde(deserialize_with = "name")]
     pub rustc: String,
+    /// The compiler flags; with several instruction sets, `ISA: FLAGS` of each, with `; ` between them.
     #[serde(deserialize_with = "name")]
     pub rustflags: String,
 }
 
 impl Machine {
-    /// Checks that the machine could run anything.
+    /// Checks that the machine has a core; an error says that it has none.
     pub fn check(&self) -> Result<(), String> {
         match self.cores {
             0 => Err("cores: none".to_owned()),
@@ -64,7 +69,7 @@ impl Machine {
         }
     }
 
-    /// This machine, with executables that this compiler makes for `isas`.
+    /// Describes this machine, with builds of this compiler for `isas`.
     pub fn here(toolchain: &Toolchain, isas: &[Isa]) -> Self {
         Self {
             cpu: cpu(),
@@ -76,7 +81,7 @@ impl Machine {
 }
 
 impl Machine {
-    /// Returns the machine with the flags of one ISA, where it has those of several.
+    /// Returns the machine with the flags of one instruction set only, where it has those of several.
     #[must_use]
     pub fn with_isa(&self, isa: &str) -> Self {
         let mut each = self.rustflags.split("; ");
@@ -89,7 +94,7 @@ impl Machine {
     }
 }
 
-/// The flags of each ISA; with its name before them where there are several.
+/// Joins the flags of each instruction set, with its name before them where there are several.
 fn rustflags(isas: &[Isa]) -> String {
     match isas {
         [isa] => isa.rustflags().into(),
@@ -100,7 +105,8 @@ fn rustflags(isas: &[Isa]) -> String {
     }
 }
 
-/// The CPU's name as the system gives it. On x86 also its family and model: many CPUs share a name in virtual machines.
+/// Returns the CPU's name as the system gives it, on x86 Linux with its family and model, since many CPUs share a name in virtual
+/// machines.
 pub fn cpu() -> String {
     let named = if cfg!(target_os = "macos") {
         let mut sysctl = Command::new("sysctl");
@@ -129,7 +135,7 @@ pub fn cpu() -> String {
     )
 }
 
-/// A table with rules between the columns on a terminal, plain where another program may read it.
+/// Returns a table without rows: with rules between its rows on a terminal, and plain where another program may read it.
 pub fn empty_table(terminal: bool) -> Table {
     let mut table = Table::new();
     table.load_style(if terminal {
@@ -140,7 +146,7 @@ pub fn empty_table(terminal: bool) -> Table {
     table
 }
 
-/// The rows as text.
+/// Formats the rows as a table, for a `terminal` or for other programs.
 pub fn table(rows: &[Row], terminal: bool) -> String {
     let mut table = empty_table(terminal);
     table.set_header([
@@ -179,6 +185,7 @@ pub fn table(rows: &[Row], terminal: bool) -> String {
     table.trim_fmt()
 }
 
+/// Returns the name of a verdict, as tables and JSON have it.
 pub fn verdict_name(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Faster => "faster",
@@ -187,8 +194,9 @@ pub fn verdict_name(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Refuses files of `--json`, with `samples` or without, and of `--html` that could not be written, or that would take the place
-/// of what the command has `read`: better than after an hour of measuring.
+/// Checks the files of `--json`, with or without `samples` beside it, and of `--html` before an hour of measuring.
+///
+/// Refuses a file that could not be written, two names of one file, and a file that the command has `read`.
 pub fn check_outputs(
     json: Option<&Path>,
     samples: bool,
@@ -204,10 +212,6 @@ pub fn check_outputs(
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
             let what = format!("{}: no such folder", folder.display());
             return Err(Failure::environment(what));
-        }
-        if path.is_dir() {
-            let what = format!("{}: a folder, and no file's name", path.display());
-            return Err(Failure::input(what));
         }
     }
     assert_distinct(files())?;
@@ -225,7 +229,7 @@ pub fn assert_distinct<'p>(paths: impl Iterator<Item = &'p Path>) -> Result<(), 
     Ok(())
 }
 
-/// Refuses to write to a file that the command has `read`, or into a folder there.
+/// Refuses to write to a file that the command has `read`, or into a folder among these.
 pub fn assert_unread(written: &Path, read: &[PathBuf]) -> Result<(), Failure> {
     if !is_kept(written) {
         return Ok(());
@@ -238,13 +242,13 @@ pub fn assert_unread(written: &Path, read: &[PathBuf]) -> Result<(), Failure> {
         if path.is_dir() && place.starts_with(place_of(path)) {
             let (written, folder) = (written.display(), path.display());
             let what = format!("{written}: in {folder}, which this command works with");
-            return Err(Failure::input(what).hint("name a file elsewhere"));
+            return Err(Failure::input(what).hint("name a file outside that folder"));
         }
     }
     Ok(())
 }
 
-/// Whether a file keeps what is written to it. A pipe, or a device that throws it away, may be named twice.
+/// Whether the path is a plain file or can become one. A pipe or a device, such as /dev/null, may be named twice.
 fn is_kept(path: &Path) -> bool {
     path.is_file() || !path.exists()
 }
@@ -256,10 +260,10 @@ fn same_file(one: &Path, other: &Path) -> Failure {
         other.display()
     );
     Failure::input(what)
-        .hint("each file needs a name of its own; samples are beside `--json`, as .csv")
+        .hint("give each file a name of its own; the samples of `--json` FILE are in FILE with the ending .csv")
 }
 
-/// The thing by which a file is known under each of its names.
+/// The identity of a file, the same for all its names.
 #[derive(Eq, Ord, PartialEq, PartialOrd)]
 enum Identity {
     Present { device: u64, inode: u64 },
@@ -278,7 +282,7 @@ impl Identity {
     }
 }
 
-/// Resolves a path by way of its folder where nothing is there yet.
+/// Resolves a path; where nothing is there yet, resolves its folder.
 fn place_of(path: &Path) -> PathBuf {
     let place = path.canonicalize().or_else(|_| {
         let absolute = path::absolute(path)?;
@@ -288,12 +292,12 @@ fn place_of(path: &Path) -> PathBuf {
     place.unwrap_or_else(|_| path.to_owned())
 }
 
-/// Names the file of the samples, beside that of the rows.
+/// Returns the path of the samples' file beside the file of `--json`: with the ending `.csv`.
 pub fn samples_of(json: &Path) -> PathBuf {
     json.with_extension("csv")
 }
 
-/// Writes what `--json` asks for, and raw samples beside it.
+/// Writes a report as JSON to `path`, and the samples beside it in CSV. Fails where one of them cannot be written.
 pub fn write(path: &Path, report: &impl Serialize, runs: Option<&[Run]>) -> Result<()> {
     let mut files = vec![(path.to_owned(), json(report))];
     if let Some(runs) = runs {
@@ -306,7 +310,8 @@ impl<S> Report<S> {
     /// The version of the format that this library reads and writes.
     pub const SCHEMA: u32 = 1;
 
-    /// Reads what `ab --json` wrote.
+    /// Reads a report that `--json` wrote. Fails where the file is none, has another `schema`, or where figures contradict each
+    /// other.
     pub fn read(path: &Path) -> Result<Self>
     where
         S: DeserializeOwned,
@@ -326,9 +331,10 @@ impl<S> Report<S> {
         Ok(report)
     }
 
-    /// Returns the rows of each ISA as a record, with their samples and, where these were filed, their file.
+    /// Returns a record for each instruction set, with its rows and samples. `files` has the file of the samples by instruction
+    /// set, where they have one.
     pub fn records(&self, runs: &[Run], files: &BTreeMap<String, String>) -> Vec<Record> {
-        // There are few of them: what is read names one that is known.
+        // They are few: the names of instruction sets are checked when a row is read.
         let mut isas: Vec<&str> = Vec::new();
         for row in &self.rows {
             if !isas.contains(&&*row.isa) {
@@ -347,14 +353,14 @@ impl<S> Report<S> {
         isas.into_iter().map(record).collect()
     }
 
-    /// Checks the names and the figures, which may be anybody's; an error says which one is wrong.
+    /// Checks the names and the figures, since the file may come from anywhere; an error says which one is wrong.
     fn check(&self) -> Result<(), String> {
         self.machine.check()?;
         let mut seen = BTreeSet::new();
         for row in &self.rows {
             row.check()?;
             let Row { workload, isa, .. } = row;
-            // A span's time may be so short that it is rounded to none.
+            // A span's time may be so short that it is rounded to zero.
             if !workload.starts_with(SPAN) && row.baseline.max(row.candidate) == 0.0 {
                 return Err(format!("{workload}: took no time"));
             }
@@ -376,7 +382,7 @@ impl<S> Report<S> {
     }
 }
 
-/// Raw samples as a file has them.
+/// Formats raw samples as CSV with a header.
 pub fn csv(runs: &[Run]) -> Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for run in runs {
@@ -385,7 +391,7 @@ pub fn csv(runs: &[Run]) -> Result<Vec<u8>> {
     Ok(writer.into_inner()?)
 }
 
-/// Reads what [`csv`] has written, below comments or without; an error says what is wrong.
+/// Reads samples in the form of [`csv()`]; lines that begin with `#` are comments. An error says which figure is wrong.
 pub fn parse_csv(text: &str) -> Result<Vec<Run>, String> {
     let mut reader = csv::ReaderBuilder::new();
     let mut reader = reader.comment(Some(b'#')).from_reader(text.as_bytes());
@@ -397,7 +403,7 @@ pub fn parse_csv(text: &str) -> Result<Vec<Run>, String> {
     runs.collect()
 }
 
-/// Reads a file of samples.
+/// Reads a file of samples as [`parse_csv`] does. Fails also where the file cannot be read.
 pub fn read_csv(path: &Path) -> Result<Vec<Run>> {
     let shown = path.display();
     let text = text_of(path, &shown)?;

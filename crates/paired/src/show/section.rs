@@ -1,4 +1,4 @@
-//! Parts of a page: the records under one heading, and their rows beside the samples behind them.
+//! The parts of a page: the records under one heading, and their rows with the samples behind them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,18 +8,20 @@ use crate::run::pairs::Run;
 use crate::show::report::Machine;
 use crate::stats::row::Row;
 
-/// A comparison on one machine with one ISA.
+/// A comparison on one machine with one instruction set.
 #[derive(Serialize)]
 pub struct Record {
-    /// The file with the samples, if they are filed: below the project's root, with `/` between the parts.
+    /// The file with the samples, relative to the project's root and with `/` between the parts; `None` for samples without a
+    /// file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The machine, with the flags of this ISA.
     #[serde(flatten)]
     pub machine: Machine,
-    /// Whether the code that was measured is another one by now.
+    /// Whether the code has changed since it was measured.
     pub outdated: bool,
-    /// The rows that a loaded machine took, with the ratio of the baseline's time to what it had taken before.
+    /// The names of rows that were measured while the machine was loaded, with the ratio of the baseline's time to its earlier
+    /// one.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub loaded: BTreeMap<String, f64>,
     /// One row for each workload.
@@ -32,7 +34,7 @@ pub struct Record {
     pub command: String,
 }
 
-/// A heading of a page, and what stands below it.
+/// A section of a page: a heading, the comparisons below it, and tables of text.
 pub struct Section<'a> {
     /// The heading.
     pub title: &'a str,
@@ -44,42 +46,42 @@ pub struct Section<'a> {
     pub tables: Vec<Table>,
 }
 
-/// Rows that are folded away.
+/// A rule for the rows of a section that are folded away.
 #[derive(Clone, Copy)]
 pub struct Folded {
-    /// The name of such rows.
+    /// The name of these rows, in the plural.
     pub title: &'static str,
-    /// Tells such a row.
+    /// Returns whether a row is folded away.
     pub has: fn(&Row) -> bool,
 }
 
 /// A table of text below the rows of a section.
 pub struct Table {
-    /// The title.
+    /// The heading.
     pub title: &'static str,
-    /// The explanation above it.
+    /// The explanation between heading and table.
     pub caption: &'static str,
-    /// The head of the column that names the lines.
+    /// The head of the first column, which names the lines.
     pub first: &'static str,
     /// The heads of the other columns.
     pub heads: &'static [&'static str],
-    /// The lines.
+    /// The lines of the table.
     pub lines: Vec<TableLine>,
 }
 
 /// A line of a [`Table`].
 pub struct TableLine {
-    /// The name in the first column, which is code.
+    /// The name in the first column, shown as code.
     pub code: String,
     /// The text behind the name.
     pub beside: String,
-    /// The text below the name, in small letters.
+    /// The text below the name, in small type.
     pub below: String,
-    /// The other columns.
+    /// The cells of the other columns.
     pub cells: Vec<String>,
 }
 
-/// A row, and the record that it is from.
+/// A row with the record that has it.
 #[derive(Clone, Copy)]
 pub struct Line<'a> {
     /// The record.
@@ -98,7 +100,7 @@ impl Line<'_> {
     }
 }
 
-/// Returns all rows; those of one workload are neighbours, and workloads are in the order of their first samples.
+/// Returns the rows of all records. Rows of one workload are neighbours, in the order of the workloads' first rows.
 #[must_use]
 pub fn lines(records: &[Record]) -> Vec<Line<'_>> {
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! Statistics of paired samples: ratios with intervals, and the rows of a report.
+//! Statistics of paired samples: ratios with their intervals ([`ratio`]), and the rows of a report ([`row`]).
 
 pub mod ratio;
 pub mod row;

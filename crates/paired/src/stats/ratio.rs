@@ -1,13 +1,16 @@
-//! Statistics of one row: the ratio of paired times, its confidence interval, and the verdict on it.
+//! The ratio of paired times, its confidence interval, and the verdict on it.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// An estimated ratio of times with its 95 % interval.
+/// An estimated ratio of times with its 95 % interval. A candidate that takes half the time has the ratio 0.5.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
+    /// The estimate.
     pub value: f64,
+    /// The lower end of the interval.
     pub low: f64,
+    /// The upper end of the interval.
     pub high: f64,
 }
 
@@ -15,19 +18,24 @@ pub struct Ratio {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
+    /// The interval lies below 1, by more than the control differs from 1.
     Faster,
+    /// The interval lies above 1, by more than the control differs from 1.
     Slower,
+    /// The interval shows no change beyond the control's.
     #[serde(rename = "no change")]
     NoChange,
 }
 
 impl Ratio {
-    /// The ratio of paired log-ratios, which come in blocks: one block per restart of the processes.
+    /// Estimates the ratio from the natural logarithms of paired ratios, in blocks: one block for each restart of the processes.
     ///
-    /// Pairs of one block share their processes' luck in memory layout, so a block counts once, by the median of its pairs.
-    /// The ratio is the exponential of the blocks' mean, and the interval is Student's t over the blocks: it knows how few they
-    /// are. One block alone has no spread, and its interval excludes nothing.
-    pub fn from_logs(blocks: &[Vec<f64>]) -> Self {
+    /// Pairs of one block share the memory layout of their processes, so a block counts once, by the median of its pairs. The
+    /// ratio is the exponential of the blocks' mean. The interval is Student's t over the blocks, which is wider where they are
+    /// few. One block alone has no spread, and its interval includes every ratio that a machine measures.
+    ///
+    /// Without blocks the ratio is not a number. An empty block panics.
+    pub(crate) fn from_logs(blocks: &[Vec<f64>]) -> Self {
         let blocks: Vec<f64> = (blocks.iter())
             .map(|block| median(&mut block.clone()))
             .collect();
@@ -48,21 +56,21 @@ impl Ratio {
         }
     }
 
-    /// Whether `self` and `other` lie farther apart than their intervals and those of the `controls` explain.
+    /// Whether the intervals of `self` and `other` lie farther apart than the largest spread of the `controls`.
     pub fn disagrees(&self, other: &Self, controls: &[Self]) -> bool {
         let spread = controls.iter().map(Self::spread).fold(1.0, f64::max);
         self.high * spread < other.low || other.high * spread < self.low
     }
 
-    /// How far from 1 the interval reaches, as a factor of at least 1.
+    /// Returns the distance from 1 of the interval's farther end, as a factor of at least 1.
     fn spread(&self) -> f64 {
         let factor = |bound: f64| bound.max(bound.recip());
         factor(self.low).max(factor(self.high))
     }
 
-    /// `self` against a baseline that was also measured against itself: a change is what the interval shows beyond the
-    /// distance from 1 that the control reaches with no change at all.
-    pub fn verdict(&self, control: &Self) -> Verdict {
+    /// Returns the verdict, given the ratio of the baseline to itself: a change must show beyond the distance from 1 that the
+    /// control's interval reaches with no change at all.
+    pub(crate) fn verdict(&self, control: &Self) -> Verdict {
         let spread = control.spread();
         if self.high * spread < 1.0 {
             Verdict::Faster
@@ -74,15 +82,15 @@ impl Ratio {
     }
 }
 
-/// The 97.5 % quantile of Student's t distribution, so that 95 % lie within it on both sides of 0.
+/// Returns the 97.5 % quantile of Student's t distribution: 95 % lie between it and its negative.
 fn students_t(degrees: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees)
         .expect("a positive number of degrees of freedom")
         .inverse_cdf(0.975)
 }
 
-/// The median; the mean of the middle two for an even count.
-pub fn median(values: &mut [f64]) -> f64 {
+/// Returns the median, the mean of the middle two for an even count, and sorts `values`. Panics without values.
+pub(crate) fn median(values: &mut [f64]) -> f64 {
     let middle = values.len() / 2;
     values.sort_by(f64::total_cmp);
     if values.len().is_multiple_of(2) {
@@ -197,8 +205,8 @@ mod tests {
         assert!(alone.high.is_finite() && alone.low > 0.0);
     }
 
-    /// How often the interval excludes the true ratio, in per cent, with so many seeds and pairs in each. A process has its
-    /// luck, which all its pairs share, a pair has noise, and one pair in `bursts` is disturbed.
+    /// Returns the share of trials in which the interval excludes the true ratio, in per cent. All pairs of a process share its
+    /// `luck`, each pair has `noise`, and one pair in `bursts` is disturbed.
     fn error(seeds: usize, pairs: usize, luck: f64, noise: f64, bursts: f64) -> f64 {
         const TRIALS: usize = 1500;
         let mut rng = StdRng::seed_from_u64(1);

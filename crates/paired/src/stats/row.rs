@@ -1,4 +1,4 @@
-//! The row of a report: what the samples of one workload say.
+//! The row of a report: the figures that the samples of one workload give.
 
 use std::collections::BTreeMap;
 
@@ -11,42 +11,52 @@ use crate::run::protocol::name;
 use crate::run::trial::{ITERATIONS, RUN, SPAN};
 use crate::stats::ratio::{Ratio, Verdict, median};
 
-/// One workload on one ISA.
+/// The figures of one workload on one instruction set.
+///
+/// Ratios are the candidate's quantity divided by the baseline's, from pairs of runs. Figures are rounded to four decimals.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Row {
+    /// The name of the workload.
     #[serde(deserialize_with = "name")]
     pub workload: String,
+    /// The name of the instruction set.
     #[serde(deserialize_with = "isa::name")]
     pub isa: String,
+    /// The unit of `baseline` and `candidate`: `ms`, `ns` or `MiB`.
     #[serde(deserialize_with = "name")]
     pub unit: String,
-    /// Medians.
+    /// The median of the baseline's runs, the control's included.
     pub baseline: f64,
+    /// The median of the candidate's runs.
     pub candidate: f64,
-    /// Candidate to baseline, paired.
+    /// The ratio of candidate to baseline.
     pub ratio: f64,
+    /// The ends of its 95 % interval.
     pub ci95: [f64; 2],
-    /// Baseline to baseline, paired in the same rounds.
+    /// The ratio of the A/A control: the baseline's copy to the baseline, in the same rounds.
     pub aa_ratio: f64,
+    /// The ends of its 95 % interval.
     pub aa_ci95: [f64; 2],
+    /// The number of rounds behind the ratios.
     pub pairs: usize,
-    /// Candidate to baseline: the most memory that any of their processes had resident after as many runs, where the
-    /// system tells.
+    /// The candidate's peak of resident memory divided by the baseline's, each the largest of any process after the same number
+    /// of runs, where the system tells it.
     pub memory_ratio: Option<f64>,
-    /// The share of hashing, where the samples tell and there is any.
+    /// The part of the workload that is hashing, where the samples tell it and it is not zero.
     #[serde(default)]
     pub hashing: Option<Hashing>,
-    /// Always true: a row whose outputs differ has no times and is never made, nor read.
+    /// Whether the outputs are equal. Always true: a row whose outputs differ has no times, and is neither made nor read.
     pub outputs_equal: bool,
+    /// The verdict on `ratio`.
     pub verdict: Verdict,
 }
 
 /// The part of a workload in which Merkle trees are built.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Hashing {
-    /// Of the baseline's time.
+    /// The share of the baseline's time, 0 to 1.
     pub share: f64,
-    /// Candidate to baseline, paired.
+    /// The ratio of the candidate's time in hashing to the baseline's.
     pub ratio: f64,
 }
 
@@ -74,33 +84,37 @@ impl Hashing {
 pub struct Quantity {
     of: fn(&Run) -> u64,
     unit: &'static str,
-    /// How much of it is one unit.
+    /// The value of one `unit`.
     scale: f64,
 }
 
 impl Quantity {
-    pub const WALL: Self = Self {
+    /// The wall-clock time, in milliseconds.
+    const WALL: Self = Self {
         of: |run| run.wall_ns,
         unit: "ms",
         scale: 1e6,
     };
+    /// The CPU time of all threads, in milliseconds.
     pub const CPU: Self = Self {
         of: |run| run.cpu_ns,
         unit: "ms",
         scale: 1e6,
     };
+    /// The peak of resident memory, in MiB.
     pub const MEMORY: Self = Self {
         of: |run| run.peak_kib.unwrap_or_default(),
         unit: "MiB",
         scale: 1024.0,
     };
 
-    /// The time of one iteration, of which samples have [`ITERATIONS`].
+    /// The time of one iteration of a bench, in nanoseconds. A sample is the time of 1000 iterations.
     pub const ITERATION: Self = Self {
         of: |run| run.wall_ns,
         unit: "ns",
         scale: ITERATIONS,
     };
+    /// The time of one iteration of a bench, in milliseconds.
     pub const LONG_ITERATION: Self = Self {
         unit: "ms",
         scale: 1e6 * ITERATIONS,
@@ -108,19 +122,20 @@ impl Quantity {
     };
 }
 
-/// Candidate and control of one round against its baseline, as logarithms of ratios.
+/// The logarithms of two ratios in one round: candidate to baseline, and control to baseline.
 struct Pair {
     candidate: f64,
     control: f64,
 }
 
 impl Row {
-    /// Evaluates the samples of one workload on one ISA.
+    /// Evaluates the wall-clock times of one workload on one instruction set. Fails without samples, and where a round lacks a
+    /// side.
     pub fn new(runs: &[Run]) -> Result<Self> {
         Self::of(runs, &Quantity::WALL)
     }
 
-    /// As [`Self::new`], for another quantity than wall time.
+    /// Evaluates another quantity of the samples than [`Self::new`] does. Fails also where the quantity is zero in a sample.
     pub fn of(runs: &[Run], quantity: &Quantity) -> Result<Self> {
         let Quantity { of, unit, scale } = *quantity;
         let first = runs.first().context("a row without samples")?;
@@ -149,14 +164,14 @@ impl Row {
         })
     }
 
-    /// Checks that no figure contradicts another one; an error names those that do.
-    pub fn check(&self) -> Result<(), String> {
+    /// Checks that no figure contradicts another one; an error names the figure.
+    pub(crate) fn check(&self) -> Result<(), String> {
         let is_ratio = |ratio: f64| (1e-6..=1e6).contains(&ratio);
         let holds = |Ratio { value, low, high }: Ratio| low <= value && value <= high;
         let [effect, control] = [self.effect(), self.control()];
         let figures = [effect, control].map(|Ratio { value, low, high }| [value, low, high]);
         let is_span = self.workload.starts_with(SPAN);
-        // Rounded, a time may be none.
+        // A short time may be rounded to zero.
         let is_time = |time: f64| time.is_finite() && time >= 0.0;
         // A span is compared with the run, so both have one unit.
         let units = match is_span || self.workload == format!("{RUN}wall") {
@@ -165,7 +180,7 @@ impl Row {
         };
         let what = if !self.outputs_equal {
             "the outputs differ, so that no times can be compared"
-        // A ratio that no machine measures would have scales without end.
+        // A ratio that no machine measures would make a figure's scale too long.
         } else if !figures.into_iter().flatten().all(is_ratio)
             || !self.memory_ratio.is_none_or(is_ratio)
         {
@@ -194,7 +209,7 @@ impl Row {
         Err(format!("{}: {what}", self.workload))
     }
 
-    /// Whether the medians are in the ratio. They are not paired, so that this says no more than their order of magnitude.
+    /// Whether the ratio of the medians is near the interval, within a factor of 3: medians are not paired, so they say no more.
     fn are_medians_near(&self) -> bool {
         const FACTOR: f64 = 3.0;
         let rounded = |time: f64| [(time - ROUNDED).max(0.0), time + ROUNDED];
@@ -203,7 +218,7 @@ impl Row {
         candidate[1] * FACTOR >= baseline[0] * low && candidate[0] <= baseline[1] * high * FACTOR
     }
 
-    /// Whether the candidate's hashing takes no longer than the candidate: shares are medians, so that some more is left to it.
+    /// Whether the candidate's hashing takes no longer than the candidate. Shares are medians, so 5 % more are allowed.
     fn has_room_for_hashing(&self) -> bool {
         const SLACK: f64 = 1.05;
         let [_, high] = self.ci95;
@@ -211,7 +226,7 @@ impl Row {
             .is_none_or(|of| of.share * of.ratio <= high * SLACK)
     }
 
-    /// Whether figures that are rounded to these have the verdict.
+    /// Whether some figures that are rounded to these have the verdict.
     fn follows(&self, verdict: Verdict) -> bool {
         let widened = |Ratio { value, low, high }: Ratio, by: f64| Ratio {
             value,
@@ -223,6 +238,7 @@ impl Row {
         [-ROUNDED, 0.0, ROUNDED].map(given).contains(&verdict)
     }
 
+    /// Returns the ratio of candidate to baseline.
     pub fn effect(&self) -> Ratio {
         let [low, high] = self.ci95;
         Ratio {
@@ -232,6 +248,7 @@ impl Row {
         }
     }
 
+    /// Returns the ratio of the A/A control.
     pub fn control(&self) -> Ratio {
         let [low, high] = self.aa_ci95;
         Ratio {
@@ -241,7 +258,7 @@ impl Row {
         }
     }
 
-    /// The ratio, the control and how many pairs they are from, as a table has them.
+    /// Formats the ratio, its interval, the control, its interval and the number of pairs, as cells of a table.
     pub fn figures(&self) -> [String; 5] {
         let interval = |[low, high]: [f64; 2]| format!("{low:.3} {high:.3}");
         [
@@ -253,14 +270,15 @@ impl Row {
         ]
     }
 
-    /// Evaluates samples that others wrote; an error says what is wrong with them.
+    /// Evaluates samples of a file as [`Self::all`] does, and checks each row; an error says which figure is wrong.
     pub fn read(runs: &[Run]) -> Result<Vec<Self>, String> {
         let rows = Self::all(runs).map_err(|error| format!("{error:#}"))?;
         rows.iter().try_for_each(Self::check)?;
         Ok(rows)
     }
 
-    /// One row per workload and ISA, in the order of their first samples.
+    /// Evaluates samples of several workloads, one row for each run of samples with the same workload and instruction set. Fails
+    /// as [`Self::new`] does.
     pub fn all(runs: &[Run]) -> Result<Vec<Self>> {
         runs.chunk_by(|a, b| (&a.workload, &a.isa) == (&b.workload, &b.isa))
             .map(Self::new)
@@ -278,10 +296,11 @@ fn logs(runs: &[Run], time: fn(&Run) -> u64, log: fn(&Pair) -> f64) -> Result<Ve
     Ok(blocks.into_values().collect())
 }
 
-/// The rounds, by seed and number, less those in which a run was disturbed, unless more than half were or those of one seed
-/// would be left. The gate goes by the scheduler's evidence, never by how a time compares with others, and drops both sides
-/// alike.
-pub fn calm_rounds(runs: &[Run]) -> BTreeMap<(u64, usize), Vec<&Run>> {
+/// Groups the samples into rounds, by seed and number, and leaves out the rounds with a disturbed run.
+///
+/// All rounds stay where more than half are disturbed, or where only rounds of one seed would be left. Wall-clock time and CPU
+/// time of a run decide whether it is disturbed, never a comparison with other runs, and a round is left out with both sides.
+pub(crate) fn calm_rounds(runs: &[Run]) -> BTreeMap<(u64, usize), Vec<&Run>> {
     let mut rounds: BTreeMap<_, Vec<&Run>> = BTreeMap::new();
     for run in runs {
         rounds.entry((run.seed, run.round)).or_default().push(run);
@@ -312,7 +331,7 @@ impl Pair {
             Ok(logs.iter().sum::<f64>() / logs.len() as f64)
         };
         Ok(Self {
-            // The candidate's runs lie symmetrically between the two of the baseline, so a steady drift cancels.
+            // The candidate's runs lie symmetrically between those of the baseline and the control, so a steady drift cancels.
             candidate: mean(&[Side::Candidate])? - mean(&[Side::Baseline, Side::Control])?,
             control: mean(&[Side::Control])? - mean(&[Side::Baseline])?,
         })
@@ -322,13 +341,15 @@ impl Pair {
 /// The most by which [`round4`] changes a value.
 const ROUNDED: f64 = 0.5e-4;
 
-/// Enough for any ratio or time that can be measured, and short enough to read in the JSON.
+/// Rounds to four decimals: enough for any ratio or time that can be measured, and short enough to read in JSON.
 pub fn round4(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
 }
 
-/// The candidate's process makes two runs where one of the baseline's makes one, and what a run leaves of the heap in
-/// pieces adds to the next: its later half is not comparable.
+/// Returns the ratio of the largest resident memory of a candidate's process to that of a baseline's process.
+///
+/// The candidate's process makes twice as many runs as one of the baseline's, and each run fragments the heap further. So only
+/// the first half of its runs is compared.
 fn memory_ratio(runs: &[Run]) -> Option<f64> {
     let mut runs_of = BTreeMap::new();
     for run in runs {
