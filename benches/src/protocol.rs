@@ -101,6 +101,7 @@ pub struct RowInfo {
     /// The kind of the row.
     pub kind: Kind,
     /// The number of cores that the row runs on.
+    #[serde(deserialize_with = "threads")]
     pub threads: usize,
     /// Whether `--quick` includes the row.
     pub quick: bool,
@@ -149,6 +150,7 @@ pub struct UnitInfo {
     #[serde(deserialize_with = "name")]
     pub name: String,
     /// The leaves of a tree, by whose number its counts are divided; 1 for any other unit.
+    #[serde(deserialize_with = "leaves")]
     pub leaves: usize,
 }
 
@@ -189,11 +191,33 @@ pub fn name<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
     Ok(name)
 }
 
+/// The most threads of a row, and cores of a machine. No machine has more.
+pub const MOST_THREADS: usize = 4096;
+
+fn threads<'de, D: Deserializer<'de>>(number: D) -> Result<usize, D::Error> {
+    match usize::deserialize(number)? {
+        number @ 1..=MOST_THREADS => Ok(number),
+        number => Err(D::Error::custom(format_args!("a row on {number} threads"))),
+    }
+}
+
+fn leaves<'de, D: Deserializer<'de>>(number: D) -> Result<usize, D::Error> {
+    match usize::deserialize(number)? {
+        0 => Err(D::Error::custom("a unit without leaves")),
+        number => Ok(number),
+    }
+}
+
 /// Whether a character ends a line, controls a terminal, reverses the direction of text or is invisible.
 pub fn is_control(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{feff}')
+        || matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{feff}')
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        // Fillers of syllables, and the Braille cell without a dot.
+        || matches!(c, '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}')
+        // Variation selectors, marks of annotations and of notation, tags.
+        || matches!(c, '\u{180b}'..='\u{180f}' | '\u{fe00}'..='\u{fe0f}' | '\u{fff0}'..='\u{fffb}')
+        || matches!(c, '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -213,6 +237,23 @@ mod tests {
         ] {
             assert_eq!(Kind::of(row), kind, "{row}");
         }
+    }
+
+    #[test]
+    fn rows_have_threads_and_units_leaves() {
+        let row = |threads: &str| {
+            let row = format!(r#"{{"name":"a","kind":"lde","threads":{threads},"quick":true}}"#);
+            serde_json::from_str::<RowInfo>(&row).map_err(|error| error.to_string())
+        };
+        row("1").unwrap();
+        row("4096").unwrap();
+        for threads in ["0", "4097", "18446744073709551615"] {
+            let refused = row(threads).unwrap_err();
+            let expected = format!("a row on {threads} threads");
+            assert!(refused.starts_with(&expected), "{refused}");
+        }
+        serde_json::from_str::<UnitInfo>(r#"{"name":"a","leaves":1}"#).unwrap();
+        serde_json::from_str::<UnitInfo>(r#"{"name":"a","leaves":0}"#).unwrap_err();
     }
 
     #[test]
@@ -240,6 +281,12 @@ mod tests {
             "a\u{61c}b",
             "a\u{200b}",
             "\u{85}",
+            "a\u{3164}",
+            "a\u{115f}\u{1160}b",
+            "a\u{fff9}b\u{fffb}",
+            "a\u{fe0f}",
+            "a\u{e0041}",
+            "a\u{e0100}",
         ] {
             let refused = reply(name).unwrap_err();
             assert!(

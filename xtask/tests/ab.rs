@@ -554,6 +554,30 @@ fn a_worker_that_answers_twice_is_named() {
     Fixture::new().breaks_off(&twice, r#"printed a line before it was asked: {"sample":"#);
 }
 
+#[test]
+fn rows_that_no_worker_has_are_refused() {
+    let fixture = Fixture::new();
+    let worker = fixture.honest("worker", 10);
+    let text = fs::read_to_string(&worker).unwrap();
+    for (from, to, complaint) in [
+        (r#""threads":1"#, r#""threads":0"#, "a row on 0 threads"),
+        (
+            r#""threads":1"#,
+            r#""threads":18446744073709551615"#,
+            "a row on 18446744073709551615 threads",
+        ),
+        (
+            "large/2^9",
+            "small/2^4",
+            "lists merkle-commit/small/2^4 twice",
+        ),
+    ] {
+        fs::write(&worker, text.replacen(from, to, 1)).unwrap();
+        let refused = fixture.ab(&worker, &worker).assert().code(1).stdout("");
+        refused.stderr(contains("baseline worker: ").and(contains(complaint)));
+    }
+}
+
 /// Reports of a worker whose clock was set, or stands. A figure would come of each.
 #[test]
 fn times_that_no_run_took_are_refused() {
@@ -580,6 +604,10 @@ fn times_that_no_run_took_are_refused() {
         (
             r#""wall_ns":9,"cpu_ns":18446744073709551615"#,
             "reports 18446744073.709551615s of CPU time, ",
+        ),
+        (
+            r#""wall_ns":1,"cpu_ns":13000000"#,
+            "reports 13ms of CPU time, in a run of 1ns with threads: 1",
         ),
         (
             r#""wall_ns":-1,"cpu_ns":9"#,

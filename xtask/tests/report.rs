@@ -304,6 +304,11 @@ fn figures_that_contradict_themselves_are_refused_by_name() {
         &[run.clone(), span.clone()],
         "span/prove: takes longer than the run",
     );
+    let mut cpu = span.clone();
+    cpu["workload"] = "run/CPU".into();
+    cpu["baseline"] = json!(1e9);
+    cpu["candidate"] = json!(1e9);
+    refuse_rows(&[run.clone(), cpu], "run/CPU: more than the run has");
     span["unit"] = "ns".into();
     refuse_rows(&[run.clone(), span.clone()], "span/prove: not the unit");
     let mut none = whole.clone();
@@ -327,6 +332,11 @@ fn figures_that_contradict_themselves_are_refused_by_name() {
     let idle = fixture.write("idle.json", &idle);
     let refused = fixture.report(&[&idle]).assert().code(3);
     refused.stderr(contains("cores: none"));
+    let mut vast = report("Narrow", &[]);
+    vast["machine"]["cores"] = u64::MAX.into();
+    let vast = fixture.write("vast.json", &vast);
+    let refused = fixture.report(&[&vast]).assert().code(3);
+    refused.stderr(contains("more than any machine has"));
     // Rounded figures may be on either side.
     let mut row = whole;
     row["ci95"] = json!([0.85, 0.9804]);
@@ -352,6 +362,16 @@ fn samples_that_are_none_are_refused_by_name() {
         ("baseline", "neither", "unknown variant `neither`"),
         (",2000,1000,", ",-1,1000,", "invalid digit"),
         (",2000,1000,", ",0,1000,", "seed 0, round 0 took no time"),
+        (
+            ",2000,1000,",
+            ",1,13000000,",
+            "seed 0, round 0 has more CPU time than its threads had",
+        ),
+        (
+            ",x86-64-v3,1,",
+            ",x86-64-v3,18446744073709551615,",
+            "seed 0, round 0 had more threads than any machine",
+        ),
         (
             ",x86-64-v3,1,",
             ",x86-64-v3,0,",

@@ -78,7 +78,7 @@ impl CountedUnit {
 
 impl Counts {
     /// Reads the text of a record; an error says what is wrong.
-    fn read(json: &[u8]) -> Result<Self, String> {
+    pub fn read(json: &[u8]) -> Result<Self, String> {
         let read: Self = serde_json::from_slice(json).map_err(|error| error.to_string())?;
         for CountedUnit {
             unit,

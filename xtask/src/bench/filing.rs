@@ -16,7 +16,7 @@ use paired::error::Failure;
 use paired::files::dir::Dir;
 use paired::isa::Isa;
 use paired::run::pairs::{Run, Workers};
-use paired::show::report::{Report, csv};
+use paired::show::report::Report;
 use paired::stats::row::{Row, round4};
 
 /// A baseline that takes more than this many times what it took in the fastest record is a loaded machine's.
@@ -109,10 +109,8 @@ impl<'a> Filing<'a> {
             }
             let name = file_name(&self.time, &head.machine.cpu);
             let file = format!("{machine}/{stem}/{name}.csv");
-            contents.push((
-                root.place(&file)?,
-                [head.text()?.into_bytes(), csv(&runs)?].concat(),
-            ));
+            let text = record::text(&file, &head, &runs)?;
+            contents.push((root.place(&file)?, text.into_bytes()));
             filed.files.insert(isa.clone(), file);
         }
         beside.replace_all(contents)?;

@@ -15,7 +15,7 @@ use paired::error::Failure;
 use paired::files::dir::{Dir, is_link};
 use paired::run::pairs::Run;
 use paired::run::protocol::name;
-use paired::show::report::{Machine, parse_csv};
+use paired::show::report::{Machine, csv, parse_csv};
 use paired::show::section::Record;
 use paired::stats::row::Row;
 
@@ -65,7 +65,11 @@ impl Head {
     pub(super) fn text(&self) -> Result<String> {
         let mut text = String::new();
         for line in toml::to_string(self)?.lines() {
-            text += format!("# {line}").trim_end();
+            text += match line {
+                "" => "#",
+                _ => "# ",
+            };
+            text += line;
             text.push('\n');
         }
         Ok(text)
@@ -73,7 +77,8 @@ impl Head {
 
     fn parse(text: &str) -> Result<Self, String> {
         let comments = text.lines().map_while(|line| line.strip_prefix('#'));
-        let toml = comments.collect::<Vec<_>>().join("\n");
+        let lines = comments.map(|line| line.strip_prefix(' ').unwrap_or(line));
+        let toml = lines.collect::<Vec<_>>().join("\n");
         let head: Self = toml::from_str(&toml).map_err(|error| error.to_string())?;
         head.machine.check()?;
         let Self { time, .. } = &head;
@@ -99,9 +104,25 @@ pub(super) fn read_head(root: &Path, file: &str) -> Result<(Head, String)> {
 /// Reads a record: its head and its samples.
 pub(super) fn read(root: &Path, file: &str) -> Result<(Head, Vec<Run>)> {
     let (head, text) = read_head(root, file)?;
-    let runs = parse_csv(&text).map_err(|why| refuse(file, RECORDER, &why))?;
-    check(file, &head, &runs).map_err(|why| refuse(file, RECORDER, &why))?;
+    let runs = samples(file, &head, &text).map_err(|why| refuse(file, RECORDER, &why))?;
     Ok((head, runs))
+}
+
+fn samples(file: &str, head: &Head, text: &str) -> Result<Vec<Run>, String> {
+    let runs = parse_csv(text)?;
+    check(file, head, &runs)?;
+    Ok(runs)
+}
+
+/// Writes a record as text; refuses one that would not be read again, since no other one could be made beside it.
+pub(super) fn text(file: &str, head: &Head, runs: &[Run]) -> Result<String> {
+    let text = head.text()? + &String::from_utf8(csv(runs)?)?;
+    let reads = || Row::read(&samples(file, &Head::parse(&text)?, &text)?);
+    reads().map_err(|why| {
+        Failure::check(format!("{file}: not recorded: {}", why.trim_end()))
+            .hint("measure again; the next command would refuse such a record")
+    })?;
+    Ok(text)
 }
 
 /// Checks that the samples of a record are those of its head and of its folder; an error says what is not.
@@ -312,6 +333,8 @@ pub mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
+    use paired::run::protocol::is_control;
+    use proptest::{collection, prelude::*};
     use statrs::distribution::{Binomial, DiscreteCDF};
 
     use super::*;
@@ -319,7 +342,6 @@ pub mod tests {
     use p3_patches::catalog::difference::Difference;
     use paired::error::Kind;
     use paired::show::report::Report;
-    use paired::show::report::csv;
     use paired::testing::runs;
 
     pub const COUNTS: &str = r#"{"schema": 1, "emulated_cpu": "cortex-a76", "rustflags": "-C opt", "units": [
@@ -447,6 +469,21 @@ pub mod tests {
         assert_eq!(parse_csv(&text).unwrap(), runs(0.8));
         assert_eq!(plan(&runs(0.8)), (5, 2));
         assert!(Head::parse(&samples).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn each_head_is_read_as_it_was_written(
+            names in collection::vec("([# \"'\\\\=\\]]|\\PC){0,6}", 3),
+            command in "([# \n\r\t\"'\\\\=]|\\PC){0,12}",
+        ) {
+            prop_assume!(!names.iter().any(|name| name.contains(is_control)));
+            let mut head = Head { command, ..head(&names[0]) };
+            head.loaded.insert(names[1].clone(), 1.31);
+            head.patches.insert(names[2].clone(), names[0].clone());
+            let text = head.text().unwrap() + "workload,isa\n";
+            prop_assert_eq!(Head::parse(&text), Ok(head));
+        }
     }
 
     #[test]

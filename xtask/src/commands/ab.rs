@@ -194,6 +194,9 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         machine,
         rows: Row::all(&runs)?,
     };
+    report.check().map_err(|why| {
+        Failure::check(why).hint("no file is written of figures that contradict themselves")
+    })?;
     let disturbed = runs.iter().filter(|run| run.disturbed()).count();
     if disturbed > 0 {
         eprintln!(

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::compared::Compared;
 use crate::bench::build::{Builder, Candidate, Purpose, Target};
+use crate::bench::counts::Counts;
 use crate::bench::record;
 use crate::commands::glob;
 use crate::emulation::{self, CORTEX_A76};
@@ -207,7 +208,10 @@ fn file(args: &Args, project: &Project, report: &Report) -> Result<()> {
         .join(record::file_stem(&args.compared.names, &[]));
     let name = record::file_name(time, emulated_cpu);
     let file = folder.join(format!("{name}.json"));
-    replace::files_below(&[&project.root], &[(file, json(report))])
+    let counts = json(report);
+    Counts::read(&counts)
+        .map_err(|why| Failure::check(format!("{}: not recorded: {why}", file.display())))?;
+    replace::files_below(&[&project.root], &[(file, counts)])
 }
 
 /// Names the units that do not execute fewer instructions.

@@ -164,3 +164,27 @@ fn a_step_is_filed_and_shown_as_such() {
     let results = fs::read_to_string(killer.fixture.project().join("docs/results.md")).unwrap();
     assert!(!results.contains("stacked on"), "{results}");
 }
+
+/// A worker names its rows as it likes, and the next command reads the record.
+#[test]
+fn a_row_of_each_name_is_read_as_it_was_recorded() {
+    let killer = project();
+    for name in ["#x/y", r#" \\"x\\", y "#, ""] {
+        for side in ["baseline", "candidate"] {
+            let worker = killer.fixture.path().join(side);
+            let text = fs::read_to_string(&worker).unwrap();
+            let (before, row) = text.split_once(r#""name":""#).unwrap();
+            let (_, behind) = row.split_once(r#"","kind""#).unwrap();
+            write(
+                &worker,
+                &format!(r#"{before}"name":"{name}","kind"{behind}"#),
+            );
+        }
+        let record = ["ab", "demo", "--seeds", "2", "--reps", "1", "--record"];
+        succeed(&killer, &record);
+        succeed(&killer, &record);
+        succeed(&killer, &["list"]);
+        let records = files(&killer.fixture.project().join("benches/record"));
+        assert!(!records.is_empty());
+    }
+}

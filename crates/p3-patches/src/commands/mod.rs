@@ -12,10 +12,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use clap::builder::NonEmptyStringValueParser;
+use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
 
 use crate::prover::manifest::Manifest;
-use paired::address::without_credentials;
+use paired::address::{address_without_credentials, argument_without_credentials};
 use paired::error::Failure;
 
 /// How the tool is called in a checkout; `.cargo/config.toml` has the alias.
@@ -36,7 +36,8 @@ pub struct Downstream {
 #[derive(clap::Args)]
 pub struct Source {
     /// The git repository that the workspace has Plonky3 from [default: as recorded, else the registry].
-    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
+    // It is compared and shown, and never fetched from.
+    #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new().map(|url| address_without_credentials(&url)))]
     source: Option<String>,
     /// Fail unless this is the revision, tag or branch that the workspace pins, or the commit that it is locked to, by seven
     /// digits at least.
@@ -71,10 +72,12 @@ pub fn typed() -> Result<String, Failure> {
         Failure::input(format!("{word:?}: no UTF-8 text"))
             .hint("the command is kept with the figures, as text; name files in UTF-8")
     })?;
-    let words = words.iter().map(String::as_str);
-    let words = shlex::try_join(words.filter(|word| *word != "--checkout"));
-    let words = words.expect("no argument has a NUL");
-    Ok(format!("{ALIAS} {}", without_credentials(&words)))
+    let words = words.iter().filter(|word| *word != "--checkout");
+    let words: Vec<String> = words
+        .map(|word| argument_without_credentials(word))
+        .collect();
+    let words = shlex::try_join(words.iter().map(String::as_str));
+    Ok(format!("{ALIAS} {}", words.expect("no argument has a NUL")))
 }
 
 /// Names the command that runs this tool: the alias of the checkout under cargo, which sets this variable, else its own name.

@@ -160,6 +160,17 @@ fn an_address_is_printed_without_its_token() {
         &["apply", "demo", "--source", secret, "--rev", "abcdef0"],
         3,
     );
+    for spelled in [
+        "https://me:t0ken x@a.example/x",
+        "https://me:t0ken\"x@a.example/x",
+        "https:me:t0ken@a.example/x",
+        "https://me:t0ken/x@a.example/x",
+        "https://me:t0ken?x@a.example/x",
+        "https://me:t0ken#x@a.example/x",
+        "me:t0ken@a.example:x",
+    ] {
+        printed(&["apply", "demo", "--source", spelled], 3);
+    }
     assert_eq!(
         (fixture.manifest(), fixture.lock()),
         (manifest.clone(), lock.clone())

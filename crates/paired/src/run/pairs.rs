@@ -1,9 +1,8 @@
 //! Runs workers in pairs. `benches/METHODOLOGY.md` gives the reasons for this method.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -14,7 +13,8 @@ use crate::error::Failure;
 use crate::files::claimed::Claimed;
 use crate::files::contents::sha256_of_file;
 use crate::isa::{self, Isa};
-use crate::run::protocol::{Reply, Request, RowInfo, Sample, UnitInfo, name};
+use crate::run::protocol::{MOST_THREADS, Reply, Request, RowInfo, Sample, UnitInfo, name};
+use crate::run::trial::RUN;
 use crate::run::worker::Worker;
 
 /// The two workers' executables of one comparison.
@@ -103,12 +103,22 @@ impl Run {
             workload,
             seed,
             round,
+            threads,
             ..
         } = self;
+        // A program may for a while have more cores than its share of the machine is.
+        let cores = match workload.starts_with(RUN) {
+            true => MOST_THREADS,
+            false => *threads,
+        };
         let what = if self.wall_ns == 0 {
             "took no time"
         } else if self.threads == 0 {
             "had no threads"
+        } else if *threads > MOST_THREADS {
+            "had more threads than any machine"
+        } else if has_more_cpu(self.cpu_ns, self.wall_ns, cores) {
+            "has more CPU time than its threads had"
         } else if self
             .hashing_ns
             .is_some_and(|hashing| hashing > self.wall_ns)
@@ -121,6 +131,13 @@ impl Run {
             "{workload}: a run of seed {seed}, round {round} {what}"
         ))
     }
+}
+
+/// Tells whether `threads` cannot have had so much CPU time in a run. The two clocks may be read a moment apart, and one may count ticks.
+fn has_more_cpu(cpu_ns: u64, wall_ns: u64, threads: usize) -> bool {
+    const TICK: f64 = 1e7;
+    const SLACK: f64 = 1.1;
+    cpu_ns as f64 > wall_ns as f64 * threads as f64 * SLACK + TICK
 }
 
 /// The order of one round. The candidate's runs lie symmetrically between the baseline's, so that a steady drift cancels.
@@ -144,7 +161,13 @@ pub(crate) const ROUND: [Side; 8] = [
 pub fn rows(baseline: &Path, timeout: Duration) -> Result<Vec<RowInfo>> {
     let mut worker = Worker::start(baseline, Side::Baseline, timeout)?;
     match worker.ask(&Request::List)? {
-        Reply::Rows(rows) => Ok(rows),
+        Reply::Rows(rows) => {
+            let mut names = BTreeSet::new();
+            match rows.iter().find(|row| !names.insert(&row.name)) {
+                Some(row) => Err(worker.failure(&format!("lists {} twice", row.name))),
+                None => Ok(rows),
+            }
+        }
         other => Err(worker.confused(&other)),
     }
 }
@@ -359,8 +382,6 @@ impl<'a> Trio<'a> {
 /// Compares a worker's sample with the time that passed on the monotonic clock of this process between request and reply: only
 /// times that a run can have taken become figures.
 fn plausible(sample: &Sample, threads: usize, took: Duration) -> Result<(), String> {
-    /// A clock that counts ticks is ahead by less than two of them.
-    const TICKS: Duration = Duration::from_millis(20);
     let Sample {
         wall_ns,
         cpu_ns,
@@ -378,11 +399,10 @@ fn plausible(sample: &Sample, threads: usize, took: Duration) -> Result<(), Stri
             "reports a run of {run:?}, {took:?} after it was asked"
         ));
     }
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    if run(cpu_ns) > took * cores.max(threads) as u32 + TICKS {
-        let cpu = run(cpu_ns);
+    if has_more_cpu(cpu_ns, wall_ns, threads) {
+        let [cpu, wall] = [cpu_ns, wall_ns].map(run);
         return Err(format!(
-            "reports {cpu:?} of CPU time, {took:?} after it was asked"
+            "reports {cpu:?} of CPU time, in a run of {wall:?} with threads: {threads}"
         ));
     }
     if hashing_ns.is_some_and(|hashing| hashing > wall_ns) {

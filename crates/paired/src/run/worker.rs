@@ -76,7 +76,7 @@ impl Worker {
         match serde_json::from_slice(&line) {
             Ok(Reply::Error(error)) => Err(self.failure(&error)),
             Ok(reply) => Ok(reply),
-            Err(_) => Err(self.failure(&format!("{NO_REPLY}: {}", shown(&line)))),
+            Err(error) => Err(self.failure(&no_reply(&line, &error))),
         }
     }
 
@@ -179,6 +179,15 @@ fn shown(printed: &[u8]) -> String {
         .to_owned()
 }
 
+/// Says what a worker has printed and, where the text has the form of a reply, which part of it is none.
+fn no_reply(printed: &[u8], error: &serde_json::Error) -> String {
+    let printed = format!("{NO_REPLY}: {}", shown(printed));
+    match error.is_data() {
+        true => format!("{printed}: {error}"),
+        false => printed,
+    }
+}
+
 /// Reads a reply in the output of a worker that was run in another way, such as in an emulator. Fails where the worker replies
 /// with an error, or with anything else than a reply.
 pub fn reply(worker: &Path, text: &str) -> Result<Reply> {
@@ -186,8 +195,9 @@ pub fn reply(worker: &Path, text: &str) -> Result<Reply> {
     match serde_json::from_str(text) {
         Ok(Reply::Error(error)) => Err(Failure::check(format!("{worker}: {error}")).into()),
         Ok(reply) => Ok(reply),
-        Err(_) => {
-            Err(Failure::check(format!("{worker}: {NO_REPLY}: {}", shown(text.as_bytes()))).into())
+        Err(error) => {
+            let what = no_reply(text.as_bytes(), &error);
+            Err(Failure::check(format!("{worker}: {what}")).into())
         }
     }
 }

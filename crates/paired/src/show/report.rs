@@ -1,6 +1,7 @@
 //! The rows of a comparison as a table, and as files in JSON and CSV.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::os::unix::fs::MetadataExt;
 use std::path::{self, Path, PathBuf};
@@ -20,7 +21,7 @@ use crate::files::{plain, replace};
 use crate::interrupt;
 use crate::isa::Isa;
 use crate::run::pairs::Run;
-use crate::run::protocol::name;
+use crate::run::protocol::{MOST_THREADS, name};
 use crate::run::trial::{RUN, SPAN};
 use crate::show::section::Record;
 use crate::stats::ratio::Verdict;
@@ -65,7 +66,8 @@ impl Machine {
     pub fn check(&self) -> Result<(), String> {
         match self.cores {
             0 => Err("cores: none".to_owned()),
-            _ => Ok(()),
+            1..=MOST_THREADS => Ok(()),
+            cores => Err(format!("cores: {cores}, more than any machine has")),
         }
     }
 
@@ -218,13 +220,20 @@ pub fn check_outputs(
     files().try_for_each(|path| assert_unread(path, read))
 }
 
-/// Refuses two names of one file.
+/// Refuses two names of one file, here or on a system that takes `a` and `A` for one letter.
 pub fn assert_distinct<'p>(paths: impl Iterator<Item = &'p Path>) -> Result<(), Failure> {
-    let mut seen = BTreeMap::<Identity, &Path>::new();
+    let mut seen = Vec::<(Identity, OsString, &Path)>::new();
     for path in paths.filter(|path| is_kept(path)) {
-        if let Some(other) = seen.insert(Identity::of(path), path) {
+        let identity = Identity::of(path);
+        let place = place_of(path).into_os_string();
+        let mut seen_before = seen.iter();
+        let is_same = |(of, at, _): &&(Identity, OsString, _)| {
+            *of == identity || at.eq_ignore_ascii_case(&place)
+        };
+        if let Some((_, _, other)) = seen_before.find(is_same) {
             return Err(same_file(other, path));
         }
+        seen.push((identity, place, path));
     }
     Ok(())
 }
@@ -264,7 +273,7 @@ fn same_file(one: &Path, other: &Path) -> Failure {
 }
 
 /// The identity of a file, the same for all its names.
-#[derive(Eq, Ord, PartialEq, PartialOrd)]
+#[derive(PartialEq)]
 enum Identity {
     Present { device: u64, inode: u64 },
     Absent(PathBuf),
@@ -354,7 +363,7 @@ impl<S> Report<S> {
     }
 
     /// Checks the names and the figures, since the file may come from anywhere; an error says which one is wrong.
-    fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         self.machine.check()?;
         let mut seen = BTreeSet::new();
         for row in &self.rows {
@@ -371,6 +380,17 @@ impl<S> Report<S> {
         let whole = |row: &&Row| row.workload == format!("{RUN}wall");
         for run in self.rows.iter().filter(whole) {
             let longest = run.baseline.max(run.candidate) * (self.machine.cores as f64);
+            // A program may for a while have more cores than its share of the machine is.
+            const TICK_MS: f64 = 10.0;
+            let most = run.baseline.max(run.candidate) * MOST_THREADS as f64 + TICK_MS;
+            let is_cpu = |row: &Row| row.workload == format!("{RUN}CPU");
+            if let Some(cpu) = self
+                .rows
+                .iter()
+                .find(|row| is_cpu(row) && row.baseline.max(row.candidate) > most)
+            {
+                return Err(format!("{}: more than the run has", cpu.workload));
+            }
             let is_longer = |row: &&Row| {
                 row.workload.starts_with(SPAN) && row.baseline.max(row.candidate) > longest
             };
@@ -382,9 +402,13 @@ impl<S> Report<S> {
     }
 }
 
+/// Starts a line above the samples that is none of them.
+const COMMENT: u8 = b'#';
+
 /// Formats raw samples as CSV with a header.
 pub fn csv(runs: &[Run]) -> Result<Vec<u8>> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut writer = csv::WriterBuilder::new();
+    let mut writer = writer.comment(Some(COMMENT)).from_writer(Vec::new());
     for run in runs {
         writer.serialize(run)?;
     }
@@ -394,7 +418,7 @@ pub fn csv(runs: &[Run]) -> Result<Vec<u8>> {
 /// Reads samples in the form of [`csv()`]; lines that begin with `#` are comments. An error says which figure is wrong.
 pub fn parse_csv(text: &str) -> Result<Vec<Run>, String> {
     let mut reader = csv::ReaderBuilder::new();
-    let mut reader = reader.comment(Some(b'#')).from_reader(text.as_bytes());
+    let mut reader = reader.comment(Some(COMMENT)).from_reader(text.as_bytes());
     let runs = reader.deserialize().map(|run| {
         let run: Run = run.map_err(|error: csv::Error| error.to_string())?;
         run.check()?;
@@ -419,8 +443,11 @@ fn text_of(path: &Path, shown: impl Display) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::{option, prelude::*};
+
     use super::*;
     use crate::run::pairs::Side;
+    use crate::run::protocol::is_control;
     use crate::stats::row::round4;
     use crate::testing::runs;
 
@@ -470,11 +497,78 @@ mod tests {
     }
 
     #[test]
+    fn files_whose_names_differ_in_case_alone_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let refused = |json: &str, html: &str| {
+            check_outputs(Some(&path(json)), true, Some(&path(html)), &[]).is_err()
+        };
+        assert!(!refused("x.json", "x.html"));
+        for json in ["x.csv", "x.CSV", "x.Csv"] {
+            assert!(refused(json, "x.html"), "{json}");
+        }
+        assert!(refused("x.json", "X.JSON") && refused("x.json", "X.csv"));
+        // Nor where one of them is there.
+        fs::write(path("x.csv"), "").unwrap();
+        assert!(refused("x.CSV", "x.html"));
+    }
+
+    #[test]
     fn samples_survive_the_csv() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("samples.csv");
         let runs = runs(0.9);
         fs::write(&path, csv(&runs).unwrap()).unwrap();
         assert_eq!(read_csv(&path).unwrap(), runs);
+    }
+
+    proptest! {
+        #[test]
+        fn samples_of_each_name_survive_the_csv(
+            name in "([# \"',\\\\;=a/é]|\\PC){0,6}",
+            (threads, wall_ns) in (1..=MOST_THREADS, 1_u64..),
+            memory in option::of(1_u64..),
+            has_hashing: bool,
+        ) {
+            let run = Run {
+                workload: name,
+                threads,
+                wall_ns,
+                cpu_ns: wall_ns,
+                peak_kib: memory,
+                hashing_ns: has_hashing.then_some(wall_ns),
+                ..runs(0.9).remove(0)
+            };
+            // A name that a worker may have.
+            prop_assume!(!run.workload.contains(is_control));
+            let written = String::from_utf8(csv(&[run.clone(), run.clone()]).unwrap()).unwrap();
+            prop_assert_eq!(parse_csv(&written), Ok(vec![run.clone(), run]));
+        }
+    }
+
+    #[test]
+    fn samples_that_contradict_themselves_are_refused() {
+        let check = |threads, wall_ns, cpu_ns| {
+            let run = Run {
+                threads,
+                wall_ns,
+                cpu_ns,
+                ..runs(0.9).remove(0)
+            };
+            run.check()
+        };
+        check(1, 1, 10_000_000).unwrap();
+        check(2, 100_000_000, 230_000_000).unwrap();
+        for (threads, wall_ns, cpu_ns) in [
+            (1, 0, 0),
+            (0, 1, 1),
+            (MOST_THREADS + 1, 1, 1),
+            (usize::MAX, 1, 1),
+            (1, 1, 13_000_000),
+            (2, 100_000_000, 230_000_001),
+            (1, 1, u64::MAX),
+        ] {
+            check(threads, wall_ns, cpu_ns).unwrap_err();
+        }
     }
 }
