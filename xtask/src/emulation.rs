@@ -58,14 +58,14 @@ pub fn runs_with(program: &str, arguments: &[&str]) -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
-/// Has cargo build for aarch64.
+/// Makes cargo build for aarch64.
 pub fn cross(cargo: &mut Command) {
     cargo
         .args(["--target", TRIPLE])
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", LINKER);
 }
 
-/// Has cargo run what it builds in the emulator.
+/// Makes cargo run what it builds in the emulator.
 pub fn run_under(cargo: &mut Command) {
     cargo.env(
         "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",

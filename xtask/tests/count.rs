@@ -213,7 +213,7 @@ fn a_worker_that_fails_is_named_with_what_it_says() {
         ),
         (
             "echo '\"saved\"'; exit",
-            "candidate worker: answered the request `units` with `saved`",
+            "candidate worker: answered the request `repeat` with `saved`",
         ),
     ] {
         fixture

@@ -132,7 +132,8 @@ impl Overlay {
     }
 }
 
-/// Has a folder hold these files. Each of its entries, say a package, is as before or whole; the provenance comes last.
+/// Replaces the contents of a folder by these files, entry by entry (a package is one). An interrupted run leaves each entry as it
+/// was or whole. The provenance is written last.
 fn publish(out: &Dir, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     let unfinished = out.create_folder(UNFINISHED)?;
     if flock(

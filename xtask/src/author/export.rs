@@ -143,7 +143,7 @@ fn sections(patch: &Patch, base: &str, measured: &Measured) -> Vec<Section> {
     sections
 }
 
-/// Of all rows, those of what a prover does.
+/// Returns the rows of what a prover does.
 fn prover_lines(records: &[Record]) -> Vec<Line<'_>> {
     let mut lines = lines(records);
     lines.retain(|line| is_of_prover(line.row));

@@ -55,9 +55,9 @@ pub enum Outcome {
 
 /// A check of upstream's.
 enum Check {
-    /// Of the files that patches change.
+    /// The format of the files that patches change.
     Format(Vec<String>),
-    /// With the lints of upstream's workspace, which the packages' manifests have.
+    /// Clippy with the lints of upstream's workspace, which the packages' manifests have.
     Clippy(Isa),
     Doc(Isa),
     NoStd,

@@ -61,7 +61,7 @@ pub fn attributions(record: &Record) -> Vec<Attribution<'_>> {
 }
 
 impl Attribution<'_> {
-    /// Of the proof's time, if its hashing gained what the commitment did and nothing else changed.
+    /// Returns the share of the proof's time that is saved if its hashing gains what the commitment did and nothing else changes.
     fn follows(&self) -> f64 {
         self.saved(self.commit.ratio)
     }

@@ -154,7 +154,7 @@ impl<'a> Builder<'a> {
         Ok(builder)
     }
 
-    /// As [`Self::new`] for the patches `names`, with a baseline that has those of them that are `below`.
+    /// Prepares workers as [`Self::new`] does, with a baseline that has the patches `below`, which are among `names`.
     pub fn step(
         project: &'a Project,
         base: &str,

@@ -42,7 +42,7 @@ pub struct Head {
     pub seeds: usize,
     /// The most that a seed has.
     pub pairs: usize,
-    /// Of the patches with their kernels, as `apply` prints it.
+    /// The SHA-256 of the patches with their kernels, as `apply` prints it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub patches_sha256: String,
     pub machine: Machine,
@@ -215,7 +215,8 @@ pub fn records(project: &Project, base: &str, name: &str) -> Result<Vec<Record>>
     newest(project, base, name, &names, &[])
 }
 
-/// As [`records`], of `name` on top of what it stacks on in `base`; none where that is nothing.
+/// Returns the records of `name` as a step, on a baseline that has the patches which `name` stacks on in `base`; none if it stacks on
+/// none.
 pub fn step_records(project: &Project, base: &str, name: &str) -> Result<Vec<Record>> {
     let asked = [name.to_owned()];
     let below = project.catalog.below(&Version::parse(base)?, &asked)?;

@@ -28,10 +28,10 @@ use paired::stats::ratio::Verdict;
 use paired::stats::row::Row;
 use paired::terminal::{measuring, spinner};
 
-/// Inputs of a row, unless the command line says how many.
+/// The default number of inputs of a row.
 pub const SEEDS: u64 = 10;
 
-/// As [`SEEDS`], for `--quick`.
+/// The default number of inputs of a row with `--quick`.
 pub const QUICK: u64 = 5;
 
 /// Measure Plonky3 with patches against Plonky3 without, or without the last of them.

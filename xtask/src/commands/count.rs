@@ -83,7 +83,7 @@ struct Report {
     time: String,
     base: String,
     patches: Vec<String>,
-    /// Of the patches with their kernels, as `apply` prints it.
+    /// The SHA-256 of the patches with their kernels, as `apply` prints it.
     patches_sha256: String,
     /// The hash of each patch's code, by which a record is found to be out of date.
     code: BTreeMap<String, String>,

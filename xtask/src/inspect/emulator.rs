@@ -51,7 +51,7 @@ impl Emulator {
         })
     }
 
-    /// Has `worker` answer one request; also returns the address of each instruction that it executed, in order.
+    /// Sends one request to `worker`, and returns its reply with the address of each instruction that it executed, in order.
     pub fn trace(&self, worker: &Path, request: &Request) -> Result<(Reply, Vec<u64>)> {
         let mut process = Group::start(
             Command::new(EMULATOR)

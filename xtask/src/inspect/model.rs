@@ -57,19 +57,19 @@ pub struct Models {
 
 /// A model's cycles for a sequence.
 pub struct Estimate {
-    /// Of all passes.
+    /// The cycles of all passes.
     pub cycles: u64,
-    /// How many of one pass it took in; it leaves out those that it has no figures for.
+    /// The number of instructions of one pass that the model has figures for; it leaves out the others.
     pub instructions: usize,
-    /// That one pass takes where no instruction waits for another's result.
+    /// The cycles of one pass if no instruction waited for another's result.
     pub bound: f64,
-    /// Of one pass.
+    /// The micro-operations of one pass.
     pub micro_ops: u64,
 }
 
 /// A model's cycles for all sequences of a file.
 pub struct Estimates {
-    /// By the number of the sequence.
+    /// The estimates by the number of the sequence.
     pub sequences: HashMap<usize, Estimate>,
     /// The model's names of the core's units. Cores with the same units are one model by two names.
     pub units: Vec<String>,
@@ -95,7 +95,7 @@ struct Region {
 struct Summary {
     #[serde(rename = "BlockRThroughput")]
     bound: f64,
-    /// Of all passes, and so are micro-ops.
+    /// The instructions of all passes; `micro_ops` is of all passes, too.
     instructions: u64,
     iterations: u64,
     total_cycles: u64,

@@ -9,8 +9,8 @@ use paired::run::protocol::{Reply, Request};
 /// Below this are the addresses of an executable's own instructions, above it those of shared libraries.
 pub const LIBRARIES: u64 = 1 << 40;
 
-/// Has `worker` answer one request; also returns the address of each instruction that it executed, in order. Those of
-/// the executable itself are the ones of its file.
+/// Sends one request to `worker`, and returns its reply with the address of each instruction that it executed, in order. Addresses
+/// in the executable are those of its file.
 pub fn trace(worker: &Path, request: &Request) -> Result<(Reply, Vec<u64>)> {
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     return linux::trace(worker, request);
@@ -134,7 +134,7 @@ mod linux {
             worker::reply(&self.executable, text.trim_end())
         }
 
-        /// Has it answer `request`, and end; returns the address of each instruction that this takes.
+        /// Sends `request`, steps the worker to its end, and returns the address of each instruction that it executed.
         fn step_through(&mut self, request: &Request) -> Result<Vec<u64>> {
             let refused = |errno: Errno| {
                 Failure::environment(format!("no process may be traced here: {errno}"))

@@ -41,9 +41,9 @@ const INITRD: u32 = 0x800_0000;
 
 /// Nothing that the tests do not need, and an end by a triple fault, which ends Bochs.
 ///
-/// Of the emulated CPU's features, Linux must not see `pku`, `xsaves` and `xsavec`: the sizes that Bochs 2.7 tells of what
-/// they save contradict each other, upon which Linux does without AVX. Nor `fsrm`, fast copies of a few bytes, which come
-/// without fast copies of many: upon that, Linux 6.1 copies less than 32 bytes as if there were more.
+/// The arguments of the Linux kernel. They hide four features of the emulated CPU. Bochs 2.7 reports contradictory sizes of the
+/// state that `pku`, `xsaves` and `xsavec` save, and Linux then does without AVX. It has `fsrm`, fast copies of a few bytes, without
+/// fast copies of many, and Linux 6.1 then copies fewer than 32 bytes as if there were more.
 const KERNEL_ARGUMENTS: &str = "console=ttyS0,115200 quiet nokaslr nosmp acpi=off pci=off noapic \
     nolapic mitigations=off apparmor=0 tsc=reliable clearcpuid=pku,xsaves,xsavec,fsrm reboot=t \
     panic=-1";
@@ -91,7 +91,7 @@ pub fn missing(root: &Path) -> Option<String> {
     lacking.map(|path| format!("no {}", path.display()))
 }
 
-/// Has cargo build tests that [`run`] can run, and say where they are.
+/// Makes cargo build tests that [`run`] can run, and print where they are.
 pub fn build_for(cargo: &mut Command, flags: &str) {
     // Bochs 2.7 refuses gathers and scatters with an index in registers 16 to 31. The kernels have none, but loops do which the
     // compiler makes into vectors.

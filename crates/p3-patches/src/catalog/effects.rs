@@ -35,7 +35,7 @@ pub struct Effect {
     pub workload: String,
     /// With the patch to without.
     pub ratio: f64,
-    /// Of times; absent where an emulated CPU counted instructions.
+    /// The verdict on the times; absent where an emulated CPU counted instructions.
     pub verdict: Option<Verdict>,
     /// Whether the patch has other code by now.
     pub outdated: bool,

@@ -282,7 +282,7 @@ impl Catalog {
             .ok_or_else(|| Failure::input(format!("no patches/*/{name}.patch")).into())
     }
 
-    /// As [`Self::newest_base_of`], but no preview if the patch has been ported to another release.
+    /// Returns the newest release that the patch `name` has been ported to; a preview only if there is no other.
     pub fn default_base_of(&self, name: &str) -> Result<String> {
         let is_ported = |base: &&Version| self.has(&base.to_string(), name);
         match newest(self.bases.iter().filter(is_ported)) {
@@ -296,8 +296,8 @@ impl Catalog {
         self.select_by(names, |entry| entry.needs.clone())
     }
 
-    /// As [`Self::select`], for the release `base`: the text of a patch for an older release may stand on less than the list
-    /// says, on what has been ported there.
+    /// Selects patches as [`Self::select`] does, for the release `base`: the text of a patch for an older release may need fewer patches
+    /// than the series says, those that have been ported there.
     fn select_for(&self, base: &Version, names: &[String]) -> Result<Vec<String>> {
         let base = base.to_string();
         self.select_by(names, |entry| {
@@ -356,7 +356,7 @@ impl Catalog {
         Ok((base, needed))
     }
 
-    /// As [`Self::resolve`], or all that have been ported to the release where there are no names.
+    /// Resolves `names` as [`Self::resolve`] does; no names stand for all patches that have been ported to the release.
     pub fn chosen(&self, base: Option<&str>, names: &[String]) -> Result<(String, Vec<String>)> {
         if !names.is_empty() {
             return self.resolve(base, names);

@@ -36,7 +36,7 @@ pub struct Patch {
     pub header: Header,
     /// The files of the diff and the kernels, in the order of their paths.
     pub files: Vec<FilePatch>,
-    /// Of the text with the kernels in the diff.
+    /// The SHA-256 of the text, with the kernels in the diff.
     pub sha256: String,
     /// The text up to and including the separator, kept as written for `refresh`.
     preamble: String,

@@ -38,7 +38,7 @@ impl LockedDir {
         Self::try_lock(path)?.ok_or_else(|| is_locked(path).into())
     }
 
-    /// As [`Self::lock`], once the run that is at work there has ended.
+    /// Locks the folder as [`Self::lock`] does, but waits for a run that has it locked.
     pub fn wait(path: &Path) -> Result<Self> {
         const WAIT: Duration = Duration::from_millis(100);
         let mut bar = None;
@@ -105,7 +105,7 @@ impl LockedDir {
         staged.into_iter().try_for_each(Staged::put)
     }
 
-    /// Has the trees reach the disk, before a manifest names them.
+    /// Flushes the trees to the disk. A manifest may name them only then.
     pub fn sync(&self) -> Result<()> {
         self.dir.sync_all()
     }

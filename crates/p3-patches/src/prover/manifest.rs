@@ -328,11 +328,11 @@ impl Manifest {
         Ok(())
     }
 
-    /// Has the manifest name the trees of `stanza` or, without one, none, and the lock file with it.
+    /// Points the manifest and the lock file at the stanza's trees; `None` restores both.
     ///
-    /// The lock file first has the sources of what no tree stands in for any more, then the manifest changes, then the lock
-    /// file loses the sources of what trees stand in for. Whenever this is killed, cargo makes of the two what it would
-    /// make of them before or after: overrides replace what is locked, but what has lost its source is looked up anew.
+    /// The order is: the lock file regains the sources of packages that no tree stands in for any more, the manifest changes, the
+    /// lock file loses the sources of packages that trees stand in for. Whenever this is killed, cargo resolves the two as before or
+    /// as after: an override replaces a locked package, while a package that has lost its source is looked up anew.
     pub fn set(
         &self,
         stanza: Option<&Stanza>,
@@ -462,7 +462,7 @@ impl Manifest {
         self.resolve_with(&[])
     }
 
-    /// As [`Self::resolve`], with values of cargo's `--config`.
+    /// Resolves the graph as [`Self::resolve`] does, with values of cargo's `--config`.
     pub fn resolve_with(&self, configs: &[String]) -> Result<Metadata> {
         let configs: Vec<&str> = configs
             .iter()

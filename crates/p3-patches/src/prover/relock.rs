@@ -8,7 +8,7 @@ use toml_edit::{ArrayOfTables, Item, value};
 use crate::prover::stanza::Stanza;
 use crate::source::locked::{Locked, document};
 
-/// Has the lock file's text name the source of packages that `replaced` were taken in place of. Left to itself, cargo would
+/// Restores the registry as the source of the packages in `replaced`, which trees have stood in for. Without that, cargo would
 /// lock the newest releases that the prover's requirements allow, and what those need in turn.
 pub(super) fn relock(lock: &str, replaced: &[Locked]) -> Result<String> {
     let mut lock = document(lock)?;
@@ -34,8 +34,8 @@ pub(super) fn relock(lock: &str, replaced: &[Locked]) -> Result<String> {
     Ok(lock.to_string())
 }
 
-/// Has the lock file's text take the packages of `stanza` from trees, as cargo writes it: without a source. Cargo corrects
-/// what is amiss; but it writes the file in place, which a full disk or the end of the process cuts short.
+/// Removes the sources of the stanza's packages from the lock file's text, as cargo does for packages that come from trees. Cargo
+/// would do it, too, but it writes the file in place, which a full disk or the end of the process cuts short.
 pub(super) fn lock_to_trees(lock: &str, stanza: &Stanza) -> Result<String> {
     let mut lock = document(lock)?;
     let packages = lock

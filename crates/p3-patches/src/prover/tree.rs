@@ -192,8 +192,8 @@ impl Plan {
         self.write_and(dest, || Ok(()))
     }
 
-    /// As [`Self::write`], where a manifest may name the trees already: each is on the disk before it takes its place, and what
-    /// it replaces goes after that.
+    /// Writes the trees as [`Self::write`] does, where a manifest may name them already: each tree is flushed to the disk before it
+    /// takes its place, and the one that it replaces is removed after that.
     pub fn write_in_use(&self, dest: &LockedDir) -> Result<Vec<Tree>> {
         self.write_and(dest, || dest.sync())
     }
@@ -349,7 +349,7 @@ fn stage_folder(dir: &Dir, files: &BTreeMap<String, Vec<u8>>) -> Result<Temporar
     Ok(unfinished)
 }
 
-/// Has it take a place. What is there is removed with `staged`.
+/// Swaps a staged tree with the one at `place`, which is then removed with `staged`.
 fn put_staged(staged: &Temporary, place: &Place) -> Result<()> {
     staged.folder().swap(NEW.as_ref(), place)
 }

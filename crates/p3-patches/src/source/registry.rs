@@ -365,8 +365,8 @@ pub fn fetching_manifest() -> DocumentMut {
     manifest
 }
 
-/// Has cargo put the package into its cache, from the network only if it must, and returns what the registry's
-/// index says of it. Of vendored sources, which are in no cache, the folder's list says it.
+/// Asks cargo to put the package into its cache, from the network only if it must, and returns the registry's entry for it. A
+/// vendored package is in no cache; its entry is the folder's list of checksums.
 ///
 /// Cargo takes most of a second to answer, so it is asked once in a run, for each folder that it is asked in.
 fn fetch(patches: &Patches, name: &str, version: &str) -> Result<Found> {

@@ -94,13 +94,13 @@ pub fn examine(address: u64, code: &[u8]) -> Examined {
 /// The origins that are known before an instruction.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct State {
-    /// Of integer registers by their full names, and of their low bytes, where not clean.
+    /// The origins of integer registers, by their full names, and of their low bytes; clean ones are left out.
     registers: BTreeMap<Register, Origin>,
     /// Vectors by their full names, and masks, that were made from constants alone.
     clean: BTreeSet<Register>,
-    /// Of each flag, by its bit, where not clean.
+    /// The origin of each flag, by its bit; clean ones are left out.
     flags: BTreeMap<u32, Origin>,
-    /// Of the frame's bytes, by their distance from the stack pointer, where not `Data`.
+    /// The origins of the frame's bytes, by their distance from the stack pointer; `Data` is left out.
     frame: BTreeMap<i64, Origin>,
 }
 
