@@ -135,6 +135,9 @@ pub fn replacement(folder: &Path) -> Result<Option<String>> {
     Ok(Some(replacement).filter(|_| !steps.is_empty()))
 }
 
+/// The hint for a package that is not the published one, where cargo's configuration replaces nothing.
+pub const ANOTHER_REGISTRY: &str = "a published package never changes, so another registry has answered in place of crates.io, here or where the lock file was written; write the lock file again where crates.io answers";
+
 /// Returns the hint for a package whose checksum is not that of the published one. Another download would give the same bytes
 /// where another registry answers, so the hint names the source that replaces crates.io.
 pub fn out_of_a_changed_package(folder: &Path) -> String {
@@ -142,7 +145,7 @@ pub fn out_of_a_changed_package(folder: &Path) -> String {
         Ok(Some(replacement)) => format!(
             "{replacement}; remove that replacement and write the lock file again, then cargo takes the published package"
         ),
-        _ => "a published package never changes, so another registry has answered in place of crates.io, here or where the lock file was written; write the lock file again where crates.io answers".to_owned(),
+        _ => ANOTHER_REGISTRY.to_owned(),
     }
 }
 
@@ -160,7 +163,7 @@ pub fn unresolved(folder: &Path, what: &str, error: &str, hint: &str) -> Failure
 
 /// Tells whether a line of cargo's is about a key or a file of its configuration.
 fn is_about_configuration(line: &str) -> bool {
-    const PARTS: [&str; 9] = [
+    const PARTS: [&str; 11] = [
         "Cargo configuration",
         "TOML configuration",
         "config key `",
@@ -170,6 +173,8 @@ fn is_about_configuration(line: &str) -> bool {
         "source location specified for `source.",
         "but that source is already defined by `",
         "error in environment variable `",
+        "failed to read root of directory source: ",
+        "local registry path is not a directory: ",
     ];
     let is_file = line.split_once("error in ").is_some_and(|(_, rest)| {
         let place = rest.split(": ").next().unwrap_or_default();

@@ -30,6 +30,7 @@ use rustix::process::{
 
 use crate::cargo::settle_paths;
 use crate::error::Failure;
+use crate::terminal::print_line;
 
 /// The exit code of an interrupted run.
 pub(crate) const CODE: u8 = 130;
@@ -278,10 +279,18 @@ pub fn output(command: &mut Command) -> Result<Output> {
     let stdout = child.stdout.take().expect("stdout is piped").into();
     let stderr = child.stderr.take().expect("stderr is piped").into();
     let mut pipes = [Pipe::new(stdout)?, Pipe::new(stderr)?];
+    let mut is_told = false;
     loop {
         // Before the pipes are read: they then have all that the child has written.
         let ended = group.has_ended();
         pipes.iter_mut().try_for_each(Pipe::drain)?;
+        if !is_told && let Some(awaited) = awaited(&pipes[1].read) {
+            print_line(
+                "progress",
+                &format!("cargo is {awaited}, which another cargo holds"),
+            );
+            is_told = true;
+        }
         if ended {
             break;
         }
@@ -296,6 +305,17 @@ pub fn output(command: &mut Command) -> Result<Output> {
         stdout,
         stderr,
     })
+}
+
+/// Finds the line in which cargo names a lock that it waits for; the wait may take as long as another build.
+fn awaited(stderr: &[u8]) -> Option<&str> {
+    const WAITING: &[u8] = b"waiting for file lock on ";
+    let start = stderr
+        .windows(WAITING.len())
+        .position(|bytes| bytes == WAITING)?;
+    let line = &stderr[start..];
+    let end = line.iter().position(|byte| *byte == b'\n')?;
+    str::from_utf8(&line[..end]).ok()
 }
 
 /// The reading end of a pipe that a child writes to, and the bytes that were read.

@@ -497,6 +497,8 @@ fn a_wrong_configuration_is_named() {
         "no configuration",
         "[source.crates-io]\nreplace-with = \"unknown\"\n",
         "[source.crates-io]\nreplace-with = 3\n",
+        "[source.crates-io]\nreplace-with = \"own\"\n[source.own]\ndirectory = \"not/there\"\n",
+        "[source.crates-io]\nreplace-with = \"own\"\n[source.own]\nlocal-registry = \"not/there\"\n",
         "[source.one]\nregistry = \"no address\"\n",
         "[source.one]\n",
         "[source.one]\nregistry = \"file:///x\"\ngit = \"file:///x\"\n",

@@ -17,12 +17,11 @@ use crate::prover::locked_dir::LockedDir;
 use crate::prover::manifest::Manifest;
 use crate::prover::stanza::{Stanza, TREES};
 use crate::prover::tree::{self, Tree};
-use crate::source::locked::without_checksum;
 use paired::address::without_credentials;
 use paired::cargo::{self, Toolchain};
 use paired::error::Failure;
 use paired::run::rustflags::Rustflags;
-use paired::terminal::{Progress, spinner};
+use paired::terminal::{Progress, print_line, spinner};
 
 /// Point a prover's workspace at patched packages.
 ///
@@ -74,6 +73,8 @@ struct Applied {
     unreviewed: Option<String>,
     /// The note on packages of which the lock file had no checksum.
     unlocked: Option<String>,
+    /// The notes on packages of Plonky3's that come from a place of the user's.
+    foreign: Vec<String>,
     /// The notes on settings that have cargo compile the trees incrementally.
     incremental: Vec<String>,
 }
@@ -111,6 +112,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         other_releases,
         unreviewed,
         unlocked,
+        foreign,
         incremental,
     } = applied?;
     cleaned?;
@@ -129,10 +131,11 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     for note in (other_releases.into_iter())
         .chain(unreviewed)
         .chain(unlocked)
+        .chain(foreign)
         .chain(incremental)
         .chain(for_this_cpu)
     {
-        eprintln!("note: {note}");
+        print_line("note", &note);
     }
     println!(
         "applied {} to {}",
@@ -188,8 +191,7 @@ fn apply(
     progress: &Progress,
 ) -> Result<Applied> {
     catalog.select(&args.names)?;
-    // Cargo adds them to the lock file as soon as it is asked for the graph.
-    let unlocked = unlocked(manifest)?;
+    let unlocked = manifest.unlocked()?;
     let mut lock = manifest.restore_lock(folder)?;
     let mut restore = manifest.restore(folder)?;
     let recorded = manifest.stanza.as_ref();
@@ -297,6 +299,9 @@ fn apply(
     }
     graph::assert_in_place(&manifest.path, &metadata, &trees, checkout.as_ref())?;
     let unreviewed = manifest.assert_reviewed(&catalog.patches)?;
+    let paths: Vec<_> = trees.iter().map(|tree| tree.path.clone()).collect();
+    let git = checkout.as_ref().map(|checkout| &checkout.source);
+    let foreign = graph::foreign(&catalog.patches, &metadata, &paths, git)?;
     let patched = trees.iter().map(|tree| &tree.package);
     let other_releases = graph::other_releases(&metadata, patched, &base);
     let incremental = incremental(manifest, &trees)?;
@@ -305,6 +310,7 @@ fn apply(
     Ok(Applied {
         unreviewed,
         unlocked,
+        foreign,
         incremental,
         inert: catalog.inert(&base, &names)?,
         base,
@@ -314,21 +320,6 @@ fn apply(
         absent,
         other_releases,
     })
-}
-
-/// Writes down the packages of which the lock file has no checksum: nothing says what they were when that file was written.
-fn unlocked(manifest: &Manifest) -> Result<Option<String>> {
-    let packages = without_checksum(&manifest.lock()?)?;
-    let shown = packages.iter().take(5).map(String::as_str);
-    let mut shown = shown.collect::<Vec<_>>().join(", ");
-    if packages.len() > 5 {
-        shown += &format!(" and {} more", packages.len() - 5);
-    }
-    Ok((!packages.is_empty()).then(|| {
-        format!(
-            "Cargo.lock had no checksum of {shown}; cargo adds what the registry's index has now"
-        )
-    }))
 }
 
 /// Writes down which settings have cargo compile the trees incrementally, where it compiles published packages as a whole.

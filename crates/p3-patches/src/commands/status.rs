@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use cargo_metadata::Metadata;
 use comfy_table::{Table, presets};
 use serde::Serialize;
 
@@ -13,15 +14,17 @@ use super::as_called;
 use crate::catalog::Catalog;
 use crate::project::Patches;
 use crate::prover::choice;
-use crate::prover::git_source::Checkout;
+use crate::prover::git_source::{Checkout, GitSource};
 use crate::prover::graph::{self, Use};
 use crate::prover::manifest::Manifest;
+use crate::prover::stanza::Stanza;
 use crate::prover::tree::{self, Planned, Stamp, StampedPatch, Tree};
-use crate::source::locked::packages;
+use crate::source::locked::{Locked, packages};
 use crate::source::registry;
+use paired::address::without_credentials;
 use paired::cargo::{
-    configured_by, is_unfetched, out_of_a_changed_package, out_of_a_wrong_configuration,
-    out_of_a_wrong_lock_file, replacement,
+    ANOTHER_REGISTRY, configured_by, is_unfetched, out_of_a_changed_package,
+    out_of_a_wrong_configuration, out_of_a_wrong_lock_file, replacement,
 };
 use paired::error::Failure;
 use paired::files::dir::{Dir, cannot_write};
@@ -40,8 +43,9 @@ use paired::terminal::{print_line, spinner};
 /// was made from, by which files it differs, and what cargo's configuration has in place of crates.io.
 ///
 /// Cargo runs the programs that its configuration in the workspace names. With --without-cargo no program is run: packages come
-/// from cargo's cache, and the manifest and the lock file say whether the trees are used. Cargo's configuration is not read then:
-/// overrides in it (`[patch]`, `paths`) go unseen.
+/// from cargo's cache, and the manifest and the lock file say whether the trees are used. The lock file's checksums have to be
+/// those that were reviewed, as with --verify. Cargo's configuration is not read: `paths` in it go unseen, and a `[patch]` is seen
+/// in the lock file alone.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cargo p3 status --manifest-path ../prover/Cargo.toml
@@ -93,8 +97,8 @@ struct Status {
     /// With `--verify`: what cargo takes in place of crates.io.
     #[serde(skip_serializing_if = "Option::is_none")]
     replacement: Option<String>,
-    /// With `--verify`: what the workspace's lock file has another checksum of than was reviewed with the patches, or in a version that
-    /// was not.
+    /// With `--verify` or `--without-cargo`: what the workspace's lock file has another checksum of than was reviewed with the patches,
+    /// or in a version that was not.
     #[serde(skip_serializing_if = "Option::is_none")]
     lock: Option<LockStatus>,
 }
@@ -207,15 +211,27 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             .into());
     }
     let Some(stanza) = &manifest.stanza else {
-        if args.without_cargo {
-            return status.print_unpatched(args.json);
+        let metadata = match args.without_cargo {
+            true => None,
+            false => Some(manifest.resolve_locked()?),
+        };
+        let mut objection = None;
+        if args.verify || args.without_cargo {
+            let metadata = metadata.as_ref().and_then(|graph| graph.as_ref().ok());
+            let (compared, unreviewed) = compare_lock(args, patches, &manifest, &lock, metadata)?;
+            status.lock = Some(compared);
+            objection = unreviewed;
         }
-        let graph = manifest.resolve_locked()?;
-        let chosen =
-            graph.map(|graph| choice::applicable(catalog, &manifest, &graph, None, &[], false));
-        match chosen {
-            Ok(Ok((_, choice))) => status.available = choice.names,
-            Ok(Err(error)) => {
+        if args.verify {
+            status.replacement = replacement(manifest.root())?;
+        }
+        let chosen = metadata.map(|graph| {
+            graph.map(|graph| choice::applicable(catalog, &manifest, &graph, None, &[], false))
+        });
+        match chosen.transpose() {
+            Ok(None) => {}
+            Ok(Some(Ok((_, choice)))) => status.available = choice.names,
+            Ok(Some(Err(error))) => {
                 print_line("note", &format!("`apply` would not work here: {error}"));
                 let failure = Failure::behind(&error);
                 if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {
@@ -223,14 +239,24 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
                 }
             }
             Err(error) => {
-                let way_out = out_of_a_wrong_configuration(manifest.root(), &error);
-                let way_out = way_out.unwrap_or_else(|| {
+                let configured = out_of_a_wrong_configuration(manifest.root(), &error);
+                let failure = match configured {
+                    Some(_) => Failure::input,
+                    None => Failure::environment,
+                };
+                let way_out = configured.unwrap_or_else(|| {
                     "after `cargo fetch` in that folder, `status` can".to_owned()
                 });
-                eprintln!("note: cannot tell what `apply` would do: {error}; {way_out}");
+                let what = format!("cannot tell what `apply` would do: {error}");
+                if args.verify {
+                    objection = objection.or(Some(failure(what).hint(way_out)));
+                } else {
+                    print_line("note", &format!("{what}; {way_out}"));
+                }
             }
         }
-        return status.print_unpatched(args.json);
+        status.print_unpatched(args.json)?;
+        return objection.map_or(Ok(()), |objection| Err(objection.into()));
     };
     let progress = spinner("comparing trees");
     let (base, names) = catalog.resolve(Some(&stanza.base), &stanza.names)?;
@@ -245,7 +271,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let mut objection = None;
     let mut is_other_release = false;
     let mut is_needed = false;
-    let mut is_changed = false;
+    let mut unreviewed = None;
     for (package, place) in &stanza.overrides {
         let path = manifest.root().join(place);
         let tree = Tree {
@@ -346,36 +372,13 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             };
         }
     }
+    if args.verify || args.without_cargo {
+        let metadata = metadata.as_ref().ok().and_then(Option::as_ref);
+        let compared = compare_lock(args, patches, &manifest, &lock, metadata)?;
+        status.lock = Some(compared.0);
+        unreviewed = compared.1;
+    }
     if args.verify {
-        let registry::Comparison {
-            mut differences,
-            unreviewed,
-            unlocked,
-            same,
-        } = registry::compare_locks(patches, &lock)?;
-        is_changed = !differences.is_empty();
-        let shown = |package| format!("{package} has no reviewed checksum");
-        differences.extend(unreviewed.into_iter().map(shown));
-        if let Some(package) = unlocked.first() {
-            let what = format!("Cargo.lock has no checksum of {package}");
-            let hint = "`cargo metadata` in that folder adds what the registry's index has; then `status --verify` compares it";
-            objection = objection.or(Some(Failure::check(what).hint(hint)));
-        }
-        let shown = |package| format!("{package} has no checksum");
-        differences.extend(unlocked.into_iter().map(shown));
-        if let Ok(Some(metadata)) = &metadata {
-            let git = stanza.git.as_ref().map(|git| &git.source);
-            let foreign = graph::foreign(metadata, &manifest.trees(), git);
-            if let Some(what) = foreign.first() {
-                let files = configured_by(manifest.root());
-                let hint = format!(
-                    "a path, a repository or a `[patch]` of the manifest or of cargo's configuration comes before the registry; {files}"
-                );
-                objection = objection.or(Some(Failure::check(what).hint(hint)));
-            }
-            differences.extend(foreign);
-        }
-        status.lock = Some(LockStatus { differences, same });
         status.replacement = replacement(manifest.root())?;
     }
     if let Ok(Some(metadata)) = &metadata {
@@ -455,7 +458,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         println!("{}", table.trim_fmt());
         status.print_provenance();
     }
-    if status.holds() && objection.is_none() {
+    if status.holds() && objection.is_none() && unreviewed.is_none() {
         return Ok(());
     }
     let path = &status.manifest;
@@ -468,20 +471,11 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         return Err(failure.hint(hint.unwrap_or_default()).into());
     }
     let is_intact = status.trees.iter().all(|tree| tree.state == "intact");
+    if let Some(unreviewed) = unreviewed.filter(|_| is_intact) {
+        return Err(unreviewed.into());
+    }
     if is_intact && status.trees.iter().all(|tree| tree.used) {
-        let is_index = |tree: &TreeStatus| {
-            tree.made_from
-                .iter()
-                .all(|from| from.differences.is_empty())
-        };
-        if !is_changed && status.trees.iter().all(is_index) {
-            let what = format!("{path}: a package of Plonky3's is not one that was reviewed");
-            let hint = "`cargo update PACKAGE --precise VERSION` takes a reviewed version; a newer release of this tool may know more";
-            return Err(Failure::check(what).hint(hint).into());
-        }
-        let what = format!("{path}: a checksum is not the one that was reviewed with the patches");
-        let hint = out_of_a_changed_package(manifest.root());
-        return Err(Failure::check(what).hint(hint).into());
+        return Err(changed_checksum(args, &manifest).into());
     }
     if let Err(error) = &metadata
         && let Some(hint) = out_of_a_wrong_configuration(manifest.root(), error)
@@ -519,6 +513,88 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     .into())
 }
 
+/// Compares the lock file of a workspace with the reviewed checksums, and looks for packages of Plonky3's in its graph that come
+/// from elsewhere; where the graph is not known, in the lock file. Returns the objection besides.
+fn compare_lock(
+    args: &Args,
+    patches: &Patches,
+    manifest: &Manifest,
+    lock: &str,
+    metadata: Option<&Metadata>,
+) -> Result<(LockStatus, Option<Failure>)> {
+    let registry::Comparison {
+        mut differences,
+        unreviewed,
+        unlocked,
+        elsewhere,
+        same,
+    } = registry::compare_locks(patches, lock)?;
+    let stanza = manifest.stanza.as_ref();
+    let git = stanza.and_then(|stanza| Some(&stanza.git.as_ref()?.source));
+    let foreign = match metadata {
+        Some(metadata) => graph::foreign(patches, metadata, &manifest.named_trees(), git)?,
+        None => {
+            let is_tree = |locked: &Locked| {
+                let is_of = |stanza: &Stanza| {
+                    stanza.base == locked.version && stanza.overrides.contains_key(&locked.name)
+                };
+                locked.source.is_empty() && stanza.is_some_and(is_of)
+            };
+            let is_compared = |locked: &Locked| {
+                git.is_some_and(|git| GitSource::parse(&locked.source).as_ref() == Some(git))
+            };
+            let foreign = elsewhere
+                .iter()
+                .filter(|locked| !is_tree(locked) && !is_compared(locked));
+            let shown = |locked: &Locked| {
+                let from = match &*locked.source {
+                    "" => "a path".to_owned(),
+                    source => without_credentials(source),
+                };
+                graph::in_place_of_a_registry(&locked.to_string(), &from)
+            };
+            foreign.map(shown).collect()
+        }
+    };
+    let path = manifest.path.display();
+    let refuse = |what: &str, hint: &str| Failure::check(format!("{path}: {what}")).hint(hint);
+    let objection = if !differences.is_empty() {
+        Some(changed_checksum(args, manifest))
+    } else if let Some(what) = foreign.first() {
+        let files = configured_by(manifest.root());
+        let hint = format!(
+            "a path, a repository or a `[patch]` of the manifest or of cargo's configuration comes before the registry; {files}"
+        );
+        Some(refuse(what, &hint))
+    } else if let Some(package) = unlocked.first() {
+        let what = format!("Cargo.lock has no checksum of {package}");
+        let hint = "`cargo metadata` in that folder adds what the registry's index has; then `status --verify` compares it";
+        Some(refuse(&what, hint))
+    } else if !unreviewed.is_empty() {
+        let what = "a package of Plonky3's is not one that was reviewed";
+        let hint = "`cargo update PACKAGE --precise VERSION` takes a reviewed version; a newer release of this tool may know more";
+        Some(refuse(what, hint))
+    } else {
+        None
+    };
+    let unreviewed = unreviewed.into_iter();
+    differences.extend(unreviewed.map(|package| format!("{package} has no reviewed checksum")));
+    let unlocked = unlocked.into_iter();
+    differences.extend(unlocked.map(|package| format!("{package} has no checksum")));
+    differences.extend(foreign);
+    Ok((LockStatus { differences, same }, objection))
+}
+
+/// The objection to a checksum that is not the reviewed one.
+fn changed_checksum(args: &Args, manifest: &Manifest) -> Failure {
+    let path = manifest.path.display();
+    let what = format!("{path}: a checksum is not the one that was reviewed with the patches");
+    Failure::check(what).hint(match args.without_cargo {
+        true => ANOTHER_REGISTRY.to_owned(),
+        false => out_of_a_changed_package(manifest.root()),
+    })
+}
+
 impl Status {
     /// Prints the status of a workspace that nothing is applied to.
     fn print_unpatched(&self, json: bool) -> Result<()> {
@@ -529,18 +605,17 @@ impl Status {
         if !self.available.is_empty() {
             println!("`apply` would apply {}", self.available.join(", "));
         }
+        self.print_provenance();
         Ok(())
     }
 
     fn holds(&self) -> bool {
-        let trees = self.trees.iter().all(|tree| {
+        self.trees.iter().all(|tree| {
             let made_from = tree.made_from.as_ref();
             tree.state == "intact"
                 && tree.used
                 && made_from.is_none_or(|made_from| made_from.differences.is_empty())
-        });
-        let lock = self.lock.as_ref();
-        trees && lock.is_none_or(|lock| lock.differences.is_empty())
+        })
     }
 
     fn print_provenance(&self) {

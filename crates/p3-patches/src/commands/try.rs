@@ -35,7 +35,7 @@ use paired::show::report::{self, Machine, Report, verdict_name};
 use paired::show::section::Section;
 use paired::stats::ratio::Verdict;
 use paired::stats::row::{Quantity, Row};
-use paired::terminal::{Progress, measuring, spinner};
+use paired::terminal::{Progress, measuring, print_line, spinner};
 
 /// Measure your own program with patches and without.
 ///
@@ -321,6 +321,7 @@ fn choose(
     let catalog = &catalog.at_work_in(manifest.root());
     let patches = &catalog.patches;
     let files = files(manifest)?;
+    let unlocked = manifest.unlocked()?;
     let mut restore = manifest.restore_lock(folder)?;
     let url = args.source.url(manifest)?;
     let configs = &builder.configs();
@@ -356,8 +357,12 @@ fn choose(
             choice::chosen(catalog, &manifest.path, &graph, base, asked)?
         }
     };
-    if let Some(note) = manifest.assert_reviewed(patches)? {
-        eprintln!("note: {note}");
+    for note in manifest
+        .assert_reviewed(patches)?
+        .into_iter()
+        .chain(unlocked)
+    {
+        print_line("note", &note);
     }
     if !args.names.is_empty() || manifest.stanza.is_some() {
         catalog.refuse_inert(&base, &names)?;
@@ -392,6 +397,11 @@ fn choose(
     let (baseline, candidate) = (overrides(&published)?, overrides(&replaced)?);
     let graph = resolve(&candidate)?;
     graph::assert_in_place(&manifest.path, &graph, &replaced, checkout.as_ref())?;
+    let paths: Vec<_> = replaced.iter().map(|tree| tree.path.clone()).collect();
+    let git = checkout.as_ref().map(|checkout| &checkout.source);
+    for note in graph::foreign(patches, &graph, &paths, git)? {
+        print_line("note", &note);
+    }
     Ok(Chosen {
         base,
         names,

@@ -1,16 +1,18 @@
 //! Reads a prover's graph: whether each tree is what cargo builds, and which other copies of a package there are.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use cargo_metadata::{Metadata, Package};
 use toml_edit::Key;
 
+use crate::project::Patches;
 use crate::prover::choice;
 use crate::prover::git_source::{Checkout, GitSource};
 use crate::prover::stanza::{self, Git};
 use crate::prover::tree::Tree;
+use crate::source::checksums::Checksums;
 use paired::address::without_credentials;
 use paired::error::Failure;
 
@@ -245,29 +247,39 @@ pub fn assert_no_published(
     )))
 }
 
-/// Lists the packages of Plonky3's that a graph takes neither from a registry, nor from the folder of `trees`, nor from the
-/// repository whose sources are compared, each in a phrase.
-pub fn foreign(metadata: &Metadata, trees: &Path, git: Option<&GitSource>) -> Vec<String> {
+/// Lists the packages of Plonky3's that a graph takes neither from a registry, nor from one of the folders `trees`, nor from the
+/// repository whose sources are compared, each in a phrase. A package with a path may be a member of the workspace, too.
+pub fn foreign(
+    patches: &Patches,
+    metadata: &Metadata,
+    trees: &[PathBuf],
+    git: Option<&GitSource>,
+) -> Result<Vec<String>> {
+    let reviewed = Checksums::load(patches)?;
     let is_foreign = |package: &&Package| {
-        let own = metadata.workspace_members.contains(&package.id);
         let compared = match &package.source {
-            None => package.manifest_path.as_std_path().starts_with(trees),
+            None => {
+                let folder = package.manifest_path.as_std_path().parent();
+                trees.iter().any(|tree| Some(tree.as_path()) == folder)
+            }
             Some(source) => match GitSource::parse(&source.repr) {
                 None => true,
                 found => found.as_ref() == git,
             },
         };
-        package.name.starts_with("p3-") && !own && !compared
+        reviewed.knows(&package.name) && !compared
     };
     let foreign = metadata.packages.iter().filter(is_foreign);
     let shown = |package: &Package| {
         let Package { name, version, .. } = package;
-        format!(
-            "{name} {version} comes from {}, in place of a registry",
-            origin(package)
-        )
+        in_place_of_a_registry(&format!("{name} {version}"), &origin(package))
     };
-    foreign.map(shown).collect()
+    Ok(foreign.map(shown).collect())
+}
+
+/// Says in a phrase that a package of Plonky3's comes from a place of the user's.
+pub fn in_place_of_a_registry(package: &str, from: &str) -> String {
+    format!("{package} comes from {from}, in place of a registry")
 }
 
 /// The overrides as values of cargo's `--config`, for a build that leaves the manifest alone. They come before the manifest's.

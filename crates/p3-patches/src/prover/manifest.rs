@@ -258,6 +258,22 @@ impl Manifest {
             .into())
     }
 
+    /// Writes down the packages of which the lock file has no checksum: nothing says what they were when that file was written.
+    /// Cargo adds the checksums as soon as it is asked for the graph.
+    pub fn unlocked(&self) -> Result<Option<String>> {
+        let packages = locked::without_checksum(&self.lock()?)?;
+        let shown = packages.iter().take(5).map(String::as_str);
+        let mut shown = shown.collect::<Vec<_>>().join(", ");
+        if packages.len() > 5 {
+            shown += &format!(" and {} more", packages.len() - 5);
+        }
+        Ok((!packages.is_empty()).then(|| {
+            format!(
+                "Cargo.lock had no checksum of {shown}; cargo adds what the registry's index has now"
+            )
+        }))
+    }
+
     /// Refuses a `[patch]` that no table can be added to below `registry`.
     fn assert_open(&self, patch: &Item, registry: &str) -> Result<()> {
         let mut items = [Some(patch), patch.get(registry)].into_iter().flatten();

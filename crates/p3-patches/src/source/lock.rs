@@ -198,6 +198,7 @@ pub fn metadata(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>
 }
 
 fn ask(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
+    registry::assert_plain_tarballs()?;
     let options = options.iter().copied().map(str::to_owned);
     let mut command = MetadataCommand::new();
     command

@@ -1,6 +1,7 @@
 //! The packages in the text of a lock file.
 
-use std::fmt::Display;
+use std::collections::BTreeMap;
+use std::fmt::{self, Display};
 
 use anyhow::Result;
 use serde::Deserialize;
@@ -12,6 +13,9 @@ use paired::error::Failure;
 struct Lock {
     #[serde(default)]
     package: Vec<Locked>,
+    /// The checksums of a file of version 1, by package: `checksum NAME VERSION (SOURCE)`.
+    #[serde(default)]
+    metadata: BTreeMap<String, toml::Value>,
 }
 
 /// A package as lock files name it.
@@ -24,6 +28,21 @@ pub struct Locked {
     pub source: String,
     #[serde(default)]
     pub checksum: String,
+}
+
+impl Locked {
+    /// Tells whether the package comes from a registry, though the lock file has no checksum of it.
+    pub(super) fn is_unlocked(&self) -> bool {
+        let of_registry = ["registry+", "sparse+"];
+        let mut of_registry = of_registry.iter();
+        self.checksum.is_empty() && of_registry.any(|kind| self.source.starts_with(kind))
+    }
+}
+
+impl fmt::Display for Locked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.version)
+    }
 }
 
 /// The entry of a published package in the text of a lock file.
@@ -42,21 +61,28 @@ pub fn published(lock: &str) -> Result<Vec<Locked>> {
 /// Lists the packages in the text of a lock file that come from a registry, but have no checksum there, each with its version.
 pub fn without_checksum(lock: &str) -> Result<Vec<String>> {
     let mut packages = packages(lock)?;
-    packages.retain(|package| {
-        let of_registry = ["registry+", "sparse+"];
-        let of_registry = of_registry
-            .iter()
-            .any(|kind| package.source.starts_with(kind));
-        of_registry && package.checksum.is_empty()
-    });
-    let shown = |package: Locked| format!("{} {}", package.name, package.version);
-    Ok(packages.into_iter().map(shown).collect())
+    packages.retain(Locked::is_unlocked);
+    Ok(packages.iter().map(Locked::to_string).collect())
 }
 
 /// The packages in the text of a lock file.
 pub fn packages(lock: &str) -> Result<Vec<Locked>> {
     let lock: Lock = toml::from_str(lock).map_err(|error| unparsed(&error))?;
-    Ok(lock.package)
+    let mut packages = lock.package;
+    for package in &mut packages {
+        let Locked {
+            name,
+            version,
+            source,
+            checksum,
+        } = package;
+        let key = format!("checksum {name} {version} ({source})");
+        let listed = lock.metadata.get(&key).and_then(toml::Value::as_str);
+        if let Some(listed) = listed.filter(|listed| checksum.is_empty() && *listed != "<none>") {
+            listed.clone_into(checksum);
+        }
+    }
+    Ok(packages)
 }
 
 /// Parses the text of a lock file for an edit.
@@ -90,6 +116,23 @@ pub(super) fn without(lock: &str, name: &str, version: &str) -> Result<String> {
 mod tests {
     use super::*;
     use paired::error::Kind;
+
+    #[test]
+    fn checksums_of_version_1_are_read() {
+        let entry = |name| {
+            format!(
+                "[[package]]\nname = \"{name}\"\nversion = \"1.0.0\"\nsource = \"registry+r\"\n"
+            )
+        };
+        let lock = ["a", "b", "c"].map(entry).concat()
+            + "[metadata]\n\"checksum a 1.0.0 (registry+r)\" = \"0a\"\n"
+            + "\"checksum b 1.0.0 (registry+r)\" = \"<none>\"\n"
+            + "\"checksum c 1.0.0 (registry+other)\" = \"0c\"\n";
+        let published = published(&lock).unwrap();
+        assert_eq!(published.len(), 1);
+        assert_eq!((&*published[0].name, &*published[0].checksum), ("a", "0a"));
+        assert_eq!(without_checksum(&lock).unwrap(), ["b 1.0.0", "c 1.0.0"]);
+    }
 
     #[test]
     fn a_lock_file_that_does_not_parse_is_refused() {

@@ -16,13 +16,14 @@ use toml_edit::{DocumentMut, Item, Table, value};
 use crate::project::Patches;
 use crate::source::checksums::Checksums;
 use crate::source::lock::{self, REGISTRY};
-use crate::source::locked::{Locked, find_locked, published, without, without_checksum};
+use crate::source::locked::{Locked, find_locked, packages, published, without};
 use crate::source::package::{Package, is_vendored, read_vendored, unpack};
 use paired::address::without_credentials;
 use paired::cargo::{self, cargo, cargo_error, home, vendoring};
 use paired::error::Failure;
 use paired::files::changed::write_changed;
 use paired::files::contents::sha256;
+use paired::files::plain;
 use paired::interrupt;
 
 /// A package that cargo finds where it is asked for a published one.
@@ -141,7 +142,7 @@ fn tarballs(locked: &Locked) -> Result<Vec<Tarball>> {
     for path in caches()?.into_iter().map(|dir| dir.join(&file)) {
         if path.is_file() {
             let unreadable = || format!("cannot read {}", path.display());
-            let bytes = fs::read(&path).with_context(unreadable)?;
+            let bytes = plain::read(&path).with_context(unreadable)?;
             let is_it = sha256(&bytes) == locked.checksum;
             found.push(Tarball { path, bytes, is_it });
         }
@@ -197,6 +198,27 @@ fn caches() -> Result<Vec<PathBuf>> {
         .collect::<Result<Vec<_>>>()?;
     dirs.sort();
     Ok(dirs)
+}
+
+/// Refuses a pipe or a device in place of a tarball in cargo's cache: cargo opens it, and waits for its other end.
+pub(super) fn assert_plain_tarballs() -> Result<()> {
+    for cache in caches()? {
+        for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let kind = match entry.file_type() {
+                Ok(kind) if kind.is_symlink() => fs::metadata(&path).map(|named| named.file_type()),
+                kind => kind,
+            };
+            if kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir()) {
+                return Err(
+                    Failure::input(format!("{}: not a plain file", path.display()))
+                        .hint("delete it; cargo will fetch the package again")
+                        .into(),
+                );
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A release of a package in a registry's index.
@@ -256,7 +278,7 @@ fn indexed_by(cache: &Path, name: &str) -> Vec<Indexed> {
         return Vec::new();
     };
     let index = registry.join("index").join(of_registry).join(".cache");
-    let bytes = fs::read(index.join(first).join(second).join(name)).unwrap_or_default();
+    let bytes = plain::read(&index.join(first).join(second).join(name)).unwrap_or_default();
     let entries = bytes.split(|byte| *byte == 0);
     entries
         .filter_map(|entry| serde_json::from_slice(entry).ok())
@@ -300,6 +322,8 @@ pub struct Comparison {
     pub unreviewed: Vec<String>,
     /// The registry's packages of which the lock file has no checksum, each with its version.
     pub unlocked: Vec<String>,
+    /// The packages of Plonky3's that the lock file takes from a path or a repository.
+    pub elsewhere: Vec<Locked>,
     /// The number of packages with the reviewed checksum.
     pub same: usize,
 }
@@ -318,26 +342,28 @@ pub fn compare_locks(patches: &Patches, lock: &str) -> Result<Comparison> {
         .map(|package| (key(&package), package.checksum))
         .collect();
     let reviewed = Checksums::load(patches)?;
-    let mut compared = Comparison {
-        unlocked: without_checksum(lock)?,
-        ..Comparison::default()
-    };
-    for package in published(lock)? {
+    let mut compared = Comparison::default();
+    for package in packages(lock)? {
+        if package.is_unlocked() {
+            compared.unlocked.push(package.to_string());
+            continue;
+        }
+        if package.checksum.is_empty() {
+            if reviewed.knows(&package.name) {
+                compared.elsewhere.push(package);
+            }
+            continue;
+        }
         let of_upstream = reviewed.get(&package.name, &package.version);
         let of_upstream = of_upstream.filter(|_| package.source == REGISTRY);
         let expected = of_upstream.or_else(|| own.get(&key(&package)).map(String::as_str));
-        let Locked {
-            name,
-            version,
-            checksum,
-            ..
-        } = &package;
+        let Locked { name, checksum, .. } = &package;
         match expected {
             Some(expected) if checksum == expected => compared.same += 1,
             Some(expected) => compared.differences.push(format!(
-                "{name} {version} is locked with checksum {checksum}; the reviewed one is {expected}"
+                "{package} is locked with checksum {checksum}; the reviewed one is {expected}"
             )),
-            None if reviewed.knows(name) => compared.unreviewed.push(format!("{name} {version}")),
+            None if reviewed.knows(name) => compared.unreviewed.push(package.to_string()),
             None => {}
         }
     }

@@ -156,3 +156,47 @@ fn the_program_is_started_as_by_cargo() {
         assert_eq!(candidate[name], value);
     }
 }
+
+/// Edits that another program makes while the candidate is compiled, by cargo's own rules of when it writes the file again.
+#[test]
+fn an_edit_of_the_lock_file_during_a_build_stays() {
+    let fixture = Fixture::new();
+    write(&fixture.patch("demo"), PATCH);
+    let manifest = MANIFEST.replace("p3-goldilocks", "p3-maybe-rayon");
+    // The build script runs again where a package that it needs is another one.
+    fixture.set_manifest(&(manifest + "\n[build-dependencies]\np3-maybe-rayon = \"0.8\"\n"));
+    let prover = fixture.prover();
+    write(&prover.join("src/lib.rs"), "");
+    write(&prover.join("src/main.rs"), MAIN);
+    fixture.relock();
+    let lock = fixture.lock();
+    let own = "name = \"prover\"\nversion = \"0.1.0\"";
+    for (code, edited) in [
+        ("exit 0\n", "lock + \"# edited\\n\""),
+        (
+            "exit 4\n",
+            "lock.replace(\"prover\\\"\\nversion = \\\"0.1.0\", \"prover\\\"\\nversion = \\\"0.1.1\")",
+        ),
+    ] {
+        // The candidate's lock file has no source of the patched package.
+        let script = format!(
+            r##"fn main() {{
+                println!("cargo::rerun-if-changed=build.rs");
+                let lock = std::fs::read_to_string("Cargo.lock").unwrap();
+                let (_, package) = lock.split_once("\"p3-maybe-rayon\"\n").unwrap();
+                if !package.split("\n\n").next().unwrap().contains("source = ") {{
+                    std::fs::write("Cargo.lock", {edited}).unwrap();
+                }}
+            }}"##
+        );
+        write(&prover.join("build.rs"), &script);
+        write(&prover.join("Cargo.lock"), &lock);
+        let run = fixture.run(&["try", "demo", "--reps", "2", "--", "run"]);
+        assert!(run.starts_with(code), "{edited}: {run}");
+        let warning = "warning: [DIR]/prover/Cargo.lock was changed by another program, and is left as it is; ";
+        assert!(run.contains(warning), "{edited}: {run}");
+        let left = fixture.lock();
+        let is_edited = left.ends_with("# edited\n") || !left.contains(own);
+        assert!(is_edited, "{edited}: {left}");
+    }
+}

@@ -4,9 +4,11 @@
 #![cfg(unix)] // signals, permission bits, `ulimit`
 
 mod action;
+mod cached;
 mod chosen;
 mod edited;
 mod fixture;
+mod foreign;
 mod from_git;
 mod hints;
 mod interrupted;

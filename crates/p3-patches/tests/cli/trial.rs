@@ -17,6 +17,7 @@ use tempfile::TempDir;
 
 use crate::fixture::runs;
 use crate::fixture::{Fixture, MANIFEST, write};
+use crate::foreign::change;
 
 /// A prover that cargo "builds" without compiling it.
 struct Prover {
@@ -737,6 +738,29 @@ fn what_changes_in_the_lock_file_meanwhile_stays() {
     let printed = prover.run(&["demo"]);
     assert_snapshot!("changed_meanwhile", printed);
     assert_eq!(prover.fixture.lock(), format!("{lock}# mine\n"));
+}
+
+/// What `apply` notes of packages that nothing compares with a release, `try` does, too.
+#[test]
+fn packages_that_nothing_compares_are_told_of() {
+    let prover = Prover::new(SLEEP, SLEEP);
+    change("p3-util-0.8.0", &prover.path("prover/ev"));
+    let config = prover.path("prover/.cargo/config.toml");
+    write(&config, "patch.crates-io.p3-util.path = \"ev\"\n");
+    let lock = prover.fixture.lock();
+    let (before, after) = lock.split_once("name = \"p3-field\"").unwrap();
+    let (between, after) = after.split_once("checksum = ").unwrap();
+    let (_, after) = after.split_once('\n').unwrap();
+    let bare = format!("{before}name = \"p3-field\"{between}{after}");
+    write(&prover.path("prover/Cargo.lock"), &bare);
+    let printed = prover.run(&["demo"]);
+    assert!(printed.starts_with("exit 0"), "{printed}");
+    for note in [
+        "note: Cargo.lock had no checksum of p3-field 0.8.0; cargo adds what the registry's index has now\n",
+        "note: p3-util 0.8.0 comes from [DIR]/prover/ev/Cargo.toml, in place of a registry\n",
+    ] {
+        assert!(printed.contains(note), "{printed}");
+    }
 }
 
 /// A server, say. It holds what the shell has for its output, and goes on while the program runs.

@@ -262,6 +262,10 @@ impl Builder<'_> {
         };
         let runners = configuration_with_origins(self.folder, "target", &self.configs())?;
         let mut run = cargo(&[runs]);
+        // Cargo would write the lock file again where another program has edited it during the build.
+        if self.command.given(&["--locked", "--frozen"]).is_empty() {
+            run.arg("--locked");
+        }
         run.arg("--config")
             .arg(launch::recorded(&runners, &triple)?)
             .arg("--")
@@ -273,7 +277,13 @@ impl Builder<'_> {
             }
             let error = cargo_error(&String::from_utf8_lossy(&ran.stderr));
             let what = format!("cargo does not start the program that it has built: {error}");
-            return Err(Failure::environment(what).into());
+            let failure = Failure::environment(what);
+            return Err(match error.contains("--locked") {
+                true => failure
+                    .hint("another program has edited that file; run this again once it has ended"),
+                false => failure,
+            }
+            .into());
         };
         let mut ran = programs.into_iter();
         let Some(artifact) = ran.find(|of| executable(of).ends_with(&launch.program)) else {

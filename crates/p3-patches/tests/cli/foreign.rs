@@ -1,0 +1,142 @@
+//! Packages of Plonky3's that a prover takes from a place of its own, and lock files that do not have what was reviewed.
+
+use std::fs;
+use std::path::Path;
+
+use crate::fixture::{Fixture, MANIFEST, cargo_home, files, write};
+
+/// Copies the files of a package as published, and changes one.
+pub fn change(package: &str, to: &Path) {
+    let mut sources = fs::read_dir(cargo_home().join("registry/src")).unwrap();
+    let folder = sources
+        .find_map(|source| Some(source.unwrap().path().join(package)).filter(|path| path.is_dir()));
+    for (file, bytes) in files(&folder.unwrap()) {
+        let text = String::from_utf8_lossy(&bytes);
+        write(&to.join(&file), &text);
+    }
+    let lib = to.join("src/lib.rs");
+    let text = fs::read_to_string(&lib).unwrap();
+    write(&lib, &(text + "\n// changed\n"));
+}
+
+const RESOLVE: [&str; 4] = ["metadata", "--offline", "--format-version", "1"];
+
+/// A changed package with the release's version, by each way that cargo has: in its configuration, and in the prover's manifest.
+#[test]
+fn a_package_from_a_place_of_the_users_is_told_of() {
+    const PLACE: &str = "ev/p3-util";
+    let fixture = Fixture::new();
+    let published = fixture.lock();
+    change("p3-util-0.8.0", &fixture.prover().join(PLACE));
+    let beside = "p3-util = { path = \"ev/p3-util\" }\n";
+    let patch = |entry: &str| format!("\n[patch.crates-io]\n{entry}");
+    for (config, dependency, tables) in [
+        ("paths = [\"ev/p3-util\"]\n", "", ""),
+        (&*patch(beside), "", ""),
+        ("", "", &*patch(beside)),
+        (
+            "",
+            "",
+            &patch("mine = { package = \"p3-util\", path = \"ev/p3-util\" }\n"),
+        ),
+        (
+            "",
+            "",
+            &(patch(beside) + "\n[workspace]\nmembers = [\"ev/p3-util\"]\n"),
+        ),
+        ("", beside, ""),
+        (
+            "",
+            "mine = { package = \"p3-util\", path = \"ev/p3-util\" }\n",
+            "",
+        ),
+        // Cargo takes what lies in a workspace's folder for its member.
+        ("", beside, "\n[workspace]\n"),
+    ] {
+        let way = format!("{config}{dependency}{tables}");
+        write(&fixture.prover().join(".cargo/config.toml"), config);
+        fixture.set_manifest(&format!("{MANIFEST}{dependency}{tables}"));
+        write(&fixture.prover().join("Cargo.lock"), &published);
+        fixture.cargo(&RESOLVE);
+        let expected = format!(
+            "p3-util 0.8.0 comes from [DIR]/prover/{PLACE}/Cargo.toml, in place of a registry\n"
+        );
+        let verified = || {
+            let run = fixture.run(&["status", "--verify"]);
+            assert!(run.starts_with("exit 1\n"), "{way}: {run}");
+            let difference = format!("  differs: {expected}");
+            assert!(run.contains(&difference), "{way}: {run}");
+            let error = format!("\nerror: [DIR]/prover/Cargo.toml: {expected}hint: ");
+            assert!(run.contains(&error), "{way}: {run}");
+        };
+        let unseen = config.starts_with("paths");
+        let code = if unseen { "exit 0\n" } else { "exit 1\n" };
+        let by_itself = || {
+            let run = fixture.run(&["status", "--without-cargo"]);
+            assert!(run.starts_with(code), "{way}: {run}");
+            let difference = "differs: p3-util 0.8.0 comes from a path, in place of a registry\n";
+            assert_eq!(run.contains(difference), !unseen, "{way}: {run}");
+        };
+        verified();
+        by_itself();
+        let applied = fixture.succeed(&["apply", "demo"]);
+        let note = format!("\nnote: {expected}");
+        assert!(applied.contains(&note), "{way}: {applied}");
+        verified();
+        by_itself();
+    }
+}
+
+/// Beside the trees, where cargo alone is sent.
+#[test]
+fn a_package_beside_the_trees_is_none_of_them() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "demo"]);
+    change(
+        "p3-util-0.8.0",
+        &fixture.prover().join(".p3-patches/0.8.0/p3-util"),
+    );
+    let config = fixture.prover().join(".cargo/config.toml");
+    write(&config, "paths = [\".p3-patches/0.8.0/p3-util\"]\n");
+    fixture.cargo(&RESOLVE);
+    let run = fixture.run(&["status", "--verify"]);
+    assert!(run.starts_with("exit 1\n"), "{run}");
+    assert!(
+        run.contains("  differs: p3-util 0.8.0 comes from "),
+        "{run}"
+    );
+}
+
+/// With patches and without, and where no program runs.
+#[test]
+fn a_lock_file_with_another_checksum_is_told_of() {
+    let fixture = Fixture::new();
+    let wrong = "0".repeat(64);
+    let break_util = || {
+        let lock = fixture.lock();
+        let (before, after) = lock.split_once("name = \"p3-util\"").unwrap();
+        let (between, after) = after.split_once("checksum = \"").unwrap();
+        let broken = format!(
+            "{before}name = \"p3-util\"{between}checksum = \"{wrong}{}",
+            &after[64..]
+        );
+        write(&fixture.prover().join("Cargo.lock"), &broken);
+        lock
+    };
+    for patches in [&[][..], &["demo"]] {
+        if !patches.is_empty() {
+            fixture.succeed(&[&["apply"], patches].concat());
+        }
+        for option in ["--verify", "--without-cargo"] {
+            fixture.succeed(&["status", option]);
+            let lock = break_util();
+            let run = fixture.run(&["status", option]);
+            assert!(run.starts_with("exit 1\n"), "{option}: {run}");
+            let difference = format!(
+                "\n  differs: p3-util 0.8.0 is locked with checksum {wrong}; the reviewed one is "
+            );
+            assert!(run.contains(&difference), "{option}: {run}");
+            write(&fixture.prover().join("Cargo.lock"), &lock);
+        }
+    }
+}
