@@ -34,13 +34,25 @@ pub struct Twiddle<V> {
     pub v: [V; 2],
 }
 
-/// Both words are below `2^48`, the upper one below `2^16`.
+/// Takes a word apart. `vpandq`, `vpsrlq`.
+///
+/// # Postconditions
+///
+/// The words are in `[0, 2^48)` and `[0, 2^16)`.
 #[inline(always)]
 pub fn load<V: Limb>(x: V) -> [V; 2] {
     [x.and(V::splat(MASK_48)), x.shr(48)]
 }
 
-/// A word, from words in `[2^4, 2^52)`.
+/// Returns the element as one word, any representative.
+///
+/// # Preconditions
+///
+/// Both words are in `[2^4, 2^52)`.
+///
+/// # Postconditions
+///
+/// The result is any representative.
 ///
 /// Bits above 48 move to the other word first: those of `h` leave `l` nonnegative, those of `l` leave `h` below `2^48 + 2^4`. With
 /// `g = h >> 16`, the result is `low + 2^64 g = low + g (2^32 - 1)`, where `g` is at most `2^32`.
@@ -75,7 +87,15 @@ pub fn prepare<V: Limb>(twiddle: V) -> Twiddle<V> {
     }
 }
 
-/// `x w`, for words in `[0, 2^52)`: 8 multiply-adds, two shifts, a sum, a difference.
+/// Returns `x w`. 8 multiply-adds, two shifts, a sum, a difference.
+///
+/// # Preconditions
+///
+/// The words of `x` are in `[0, 2^52)`.
+///
+/// # Postconditions
+///
+/// The words are in `(-e, 1/2 + e)`, in the units of the module's documentation.
 ///
 /// Factors of 52 and 37 bits: the sums of lower halves are below `2^53`, those of upper halves below `2^38`. A lower half counts
 /// `2^-4`, an upper half `2^48 = i`.
@@ -102,7 +122,15 @@ fn sub<V: Limb>(x: [V; 2], y: [V; 2]) -> [V; 2] {
     [x[0].wrapping_sub(y[0]), x[1].wrapping_sub(y[1])]
 }
 
-/// The same value, for words in `[0, 2^52)`: 48 bits of each, what exceeds them in the other, and [`ZERO`].
+/// Returns the same value: 48 bits of each word, what exceeds them in the other, and [`ZERO`].
+///
+/// # Preconditions
+///
+/// Both words are in `[0, 2^52)`.
+///
+/// # Postconditions
+///
+/// The words are in `[1 + 2^-8 - e, 5/4 + 2^-7)`, in the units of the module's documentation.
 #[inline(always)]
 fn normalized<V: Limb>([l, h]: [V; 2]) -> [V; 2] {
     let mask = V::splat(MASK_48);

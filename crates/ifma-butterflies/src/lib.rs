@@ -25,11 +25,12 @@ use p3_goldilocks::PackedGoldilocksAVX512;
 // Documented in upstream's manner: the modules are private there.
 #[allow(missing_docs)]
 pub mod gaussian;
-#[path = "packed/lazy_butterflies.rs"]
-mod lazy_butterflies;
 #[allow(missing_docs)]
 pub mod lazy_tile;
-pub use lazy_butterflies::LazyButterflies;
+mod packed {
+    pub mod lazy_butterflies;
+}
+pub use packed::lazy_butterflies::LazyButterflies;
 
 // Of these, only the vocabulary is needed here.
 #[allow(dead_code, missing_docs)]

@@ -46,16 +46,16 @@ const FULL: usize = 16;
 
 /// A vector that multiplies 52 bits, and whose `FLIP` is 0.
 pub trait Limb: Vector {
-    /// A shift to the right that keeps the sign.
+    /// Shifts each word to the right and keeps its sign. `vpsraq`.
     fn sar(self, bits: u32) -> Self;
 
-    /// `self` plus the lower 52 bits of the product of the low 52 bits of `a` and `b`.
+    /// Adds the lower 52 bits of the product of the low 52 bits of `a` and `b`. `vpmadd52luq`.
     fn add_product_low(self, a: Self, b: Self) -> Self;
 
-    /// `self` plus the upper 52 bits of the product of the low 52 bits of `a` and `b`.
+    /// Adds the upper 52 bits of the product of the low 52 bits of `a` and `b`. `vpmadd52huq`.
     fn add_product_high(self, a: Self, b: Self) -> Self;
 
-    /// A word of which only the low 52 bits are meant, as a factor.
+    /// Says that only the low 52 bits are meant, as a factor. No instruction: the multiply-adds look at these alone.
     #[inline(always)]
     fn low_52(self) -> Self {
         self
@@ -71,8 +71,15 @@ const fn zero(m: u64) -> [u64; 2] {
     [m << 52, m.wrapping_neg()]
 }
 
-/// The same value with `h` in `[0, 2^44 + 2^11)`, for `l` in `[2^19, 2^63 - 2^19)`: `h` takes at most `2^19` from `l`, or gives it.
-/// Of the result's `l`, the low 52 bits are meant.
+/// Returns the same value as an operand of a product. `h` takes at most `2^19` from `l`, or gives it.
+///
+/// # Preconditions
+///
+/// `l` is in `[2^19, 2^63 - 2^19)`, `h` any word.
+///
+/// # Postconditions
+///
+/// `h` is in `[0, 2^44 + 2^11)`. Of `l`, the low 52 bits are meant.
 ///
 /// The lower limb has no bits to spare, and the upper one has eight: so `h` is folded first and takes the carry unmasked.
 #[inline(always)]
@@ -82,7 +89,15 @@ fn carry<V: Limb>([l, h]: [V; 2]) -> [V; 2] {
     [l, h.wrapping_add(l.sar(52))]
 }
 
-/// The same value with `l` in `[0, 2^52)` and `h` in `[-2^11, 2^44 + 2^11)`, for `|l| < 2^63 - 2^19`.
+/// Returns the same value in small limbs.
+///
+/// # Preconditions
+///
+/// `|l| < 2^63 - 2^19`, and `h` is any word.
+///
+/// # Postconditions
+///
+/// `l` is in `[0, 2^52)` and `h` in `[-2^11, 2^44 + 2^11)`.
 #[inline(always)]
 fn compact<V: Limb>(x: [V; 2]) -> [V; 2] {
     let [l, h] = carry(x);

@@ -4,7 +4,15 @@
 //! the other into two digits, so short that a word takes the sum of 1024 products of a digit and a limb. Nothing is carried
 //! between the sums before the end.
 //!
-//! With digits `x = x0 + 2^s x1`, a dot product is `sum x0 y + 2^s (sum x1 y)`, where `y` is cut into limbs.
+//! With digits `x = x0 + 2^s x1`, a dot product is `sum x0 y + 2^s (sum x1 y)`, where `y` is cut into limbs. So there are six sums,
+//! here with digits of 32 bits and limbs of 22, 22 and 20:
+//!
+//! ```text
+//!                  y2     y1     y0
+//!     x0           sum    sum    sum       sums[0], reduced once
+//!     x1           sum    sum    sum       sums[1], reduced once, times 2^s
+//!     position    2^44   2^22      1
+//! ```
 
 use p3_field::PrimeField64;
 
@@ -27,13 +35,13 @@ pub trait LazyProduct: Vector {
     /// The position of the upper digit.
     const DIGIT: u32 = 32;
 
-    /// The two digits, in the bits that [`Self::add_product`] looks at.
+    /// Returns the two digits, in the bits that [`Self::add_product`] looks at. `vmovshdup`.
     #[inline(always)]
     fn digits(self) -> [Self; 2] {
         [self, self.high()]
     }
 
-    /// The three limbs, in the bits that [`Self::add_product`] looks at.
+    /// Returns the three limbs, in the bits that [`Self::add_product`] looks at. Two of `vpand` and `vpsrlq`.
     #[inline(always)]
     fn limbs(self) -> [Self; 3] {
         let mask = Self::splat(LIMB_MASK);
@@ -46,7 +54,15 @@ pub trait LazyProduct: Vector {
         [x & LIMB_MASK, (x >> LIMB) & LIMB_MASK, x >> (2 * LIMB)]
     }
 
-    /// Adds the product of the number with these digits and that with these limbs.
+    /// Adds the product of the number with these digits and that with these limbs. Six of `vpmuludq` and `vpaddq`.
+    ///
+    /// # Preconditions
+    ///
+    /// Each sum began as [`start`] has it, and fewer than [`TERMS`] products were added to it since.
+    ///
+    /// # Postconditions
+    ///
+    /// No sum has wrapped, nor does it in [`Self::carry`].
     #[inline(always)]
     fn add_product(sums: &mut Sums<Self>, digits: [Self; 2], limbs: [Self; 3]) {
         // A limb is dead after its two products. AVX2 has registers for two pairs of sums, digits and little else.
@@ -57,7 +73,7 @@ pub trait LazyProduct: Vector {
         }
     }
 
-    /// `[low, high]`, where `low + B^2 high` is what the sums stand for.
+    /// Returns `[low, high]`, where `low + B^2 high` is what the sums stand for.
     #[inline(always)]
     fn carry(sums: [Self; 3]) -> [Self; 2] {
         let mask = Self::splat(LIMB_MASK);
@@ -87,13 +103,13 @@ impl LazyProduct for core::arch::x86_64::__m512i {}
 const LIMB: u32 = 22;
 const LIMB_MASK: u64 = (1 << LIMB) - 1;
 
-/// Sums that cancel `EPSILON` for each of the `reductions` that their products go through.
+/// Returns sums that cancel `EPSILON` for each of the `reductions` that their products go through.
 #[inline(always)]
 pub fn start<V: LazyProduct>(reductions: u64) -> [V; 3] {
     V::limbs_of(Goldilocks::ORDER_U64 - reductions * EPSILON).map(V::splat)
 }
 
-/// A representative of the sums and `EPSILON`.
+/// Returns a representative of the sums and `EPSILON`.
 #[inline(always)]
 pub fn reduce<V: LazyProduct>(sums: [V; 3]) -> V {
     let [low, high] = V::carry(sums);

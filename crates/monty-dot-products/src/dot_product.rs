@@ -44,29 +44,50 @@ const GROUP: usize = 4;
 
 /// A vector of 64-bit words, each of which may be the two halves of 32 bits.
 pub trait Words: Copy {
+    /// Repeats `x` in each word. `vpbroadcastq`.
     fn splat(x: u64) -> Self;
 
-    /// `x` in both halves. LLVM would build a word whose upper half is zero of two instructions.
+    /// Repeats `x` in both halves: LLVM would build a word whose upper half is zero of two instructions. `vpbroadcastd`.
     fn repeat(x: u32) -> Self;
+
+    /// Adds each word, modulo `2^64`. `vpaddq`.
     fn wrapping_add(self, rhs: Self) -> Self;
+
+    /// Subtracts each word, modulo `2^64`. `vpsubq`.
     fn wrapping_sub(self, rhs: Self) -> Self;
 
-    /// The product of the lower halves.
+    /// Multiplies the lower halves of each word. `vpmuludq`.
     fn mul_low(self, rhs: Self) -> Self;
 
-    /// The upper halves moved to the lower ones. The upper halves of the result are zero.
+    /// Moves the upper halves to the lower ones. The upper halves of the result are zero. `vpsrlq`.
     fn shr_half(self) -> Self;
 
-    /// The lower halves moved to the upper ones.
+    /// Moves the lower halves to the upper ones, above zeros. `vpsllq`.
     fn shl_half(self) -> Self;
 
-    /// The upper halves moved to the lower ones. The upper halves of the result are arbitrary.
+    /// Moves the upper halves to the lower ones. The upper halves of the result are arbitrary. `vmovshdup`.
     fn high(self) -> Self;
 }
 
 /// A register, as a vector of the elements of a packing.
 pub trait Elements: Words {
-    /// The elements that the upper halves of `even` and `odd` stand for. They are in `[0, 2P)`, the elements in `[0, P)`.
+    /// Returns the elements that the upper halves of `even` and `odd` stand for.
+    ///
+    /// `vmovshdup`, `vpblendd` (on AVX-512 a move under a mask), `vpsubd`, `vpminud`.
+    ///
+    /// ```text
+    /// even    | ? e0 | ? e1 | ..
+    /// odd     | ? o0 | ? o1 | ..
+    /// joined  | e0 o0 | e1 o1 | ..   less P where it is not below P
+    /// ```
+    ///
+    /// # Preconditions
+    ///
+    /// The upper halves are in `[0, 2P)`.
+    ///
+    /// # Postconditions
+    ///
+    /// The elements are in `[0, P)`.
     fn join_reduced(even: Self, odd: Self, p: u32) -> Self;
 }
 
@@ -116,7 +137,15 @@ impl<V: Words> Groups<V> {
     }
 }
 
-/// `x / 2^32` modulo `P`, in the upper halves, which are in `[1, 2P)`, for `x` in `[0, 2^32 P)`. The lower halves are zero.
+/// Returns `x / 2^32` modulo `P` in the upper halves. `vpmuludq`, `vpaddq`, `vpmuludq`, `vpsubq`.
+///
+/// # Preconditions
+///
+/// `x` is in `[0, 2^32 P)`.
+///
+/// # Postconditions
+///
+/// The upper halves are in `[1, 2P)`, and the lower halves are zero.
 #[inline(always)]
 fn montgomery<FP: FieldParameters, V: Words>(x: V) -> V {
     let p = u64::from(FP::PRIME);

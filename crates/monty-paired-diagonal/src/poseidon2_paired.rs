@@ -24,15 +24,25 @@ const LARGEST_EXPONENT: u32 = 15;
 
 /// A ring whose elements are cheaply divided by small powers of two.
 ///
-/// `n` lies in `1..=LARGEST_EXPONENT` or is the two-adicity of `P - 1`, for a `P` that [`Pairing::new`] accepts.
+/// A quotient is a shift `q` less a short product that takes the remainder's place. AVX2: `vpsrld`, `vpand`, `vpmaddwd`, `vpslld`
+/// (for `n = 8`, `vpmaddubsw` alone multiplies a byte). AVX-512: the last shift is under the mask of a `vptestmd`.
+///
+/// # Preconditions
+///
+/// `n` lies in `1..=LARGEST_EXPONENT` or is the two-adicity of `P - 1`, for a `P` that [`Pairing::new`] accepts. Elements are
+/// canonical.
+///
+/// # Postconditions
+///
+/// Elements are canonical.
 pub trait Divide2Exp: PrimeCharacteristicRing + Copy {
-    /// `self / 2^n`
+    /// Returns `self / 2^n`.
     fn div_2exp(self, n: u32) -> Self;
 
-    /// `self + x / 2^n`
+    /// Returns `self + x / 2^n`.
     fn add_div_2exp(self, x: Self, n: u32) -> Self;
 
-    /// `self - x / 2^n`
+    /// Returns `self - x / 2^n`.
     fn sub_div_2exp(self, x: Self, n: u32) -> Self;
 }
 

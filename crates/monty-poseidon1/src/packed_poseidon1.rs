@@ -57,32 +57,40 @@ use avx512::Register;
 
 /// A vector of 64-bit words, each of which may be two halves of 32 bits.
 pub trait Words: Copy {
+    /// Repeats `x` in each word. `vpbroadcastq`.
     fn splat(x: u64) -> Self;
 
-    /// `x` in both halves of each word.
+    /// Repeats `x` in both halves of each word. `vpbroadcastd`.
     fn repeat(x: u32) -> Self;
 
-    /// Sums of words, which are below `2^64`.
+    /// Adds each word. The sums are below `2^64`. `vpaddq`.
     fn add(self, rhs: Self) -> Self;
 
-    /// The product of the lower halves.
+    /// Multiplies the lower halves of each word. `vpmuludq`.
     fn mul_low(self, rhs: Self) -> Self;
 
-    /// Modulo `2^32`.
+    /// Adds each half, modulo `2^32`. `vpaddd`.
     fn add_halves(self, rhs: Self) -> Self;
 
-    /// Modulo `2^32`.
+    /// Subtracts each half, modulo `2^32`. `vpsubd`.
     fn sub_halves(self, rhs: Self) -> Self;
 
+    /// Takes the lesser of each two halves, unsigned. `vpminud`.
     fn min_halves(self, rhs: Self) -> Self;
 
-    /// The lower halves moved to the upper ones, above zeros.
+    /// Moves the lower halves to the upper ones, above zeros. `vpsllq`.
     fn shl_half(self) -> Self;
 
-    /// The upper halves moved to the lower ones. The upper halves of the result are arbitrary.
+    /// Moves the upper halves to the lower ones. The upper halves of the result are arbitrary. `vmovshdup`.
     fn high(self) -> Self;
 
-    /// The upper halves of `even` as lower ones, below those of `odd`.
+    /// Puts the upper halves of `odd` above those of `even`. `vmovshdup`, `vpblendd` (on AVX-512 a move under a mask).
+    ///
+    /// ```text
+    /// even    |  ? e0 |  ? e1 | ..
+    /// odd     |  ? o0 |  ? o1 | ..
+    /// result  | e0 o0 | e1 o1 | ..
+    /// ```
     fn join_high(even: Self, odd: Self) -> Self;
 }
 
@@ -107,7 +115,15 @@ fn montgomery_form<MP: MontyParameters>(x: MontyField31<MP>) -> u32 {
     unsafe { transmute(x) }
 }
 
-/// Step 2.
+/// Takes `P B` off unless `x` is below: step 2. `vpsubd`, `vpminud`.
+///
+/// # Preconditions
+///
+/// `x` is in `[0, 2 P B)`.
+///
+/// # Postconditions
+///
+/// The result is in `[0, P B)`, and equal modulo `P`.
 #[inline(always)]
 fn fold<MP: MontyParameters, V: Words>(x: V) -> V {
     // The lower half of `P B` is 0, so that both have the lower half of `x`.
@@ -143,7 +159,15 @@ impl<V: Words> Sums<V> {
         }))
     }
 
-    /// The elements that are the sums divided by `B`.
+    /// Returns the elements that are the sums divided by `B`: step 4.
+    ///
+    /// # Preconditions
+    ///
+    /// The sums are in `[0, 2 P B)`, as every `Sums` is.
+    ///
+    /// # Postconditions
+    ///
+    /// Each half is in `[0, P)`.
     #[inline(always)]
     pub fn reduce<MP: MontyParameters>(self) -> V {
         const { assert!(MP::MONTY_BITS == 32 && MP::PRIME < 1 << 31) };

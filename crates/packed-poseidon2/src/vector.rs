@@ -1,6 +1,19 @@
 //! Vectors of 64-bit words, and products of field elements on them.
 //!
 //! The kernels for packed states are written once, over [`Vector`]. The file `vector.rs` of an instruction set implements it.
+//! Each method names its instructions: on AVX2 and AVX-512, which share most names, and on WebAssembly.
+//!
+//! No instruction set multiplies words of 64 bits into 128. So a word is two digits `x0 + B x1`, and a product is made of four
+//! products of digits, column by column ([`product`]); the columns are not added up before the reduction:
+//!
+//! ```text
+//!                   x1 y0  x0 y0         low    = x0 y0
+//!            x1 y1  x0 y1                middle = x0 y1 + the lower digit of (x1 y0 + carry)
+//!            -----  -----  -----         high   = x1 y1 + the carries
+//!     digit      2      1      0
+//! ```
+//!
+//! The digits of `low` and `middle` are the lower word. `high` counts `B^2`, which is a multiplication by `B - 1` ([`reduce_product`]).
 //!
 //! In what follows, `B = 2^32`. Modulo the order `p = B^2 - B + 1`, `B^2 = B - 1` and `B^3 = -1`.
 
@@ -13,8 +26,13 @@ pub const EPSILON: u64 = 0xffff_ffff;
 ///
 /// Operations wrap. The caller shows that no value does.
 pub trait Word: Copy + Debug {
+    /// Adds each word. `vpaddq`; `i64x2.add`.
     fn wrapping_add(self, rhs: Self) -> Self;
+
+    /// Subtracts each word. `vpsubq`; `i64x2.sub`.
     fn wrapping_sub(self, rhs: Self) -> Self;
+
+    /// Shifts each word to the left. `vpsllq`, whose count is immediate once the caller is inlined; `i64x2.shl`.
     fn shl(self, bits: u32) -> Self;
 }
 
@@ -24,39 +42,81 @@ pub trait Vector: Word {
     /// compares signed words only, else 0. It joins a constant that is added anyway.
     const FLIP: u64;
 
+    /// Repeats `x` in each word. `vpbroadcastq`; `i64x2.splat`.
     fn splat(x: u64) -> Self;
+
+    /// Keeps the bits that both have. `vpand`, `vpandq`; `v128.and`.
     fn and(self, rhs: Self) -> Self;
+
+    /// Shifts each word to the right, with zeros from the left. `vpsrlq`; `i64x2.shr_u`.
     fn shr(self, bits: u32) -> Self;
 
-    /// The product of the lower 32 bits of each word.
+    /// Multiplies the lower 32 bits of each word. `vpmuludq`; `i64x2.extmul_low_i32x4_u` of shuffled operands.
     fn mul_low(self, rhs: Self) -> Self;
 
-    /// The upper 32 bits of each word, moved to the lower ones. The upper bits of the result are arbitrary.
+    /// Moves the upper 32 bits of each word to the lower ones. The upper bits of the result are arbitrary.
+    ///
+    /// `vmovshdup`; `i64x2.shr_u`.
+    ///
+    /// ```text
+    /// self    | l0 h0 | l1 h1 | ..
+    /// result  | h0  ? | h1  ? | ..
+    /// ```
     fn high(self) -> Self;
 
-    /// The lower 32 bits of `low` and, above them, those of `high`.
+    /// Puts the lower 32 bits of `high` above those of `low`.
+    ///
+    /// AVX2: `vmovsldup`, `vpblendd`. AVX-512: `vmovsldup` under a mask. WebAssembly: `i8x16.shuffle`.
+    ///
+    /// ```text
+    /// low     | a0  ? | a1  ? | ..
+    /// high    | b0  ? | b1  ? | ..
+    /// result  | a0 b0 | a1 b1 | ..
+    /// ```
     fn join(low: Self, high: Self) -> Self;
 
-    /// `EPSILON` that the compiler cannot see: it would replace a product by shifts and subtractions.
+    /// Returns `EPSILON` unseen by the compiler, which would replace a product by shifts and subtractions.
     fn epsilon() -> Self;
 
-    /// `x + (flipped_y - FLIP)` modulo the order, in `[0, B^2)`, for sums in `[0, 2 B^2 - B + 1)`.
+    /// Returns `x + (flipped_y - FLIP)` modulo the order.
     ///
     /// If the sum carries, it leaves at most `B^2 - B`, and one addition of `EPSILON` corrects it.
+    ///
+    /// AVX2: `vpaddq`, `vpcmpgtq`, `vpermilpd`, `vpaddq`. AVX-512: `vpaddq`, `vpcmpltuq`, `vpaddq` under a mask.
+    /// WebAssembly: `i64x2.add`, `i64x2.gt_s`, `v128.xor`, `i64x2.shr_u`, `i64x2.add`.
+    ///
+    /// # Preconditions
+    ///
+    /// `x + (flipped_y - FLIP)` is in `[0, 2 B^2 - B + 1)`.
+    ///
+    /// # Postconditions
+    ///
+    /// The result is in `[0, B^2)`: any representative.
     fn add_modulo(x: Self, flipped_y: Self) -> Self;
 }
 
 /// A vector of field elements, any representatives.
 pub trait Packed: Copy {
     type Words: Vector;
+
+    /// Takes the elements for words. No instruction.
     fn to_words(self) -> Self::Words;
+
+    /// Takes words for elements, any representatives. No instruction.
     fn from_words(words: Self::Words) -> Self;
 }
 
-/// `x y + bias[0] + B bias[1]`, for biases in `[0, B)`: the lower digits of `[low, middle]` are its first two, and `high` is
-/// the rest.
+/// Returns `x y + bias[0] + B bias[1]` as columns `[low, middle, high]`.
 ///
 /// A product of digits is at most `(B - 1)^2 = B^2 - 2 B + 1`: a word has room for two more digits.
+///
+/// # Preconditions
+///
+/// `x` and `y` are any words, the biases in `[0, B)`.
+///
+/// # Postconditions
+///
+/// The lower digits of `low` and `middle` are the first two of the result, and `high` in `[0, B^2)` is the rest.
 #[inline(always)]
 pub fn product<V: Vector>(x: V, y: V, bias: [u64; 2]) -> [V; 3] {
     let (x1, y1) = (x.high(), y.high());
@@ -68,7 +128,15 @@ pub fn product<V: Vector>(x: V, y: V, bias: [u64; 2]) -> [V; 3] {
     [low, middle, high.wrapping_add(middle.shr(32))]
 }
 
-/// `low + B^2 high + EPSILON + offset` modulo the order, in `[0, B^2)`, for an `offset` of 0, or of 2 if `low < B^2 - 2`.
+/// Returns `low + B^2 high + EPSILON + offset` modulo the order.
+///
+/// # Preconditions
+///
+/// `low` and `high` are any words. `offset` is 0, or 2 if `low < B^2 - 2`.
+///
+/// # Postconditions
+///
+/// The result is in `[0, B^2)`.
 ///
 /// With `high = d + B c`, `B^2 high = EPSILON d - c`. The sum `y = EPSILON d - c + EPSILON + offset` is in
 /// `[0, B^2 - B + offset]`, so that `low + y < 2 B^2 - B`.
@@ -79,14 +147,14 @@ pub fn reduce_product<V: Vector>(low: V, high: V, offset: u64) -> V {
     V::add_modulo(low, y.wrapping_add(constant.wrapping_sub(high.shr(32))))
 }
 
-/// A representative of `x y`. The bias `2 + B (B - 2) = p - EPSILON` cancels what the reduction adds.
+/// Returns a representative of `x y`, for any words. The bias `2 + B (B - 2) = p - EPSILON` cancels what the reduction adds.
 #[inline(always)]
 pub fn mul<V: Vector>(x: V, y: V) -> V {
     let [low, middle, high] = product(x, y, [2, EPSILON - 1]);
     reduce_product(V::join(low, middle), high, 0)
 }
 
-/// A representative of `x^2`.
+/// Returns a representative of `x^2`, for any word, by three products of digits.
 ///
 /// The bias is that of [`mul`], less 2: a square is 0 or 1 modulo 4, and so is `low`, which is thus below `B^2 - 2`.
 #[inline(always)]

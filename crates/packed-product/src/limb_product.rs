@@ -8,19 +8,28 @@ use crate::poseidon2_limbs::Limb;
 /// The first values of `w1` and `w2`: `2^52 (2^44 - 2^12) - 2^104 2^24`, a multiple of the order. See [`reduce`].
 const START: [u64; 2] = [(1 << 44) - (1 << 12), (1u64 << 24).wrapping_neg()];
 
-/// A representative of `x y`, in 20 instructions.
+/// Returns a representative of `x y`, in 20 instructions.
 #[inline(always)]
 pub fn mul<V: Limb>(x: V, y: V) -> V {
     reduce(columns(x, y))
 }
 
-/// A representative of `x^2`, in 18 instructions.
+/// Returns a representative of `x^2`, in 18 instructions.
 #[inline(always)]
 pub fn square<V: Limb>(x: V) -> V {
     reduce(square_columns(x))
 }
 
-/// `[w0, w1, w2]` of `x y`, with [`START`].
+/// Returns the columns of `x y`, with [`START`].
+///
+/// ```text
+///                               l = add_product_low, h = add_product_high
+///     w0    x0 y0 l
+///     w1    x0 y0 h    x0 y1 l    x1 y0 l
+///     w2    x1 y1 l    x0 y1 h    x1 y0 h
+/// ```
+///
+/// `x1 y1` is below `2^24`, and has no upper half.
 #[inline(always)]
 pub fn columns<V: Limb>(x: V, y: V) -> [V; 3] {
     let [w1, w2] = START.map(V::splat);
@@ -50,7 +59,15 @@ pub fn square_columns<V: Limb>(x: V) -> [V; 3] {
     ]
 }
 
-/// A representative of the columns of a product.
+/// Returns a representative of the columns of a product.
+///
+/// # Preconditions
+///
+/// The columns are those of [`columns`] or [`square_columns`], of any words.
+///
+/// # Postconditions
+///
+/// The result is in `[0, 2^64)`: any representative.
 ///
 /// With `B = 2^32`, they are `low + B^2 d + B^3 c`, where `low` is in `[0, B^2)` and `d` in `[0, B)`. A product is below
 /// `B^4`, and [`START`] counts `B^3 - B^2 - B^4`, so that `c` is in `[-B, 1)`. Hence `y = EPSILON d - c` is in

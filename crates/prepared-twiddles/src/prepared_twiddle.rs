@@ -16,19 +16,36 @@ use crate::vector::{Packed, Vector};
 
 /// The operations that butterflies need beyond [`Vector`].
 pub trait SignedVector: Vector {
+    /// Flips the bits that `rhs` has. `vpxor`, `vpxorq`.
     fn xor(self, rhs: Self) -> Self;
 
-    /// The product of the lower 32 bits of each word, as signed integers.
+    /// Multiplies the lower 32 bits of each word, as signed integers. `vpmuldq`.
     fn mul_low_signed(self, rhs: Self) -> Self;
 
-    /// `low + B^2 h` modulo the order, in `[0, p)`, plus [`Vector::FLIP`], for the upper 32 bits `h` of `high`.
+    /// Returns `low + B^2 h` modulo the order, plus [`Vector::FLIP`], for the upper 32 bits `h` of `high`.
+    ///
+    /// # Preconditions
+    ///
+    /// `low` and `high` are any words.
+    ///
+    /// # Postconditions
+    ///
+    /// The result less [`Vector::FLIP`] is in `[0, p)`.
     ///
     /// `B^2 h` is `(B - 1) (h + 1) - (B - 1)`. The first term is `h` above its complement, and at most `B^2 - B`. If it and
     /// `low` carry, the carry is worth the second term, and they leave less than `B^2 - B < p`. If they do not, the
     /// second term is subtracted, which leaves at most `B^2 - B = p - 1`.
     fn fold(low: Self, high: Self) -> Self;
 
-    /// `x - (flipped_y - FLIP)` modulo the order, in `[0, B^2)`, for what is subtracted in `[0, p)`.
+    /// Returns `x - (flipped_y - FLIP)` modulo the order.
+    ///
+    /// # Preconditions
+    ///
+    /// `flipped_y - FLIP` is in `[0, p)`, `x` any word.
+    ///
+    /// # Postconditions
+    ///
+    /// The result is in `[0, B^2)`: any representative.
     ///
     /// If the difference borrows, it leaves at least `B^2 - p + 1 = B`, and one subtraction of `EPSILON` corrects it.
     fn sub_modulo(x: Self, flipped_y: Self) -> Self;

@@ -21,8 +21,7 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// For executables that the compiler made for `target_cpu`: that core where the emulator has it, else one with all
-    /// extensions that it knows, but the default of [`CORTEX_A76`] for what runs on any core.
+    /// Finds the emulator, and picks the core that it emulates for executables made for `target_cpu`.
     pub fn find(target_cpu: &str) -> Result<Self> {
         if !runs(EMULATOR) {
             return Err(
@@ -34,11 +33,7 @@ impl Emulator {
         let ask = |argument: &[&str]| stdout(Command::new(EMULATOR).args(argument));
         let version = ask(&["--version"])?;
         let cpus = ask(&["-cpu", "help"])?;
-        let cpu = match target_cpu {
-            "generic" => CORTEX_A76,
-            known if cpus.split_whitespace().any(|cpu| cpu == known) => known,
-            _ => "max",
-        };
+        let cpu = emulated_cpu(target_cpu, &cpus);
         let single = if ask(&["-h"])?.contains("-one-insn-per-tb") {
             "-one-insn-per-tb"
         } else {
@@ -46,7 +41,7 @@ impl Emulator {
         };
         Ok(Self {
             version: version.lines().next().unwrap_or_default().to_owned(),
-            cpu: cpu.to_owned(),
+            cpu,
             single,
         })
     }
@@ -102,6 +97,24 @@ impl Emulator {
     }
 }
 
+/// The emulator's option for executables made for `target_cpu`: that core where `known` lists it, else all extensions with that
+/// core's length of vectors, on which counts depend. What runs on any core has [`CORTEX_A76`].
+fn emulated_cpu(target_cpu: &str, known: &str) -> String {
+    if target_cpu == "generic" {
+        return CORTEX_A76.to_owned();
+    }
+    if known.split_whitespace().any(|cpu| cpu == target_cpu) {
+        return target_cpu.to_owned();
+    }
+    // The emulator's own default is 64, and most cores that have SVE have vectors as long as NEON's.
+    let bytes = match target_cpu {
+        "a64fx" => 64,
+        "neoverse-v1" | "fujitsu-monaka" => 32,
+        _ => 16,
+    };
+    format!("max,sve-default-vector-length={bytes}")
+}
+
 /// The address in a line of the log, `Trace CPU: HOST [BASE/ADDRESS/FLAGS/..] SYMBOL`; other lines have none.
 pub fn executed(line: &[u8]) -> Option<u64> {
     let fields = line.strip_prefix(b"Trace ")?;
@@ -112,6 +125,20 @@ pub fn executed(line: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_core_that_the_emulator_lacks_keeps_its_length_of_vectors() {
+        for (target_cpu, cpu) in [
+            ("generic", "cortex-a76"),
+            ("neoverse-n1", "neoverse-n1"),
+            ("neoverse-v1", "max,sve-default-vector-length=32"),
+            ("neoverse-v2", "max,sve-default-vector-length=16"),
+            ("neoverse-n2", "max,sve-default-vector-length=16"),
+        ] {
+            let known = "Available CPUs:\n  cortex-a76\n  max\n  neoverse-n1\n";
+            assert_eq!(emulated_cpu(target_cpu, known), cpu);
+        }
+    }
 
     #[test]
     fn addresses_are_read_from_the_logs_of_old_and_new_emulators() {

@@ -38,8 +38,7 @@ impl Architecture {
     }
 }
 
-/// The first release of LLVM that has a model of each core named here, and that leaves out an instruction which a model does not
-/// know.
+/// The first release of LLVM that has a model of each of [`Architecture::cores`] and can leave out what a model does not know.
 pub const OLDEST: u32 = 19;
 
 /// The beginning of the mnemonics that a core lacks, though its model takes them for instructions like others.
@@ -254,18 +253,30 @@ fn parse(architecture: Architecture, line: &str) -> Option<(u64, String)> {
     Some((address, straightened(architecture, text.trim_start())))
 }
 
-/// An instruction as it stands in a straight line: it leads nowhere but to the next one.
+/// Rewrites an instruction for a straight line, in which each one leads to the next.
 ///
-/// A model charges 100 cycles for each call and return, as it cannot see what comes between. These become branches,
-/// and every target becomes a name, since the assembler takes no number for one.
+/// A model charges 100 cycles for a call, since it cannot see what comes between. A call becomes a branch, and so does a return:
+/// its load of the address delays nothing on a core that predicts it. Every target becomes a name, since the assembler takes no
+/// number for one.
 fn straightened(architecture: Architecture, text: &str) -> String {
-    let (comment, branch, elsewhere): (_, _, &[&str]) = match architecture {
-        Architecture::X86_64 => ("#", "jmp", &["call", "callq", "jmp", "jmpq", "ret", "retq"]),
-        Architecture::Aarch64 => ("//", "b", &["bl", "blr", "br", "ret"]),
+    let (comment, branch) = match architecture {
+        Architecture::X86_64 => ("#", "jmp"),
+        Architecture::Aarch64 => ("//", "b"),
     };
     let text = text.split(comment).next().unwrap_or(text).trim_end();
+    // A prefix stands before two tabs. That of a branch, `rep` or `bnd` (shown as `repne`), takes no time.
+    let text = match text.split_once("\t\t") {
+        Some((_, branch))
+            if ["call", "j", "ret"]
+                .iter()
+                .any(|start| branch.starts_with(start)) =>
+        {
+            branch
+        }
+        _ => text,
+    };
     let (mnemonic, operands) = text.split_once('\t').unwrap_or((text, ""));
-    if elsewhere.contains(&mnemonic) {
+    if leads_elsewhere(architecture, mnemonic) {
         return format!("{branch}\ttarget");
     }
     let operands: Vec<&str> = operands
@@ -282,6 +293,30 @@ fn straightened(architecture: Architecture, text: &str) -> String {
     format!("{mnemonic}\t{}", operands.join(", "))
 }
 
+/// Whether an instruction is a call, a return or a jump without a condition, in any of the forms that llvm-objdump prints.
+fn leads_elsewhere(architecture: Architecture, mnemonic: &str) -> bool {
+    match architecture {
+        Architecture::X86_64 => {
+            let near = mnemonic.strip_prefix('l').unwrap_or(mnemonic);
+            ["call", "jmp", "ret", "iret"]
+                .into_iter()
+                .filter_map(|stem| near.strip_prefix(stem))
+                .any(|size| ["", "w", "l", "q"].contains(&size))
+        }
+        Architecture::Aarch64 => {
+            // With pointer authentication, by either key, and with zero or a register as the modifier.
+            const AUTHENTICATED: [&str; 5] = ["", "aa", "ab", "aaz", "abz"];
+            let authenticated = |stem| {
+                let rest = mnemonic.strip_prefix(stem);
+                rest.is_some_and(|rest| AUTHENTICATED.contains(&rest))
+            };
+            mnemonic == "bl"
+                || ["blr", "br", "ret"].into_iter().any(authenticated)
+                || ["retaasppc", "retabsppc"].contains(&mnemonic)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -295,6 +330,17 @@ mod tests {
             ),
             ("  4002c4:      \tbl\t0x40be04 <call_weak_fn>", "b\ttarget"),
             ("  4002cc:      \tret", "b\ttarget"),
+            ("  4002cc:      \tret\tx1", "b\ttarget"),
+            ("  4002cc:      \tretaa", "b\ttarget"),
+            ("  4002cc:      \tretab", "b\ttarget"),
+            ("  4002cc:      \tretaasppc\t0x40be04 <f>", "b\ttarget"),
+            ("  4002cc:      \tblr\tx1", "b\ttarget"),
+            ("  4002cc:      \tblraa\tx1, x2", "b\ttarget"),
+            ("  4002cc:      \tblrabz\tx1", "b\ttarget"),
+            ("  4002cc:      \tbr\tx1", "b\ttarget"),
+            ("  4002cc:      \tbrab\tx1, x2", "b\ttarget"),
+            ("  4002cc:      \tbraaz\tx1", "b\ttarget"),
+            ("  4002cc:      \tbrk\t#0x1", "brk\t#0x1"),
             (
                 "  40be14:      \tcbz\tx0, 0x40be1c <call_weak_fn+0x18>",
                 "cbz\tx0, target",
@@ -336,6 +382,24 @@ mod tests {
             ("  23ff0:      \tjne\t0x24010 <_ZN1fE+0x10>", "jne\ttarget"),
             ("  23ff0:      \tcallq\t*0x20(%rax)", "jmp\ttarget"),
             ("  23ff0:      \tretq", "jmp\ttarget"),
+            ("  23ff0:      \tretq\t$0x8", "jmp\ttarget"),
+            ("  23ff0:      \tretw", "jmp\ttarget"),
+            ("  23ff0:      \tlretq", "jmp\ttarget"),
+            ("  23ff0:      \tiretq", "jmp\ttarget"),
+            ("  23ff0:      \trep\t\tretq", "jmp\ttarget"),
+            ("  23ff0:      \trepne\t\tretq", "jmp\ttarget"),
+            (
+                "  23ff0:      \trepne\t\tcallq\t0x10 <f+0x10>",
+                "jmp\ttarget",
+            ),
+            ("  23ff0:      \trepne\t\tjmpq\t*%rax", "jmp\ttarget"),
+            ("  23ff0:      \trepne\t\tjne\t0x68 <f+0x68>", "jne\ttarget"),
+            ("  23ff0:      \tlcalll\t*(%rax)", "jmp\ttarget"),
+            ("  23ff0:      \tljmpl\t*(%rax)", "jmp\ttarget"),
+            (
+                "  23ff0:      \trep\t\tstosq\t%rax, %es:(%rdi)",
+                "rep\t\tstosq\t%rax, %es:(%rdi)",
+            ),
             ("  23ff0:      \tmovl\t$0x10, %eax", "movl\t$0x10, %eax"),
         ] {
             assert_eq!(parse(Architecture::X86_64, line).unwrap().1, text);

@@ -101,14 +101,20 @@ pub fn build_for(cargo: &mut Command, flags: &str) {
     with_rustflags(cargo, &format!("{flags} -C target-feature={FEATURES}"));
 }
 
-/// The test executables in cargo's `messages`, except those of the optimizations for NEON, whose tests start a compiler.
-pub fn executables(messages: &[u8]) -> Result<Vec<PathBuf>> {
+/// Reads the test executables from cargo's `messages`, except those of the optimizations for NEON, whose tests start a compiler.
+/// Each comes with its `arguments`, which may depend on its package's manifest.
+pub fn executables(
+    messages: &[u8],
+    arguments: impl Fn(&Path) -> Result<String>,
+) -> Result<Vec<(PathBuf, String)>> {
     let mut executables = Vec::new();
     for message in Message::parse_stream(messages) {
         if let Message::CompilerArtifact(artifact) = message?
+            && let Some(executable) = artifact.executable
             && !artifact.target.name.starts_with("neon_")
         {
-            executables.extend(artifact.executable.map(PathBuf::from));
+            let arguments = arguments(artifact.manifest_path.as_std_path())?;
+            executables.push((executable.into(), arguments));
         }
     }
     if executables.is_empty() {
@@ -117,14 +123,9 @@ pub fn executables(messages: &[u8]) -> Result<Vec<PathBuf>> {
     Ok(executables)
 }
 
-/// Runs each of `executables`, which have to be linked statically, with `arguments`. They find `sources`, which are below `root`,
+/// Runs each of `executables`, which have to be linked statically, with its arguments. They find `sources`, which are below `root`,
 /// where they are on this machine. What they wrote is an error unless every one of them ended well.
-pub fn run(
-    root: &Path,
-    executables: &[PathBuf],
-    arguments: &str,
-    sources: &[PathBuf],
-) -> Result<()> {
+pub fn run(root: &Path, executables: &[(PathBuf, String)], sources: &[PathBuf]) -> Result<()> {
     let unpacked = root.join(FOLDER);
     let folder = tempfile::tempdir_in(&unpacked)
         .with_context(|| format!("cannot write to {}", unpacked.display()))?;
@@ -136,14 +137,16 @@ pub fn run(
         ("busybox".to_owned(), read(&unpacked.join("busybox"))?),
         ("init".to_owned(), Vec::new()),
     ];
-    for executable in executables {
+    let mut runs = Vec::new();
+    for (executable, arguments) in executables {
         let name = executable.file_name().context("an executable has a name")?;
-        files.push((name.to_string_lossy().into_owned(), read(executable)?));
+        let name = name.to_string_lossy().into_owned();
+        files.push((name.clone(), read(executable)?));
+        runs.push((name, arguments.as_str()));
     }
-    let names: Vec<String> = files[2..].iter().map(|(name, _)| name.clone()).collect();
     // As cargo has told the compiler.
     let here = root.canonicalize().context("cannot tell where this is")?;
-    files[1].1 = init(&names, arguments, &here).into_bytes();
+    files[1].1 = init(&runs, &here).into_bytes();
     for source in sources {
         let below = source.strip_prefix(root).context("a source is elsewhere")?;
         let there = here.join(below);
@@ -192,7 +195,7 @@ pub fn run(
             "{EMULATOR} still ran after {} minutes",
             LIMIT.as_secs() / 60
         )
-    } else if let Some(name) = names.iter().find(|name| !passed(&serial, name)) {
+    } else if let Some((name, _)) = runs.iter().find(|(name, _)| !passed(&serial, name)) {
         format!("{name} did not pass under {EMULATOR}")
     } else {
         return Ok(());
@@ -214,15 +217,15 @@ fn passed(serial: &str, name: &str) -> bool {
     serial.lines().any(|line| line == ended(name, "0"))
 }
 
-/// The script that Linux starts.
-fn init(names: &[String], arguments: &str, root: &Path) -> String {
+/// The script that Linux starts: each executable by its name, with its arguments.
+fn init(runs: &[(String, &str)], root: &Path) -> String {
     // A sixteenth of the cases: all of those of the paired diagonal alone take two minutes. There is no cargo to say where the
     // snapshots are.
     let mut script = format!(
         "#!/busybox sh\nexport PROPTEST_CASES=16 NO_COLOR=1 INSTA_WORKSPACE_ROOT='{}'\n",
         root.display()
     );
-    for name in names {
+    for (name, arguments) in runs {
         // On a line of its own, whatever the executable wrote last.
         let ended = ended(name, "$?");
         script += &format!("/{name} {arguments}\n/busybox printf '\\n%s\\n' \"{ended}\"\n");
@@ -426,6 +429,17 @@ mod tests {
         ] {
             assert!(!passed(serial, "kernel-1"), "{serial}");
         }
+    }
+
+    #[test]
+    fn each_executable_gets_its_own_arguments() {
+        let runs = [
+            ("kernel-1".to_owned(), "--skip portable"),
+            ("kernel-2".to_owned(), ""),
+        ];
+        let script = init(&runs, Path::new("/here"));
+        assert!(script.contains("\n/kernel-1 --skip portable\n"), "{script}");
+        assert!(script.contains("\n/kernel-2 \n"), "{script}");
     }
 
     #[test]

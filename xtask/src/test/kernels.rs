@@ -10,6 +10,7 @@ use std::thread;
 use anyhow::{Result, bail};
 use walkdir::WalkDir;
 
+use super::metadata::Metadata;
 use super::{
     Need, ONE_ISA, Work, bochs, cargo_for, in_folder, is_emulated, lacks, lacks_cpu, lacks_isa,
     runs_in_bochs, succeed,
@@ -51,15 +52,6 @@ impl Work for Clippy {
 /// The tests of the optimizations' crates.
 pub struct Kernels(pub Isa);
 
-/// Of the kernels' tests, those that run under Bochs: what computes on vectors. Mutations and bounds are of integers and of
-/// intervals, `portable` lanes are no vectors, and other numbers of partial rounds are a minute of Poseidon1's constants; they
-/// run on every other instruction set. The audit steps through the code for a minute, to count; it runs where the CPU has
-/// AVX-512. Bochs 2.7 leaves a vector of 512 bits as it is where it has to shift it by 64 or more, so that instructions are
-/// compared with a CPU's only.
-const BOCHS_TESTS: &str = "--test-threads 1 --skip mutation::tests --skip tests::mutations:: \
-    --skip tests::bounds:: --skip portable --skip any_number_of_partial_rounds --skip tests::audit:: \
-    --skip instructions_are_those_of_the_cpu";
-
 impl Work for Kernels {
     fn need(&self) -> Option<Need> {
         Some(Need::Isa(self.0))
@@ -88,8 +80,13 @@ impl Work for Kernels {
         test.args(["--lib", "--tests"]);
         let output = succeed(test)?;
         if in_bochs {
-            let built = bochs::executables(&output.stdout)?;
-            bochs::run(&project.root, &built, BOCHS_TESTS, &[])?;
+            // Bochs runs what computes on vectors. Tests of integers and intervals, and some that take minutes, run on every
+            // other instruction set.
+            let built = bochs::executables(&output.stdout, |manifest| {
+                let skips = Metadata::load(manifest)?.bochs_options();
+                Ok(format!("--test-threads 1{skips}"))
+            })?;
+            bochs::run(&project.root, &built, &[])?;
         }
         Ok(())
     }
@@ -124,39 +121,10 @@ fn add_kernels(command: &mut Command, project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// The optimizations with kernels for x86-64 of their own.
-const X86_KERNELS: [&str; 11] = [
-    "ifma-butterflies",
-    "ifma-permute",
-    "lazy-dot-products",
-    "monty-dot-products",
-    "monty-paired-diagonal",
-    "monty-poseidon1",
-    "packed-mds-karatsuba",
-    "packed-poseidon2",
-    "packed-product",
-    "prepared-twiddles",
-    "quintic-single-product",
-];
-
-/// Of these, those with instructions of AVX2.
-const AVX2_KERNELS: [&str; 7] = [
-    "monty-dot-products",
-    "monty-paired-diagonal",
-    "monty-poseidon1",
-    "packed-mds-karatsuba",
-    "packed-poseidon2",
-    "prepared-twiddles",
-    "quintic-single-product",
-];
-
-/// The optimizations with kernels for NEON of their own.
-const NEON_KERNELS: [&str; 1] = ["neon-batched-permute"];
-
 /// The kernels' tests, which have to notice each instruction that goes wrong.
 pub struct Instructions(pub Isa);
 
-/// Of the kernels' tests, those that make instructions go wrong. Under Bochs, too, they print the list that differs.
+/// The tests that make instructions go wrong. Under Bochs, too, they print the list that differs.
 const INSTRUCTIONS_TESTS: &str = "each_wrong_instruction";
 
 impl Work for Instructions {
@@ -178,25 +146,23 @@ impl Work for Instructions {
         let flags = format!("{} --cfg mutated", self.0.rustflags());
         with_rustflags(&mut test, &flags);
         test.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
-        let kernels: &[_] = match self.0 {
-            Isa::Neon => &NEON_KERNELS,
-            Isa::V3 => &AVX2_KERNELS,
-            _ => &X86_KERNELS,
-        };
-        test.args(kernels.iter().flat_map(|name| ["--package", name]));
+        for (name, metadata) in Metadata::of_kernels(project)? {
+            if metadata.has_instructions(self.0) {
+                test.args(["--package", &name]);
+            }
+        }
         test.arg("--lib");
         if !in_bochs {
             test.args(["--", INSTRUCTIONS_TESTS]);
             return succeed(test).map(drop);
         }
         bochs::build_for(&mut test, &flags);
-        let built = bochs::executables(&succeed(test)?.stdout)?;
-        bochs::run(
-            &project.root,
-            &built,
-            INSTRUCTIONS_TESTS,
-            &sources(project)?,
-        )
+        let built =
+            bochs::executables(
+                &succeed(test)?.stdout,
+                |_| Ok(INSTRUCTIONS_TESTS.to_owned()),
+            )?;
+        bochs::run(&project.root, &built, &sources(project)?)
     }
 }
 
@@ -217,59 +183,10 @@ fn sources(project: &Project) -> Result<Vec<PathBuf>> {
 /// A few of the kernels' tests, under Miri.
 pub struct Miri(pub Isa);
 
-/// Of the kernels' tests, those that Miri runs: every operation next to its carries, permutations of few rounds, every lane, width
-/// and size of a group, tiles of a few rows. It takes a millisecond for an instruction, and lacks assembly, of which Plonky3's
-/// scalar products over Goldilocks are made, and on AVX-512 packed products over 31-bit fields.
-const MIRI_TESTS: [&str; 19] = [
-    "poseidon1_packed::tests::fold_holds_at_its_bounds",
-    "poseidon1_packed::tests::normalized_halves_stay_within_their_bounds",
-    "poseidon1_packed::tests::unreduced_products_stay_within_their_bounds",
-    "poseidon2_fused::tests::add_modulo_corrects_once_up_to_its_bound",
-    "poseidon2_fused::tests::products_are_exact",
-    "poseidon2_fused::tests::reductions_and_divisions_hold_at_their_bounds",
-    "tests::a_pass_over_edges_is_exact",
-    "tests::divisions_are_those_of_the_lanes",
-    "tests::edges_beside_each_other",
-    "tests::matrices_of_edges_are_exact",
-    "tests::packed::differences_borrow_where_they_have_to",
-    "tests::packed::few_butterflies_are_exact",
-    "tests::packed::few_rounds_match_the_paper",
-    "tests::packed::few_sums_are_exact",
-    "tests::packed::folds_are_canonical_next_to_carries",
-    "tests::packed::signed_products_are_exact",
-    "tests::packed_matrices_match_the_paper",
-    "tests::rows_of_edges_are_exact",
-    "tests::small::small_matrices_of_whole_vectors",
-];
-
-/// And these, which are there with IFMA.
-const MIRI_IFMA_TESTS: [&str; 2] = [
-    "tests::few_rounds_of_packed_states_match_the_paper",
-    "tests::packed::few_products_are_exact",
-];
-
-/// And these, whose products are assembly on AVX-512.
-const MIRI_AVX2_TESTS: [&str; 2] = [
-    "network::tests::agrees_with_the_definition_baby_bear",
-    "tests::small::small_matrices_there_and_back",
-];
-
-/// An optimization whose kernel is the same everywhere, with pointers into memory that it does not fill.
-const UNFILLED_MEMORY: &str = "tiled-dft";
-
 /// Where `rust-toolchain.toml` names the compiler that has Miri.
 const MIRI: &str = "crates/testing/miri";
 
 impl Miri {
-    fn tests(&self) -> impl Iterator<Item = &'static str> {
-        let more = if self.0 == Isa::V4Ifma {
-            MIRI_IFMA_TESTS
-        } else {
-            MIRI_AVX2_TESTS
-        };
-        MIRI_TESTS.into_iter().chain(more)
-    }
-
     /// Cargo with Miri, of the compiler that [`MIRI`] pins. Cargo's variable would override it.
     fn cargo(project: &Project) -> Command {
         let mut cargo = in_folder(Command::new("cargo"), &project.root.join(MIRI), &["miri"]);
@@ -312,34 +229,34 @@ impl Work for Miri {
 
     /// Runs the tests package by package, on every core: Miri keeps one busy.
     fn run(&self, project: &Project) -> Result<()> {
-        let packages = X86_KERNELS.into_iter().chain([UNFILLED_MEMORY]);
-        let packages = packages.collect::<Vec<_>>();
-        let mut build = self.test(project, &packages);
+        let mut kernels = Metadata::of_kernels(project)?;
+        kernels.retain(|(_, metadata)| metadata.miri(self.0).next().is_some());
+        let packages = kernels.iter().map(|(name, _)| name.as_str());
+        let mut build = self.test(project, &packages.collect::<Vec<_>>());
         build.arg("--no-run");
         succeed(build)?;
 
-        let queue = Mutex::new(packages);
-        let run = || -> Result<String> {
-            let mut printed = String::new();
+        let queue = Mutex::new(kernels);
+        let run = || -> Result<()> {
             let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            while let Some(package) = next() {
-                let mut test = self.test(project, &[package]);
+            while let Some((package, metadata)) = next() {
+                let mut test = self.test(project, &[&package]);
                 test.args(["--", "--exact", "--test-threads", "1"]);
-                test.args(self.tests());
-                printed += &String::from_utf8_lossy(&succeed(test)?.stdout);
+                test.args(metadata.miri(self.0));
+                let output = succeed(test)?;
+                let text = String::from_utf8_lossy(&output.stdout);
+                let passed = |name: &str| text.contains(&format!("test {name} ... ok\n"));
+                if let Some(name) = metadata.miri(self.0).find(|name| !passed(name)) {
+                    bail!("{package}: {name} did not run\n{text}");
+                }
             }
-            Ok(printed)
+            Ok(())
         };
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
-        let text = thread::scope(|scope| {
+        thread::scope(|scope| {
             let runs = (0..cores).map(|_| scope.spawn(run)).collect::<Vec<_>>();
-            let printed = runs.into_iter().map(|run| run.join().expect("no panic"));
-            printed.collect::<Result<String>>()
-        })?;
-        let passed = |name: &str| text.contains(&format!("test {name} ... ok\n"));
-        if let Some(name) = self.tests().find(|name| !passed(name)) {
-            bail!("{name} did not run\n{text}");
-        }
-        Ok(())
+            let mut results = runs.into_iter().map(|run| run.join().expect("no panic"));
+            results.try_for_each(|result| result)
+        })
     }
 }

@@ -5,6 +5,7 @@
 mod bochs;
 mod kernels;
 mod list;
+mod metadata;
 mod need;
 mod programs;
 mod provers;

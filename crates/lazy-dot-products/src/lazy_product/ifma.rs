@@ -12,10 +12,10 @@ const LIMB_MASK: u64 = (1 << LIMB) - 1;
 
 /// A vector that multiplies 52 bits.
 pub trait FusedProduct: Vector {
-    /// `self` plus the lower 52 bits of the product of the low 52 bits of `a` and `b`.
+    /// Adds the lower 52 bits of the product of the low 52 bits of `a` and `b`. `vpmadd52luq`.
     fn add_product_low(self, a: Self, b: Self) -> Self;
 
-    /// `self` plus the upper 52 bits of the product of the low 52 bits of `a` and `b`.
+    /// Adds the upper 52 bits of the product of the low 52 bits of `a` and `b`. `vpmadd52huq`.
     fn add_product_high(self, a: Self, b: Self) -> Self;
 }
 

@@ -102,7 +102,10 @@ impl Vector for __m256i {
         unsafe {
             let sum = _mm256_add_epi64(x, flipped_y);
             let carried = _mm256_cmpgt_epi64(flipped_y, sum);
-            // vpermilpd looks at bit 1 of each word, in a table of two words for each half of the vector.
+            // vpermilpd looks at bit 1 of each word, in a table of two words for each half of the vector:
+            //
+            //     carried  |    0 |             -1 | ..
+            //     result   | FLIP | FLIP + EPSILON | ..
             let table = _mm256_set_epi64x(FLIP_AND_CORRECT, FLIP, FLIP_AND_CORRECT, FLIP);
             let correction = _mm256_permutevar_pd(_mm256_castsi256_pd(table), carried);
             _mm256_add_epi64(sum, _mm256_castpd_si256(correction))
