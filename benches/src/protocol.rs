@@ -173,7 +173,7 @@ pub struct Sample {
 }
 
 /// The most bytes of a name. A longer one would break tables.
-const LONGEST_NAME: usize = 4096;
+pub const LONGEST_NAME: usize = 4096;
 
 /// Deserializes a name that is printed later: text on one line, without control characters, of 4096 bytes at most.
 pub fn name<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {

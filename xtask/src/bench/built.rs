@@ -2,6 +2,7 @@
 //! The other machine needs neither cargo nor a compiler.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::env::consts::{ARCH, OS};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +18,7 @@ use paired::files::dir::{Dir, cannot_write};
 use paired::interrupt;
 use paired::isa::Isa;
 use paired::run::pairs::Workers;
-use paired::run::protocol::is_control;
+use paired::run::protocol::{LONGEST_NAME, is_control};
 
 /// The name of this tool in a folder of workers.
 pub const TOOL: &str = env!("CARGO_PKG_NAME");
@@ -50,6 +51,13 @@ pub struct Built {
     pub subject: Subject,
     /// The SHA-256 of the executables, by instruction set and side.
     workers: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// The comparison that a command of `ab --build-only` names.
+pub struct Named {
+    pub patches: Vec<String>,
+    pub base: Option<String>,
+    pub is_step: bool,
 }
 
 /// The folder in which workers wait for their machine.
@@ -121,8 +129,13 @@ fn placed(dir: &Path, isa: Isa) -> Workers {
 }
 
 impl Built {
-    /// Reads what a folder has; refuses it where these `patches` are other ones than it was built from.
-    pub fn read(dir: &Path, project: &Project) -> Result<Self> {
+    /// Reads what a folder has; refuses it where the patches of the checkout are other ones than it was built from. `parse` reads the words of the
+    /// command that has built it, if that can be one.
+    pub fn read(
+        dir: &Path,
+        project: &Project,
+        parse: impl FnOnce(&[String]) -> Option<Named>,
+    ) -> Result<Self> {
         let path = dir.join(FACTS);
         let refused = |why: String| Failure::input(format!("{}: {why}", path.display()));
         let unreadable =
@@ -132,7 +145,10 @@ impl Built {
         let facts = facts.ok_or_else(|| unreadable("no such file".to_owned()))?;
         let built: Self =
             toml::from_slice(&facts).map_err(|error| unreadable(error.to_string()))?;
-        built.assert_names().map_err(unreadable)?;
+        let command = built.assert_names().map_err(unreadable)?;
+        let named = parse(&command).ok_or_else(|| {
+            unreadable("command: not one of `cargo p3 ab --build-only`".to_owned())
+        })?;
         let Subject {
             base,
             asked,
@@ -140,11 +156,10 @@ impl Built {
             patches: names,
             ..
         } = &built.subject;
-        let named = || path.display().to_string();
         let (_, chosen) = project
             .catalog
             .chosen(Some(base), asked)
-            .with_context(named)?;
+            .with_context(|| path.display().to_string())?;
         let stacked_on = project.catalog.below(&Version::parse(base)?, asked)?;
         if *names != chosen || !below.is_empty() && *below != stacked_on {
             let asked = match &asked[..] {
@@ -157,7 +172,7 @@ impl Built {
             .hint("check out the commit that they were built from, or build them again")
             .into());
         }
-        let of_command = match values(&built.command, "--base").pop() {
+        let of_command = match named.base {
             Some(base) => base,
             None => project.catalog.chosen(None, asked)?.0,
         };
@@ -165,8 +180,7 @@ impl Built {
             let why = format!("command: for Plonky3 {of_command}, and not for {base}");
             return Err(unreadable(why).into());
         }
-        let is_step = built.command.split(' ').any(|word| word == "--step");
-        if named_in(&built.command) != *asked || is_step == below.is_empty() {
+        if named.patches != *asked || named.is_step == below.is_empty() {
             let why = "command: not that of these patches".to_owned();
             return Err(unreadable(why).into());
         }
@@ -185,8 +199,9 @@ impl Built {
         Ok(built)
     }
 
-    /// Checks the names that become parts of a path, a command or a table.
-    fn assert_names(&self) -> Result<(), String> {
+    /// Checks the names that become parts of a path, a command or a table; returns the words of the command.
+    fn assert_names(&self) -> Result<Vec<String>, String> {
+        const LONGEST_COMMAND: usize = 1 << 16;
         let Subject {
             base,
             asked,
@@ -194,30 +209,28 @@ impl Built {
             ..
         } = &self.subject;
         Version::parse(base).map_err(|error| format!("base: {error}"))?;
-        let is_of_a_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        let host = &toolchain.host;
-        if host.len() > 64
-            || !host.starts_with(|c: char| c.is_ascii_alphanumeric())
-            || !host.chars().all(is_of_a_name)
-        {
-            return Err("host: no platform".to_owned());
+        if !is_like_this_one(&toolchain.host) {
+            return Err(format!(
+                "host: no platform of {ARCH} and {OS}, as this machine has"
+            ));
         }
         let mut seen = BTreeSet::new();
         if let Some(name) = asked.iter().find(|name| !seen.insert(*name)) {
             return Err(format!("asked: {name:?} is there twice"));
         }
-        for (field, text) in [("command", &self.command), ("version", &toolchain.version)] {
+        for (field, text, longest) in [
+            ("command", &self.command, LONGEST_COMMAND),
+            ("version", &toolchain.version, LONGEST_NAME),
+        ] {
             if text.contains(is_control) {
                 return Err(format!("{field}: has control characters"));
+            }
+            if text.len() > longest {
+                return Err(format!("{field}: longer than {longest} bytes"));
             }
         }
         let words = shlex::split(&self.command)
             .ok_or_else(|| "command: has a quote without its end".to_owned())?;
-        let is_ab = words.starts_with(&["cargo".to_owned(), "p3".to_owned()])
-            && words.contains(&"ab".to_owned());
-        if !is_ab || values(&self.command, "--build-only").is_empty() {
-            return Err("command: not one of `cargo p3 ab --build-only`".to_owned());
-        }
         if self.workers.is_empty() {
             return Err("no workers".to_owned());
         }
@@ -228,7 +241,7 @@ impl Built {
         };
         match self.workers.keys().find(|name| !known(name)) {
             Some(name) => Err(format!("workers: {name:?} is no instruction set")),
-            None => Ok(()),
+            None => Ok(words),
         }
     }
 
@@ -281,6 +294,19 @@ impl Built {
     }
 }
 
+/// Tells whether a platform has this machine's architecture and system, from whatever vendor and with whatever C library.
+fn is_like_this_one(host: &str) -> bool {
+    let system = if OS == "macos" { "darwin" } else { OS };
+    let is_vendor = |part: &str| part.len() < 32 && part.bytes().all(|c| c.is_ascii_lowercase());
+    match host.split('-').collect::<Vec<_>>()[..] {
+        [arch, vendor, of] => arch == ARCH && of == system && is_vendor(vendor),
+        [arch, vendor, of, library] => {
+            arch == ARCH && of == system && is_vendor(vendor) && ["gnu", "musl"].contains(&library)
+        }
+        _ => false,
+    }
+}
+
 /// The words of a command without these options and their values.
 fn without(command: &str, options: &[&str]) -> Vec<String> {
     let mut words = shlex::split(command).unwrap_or_default().into_iter();
@@ -294,22 +320,4 @@ fn without(command: &str, options: &[&str]) -> Vec<String> {
         }
     }
     kept
-}
-
-/// The values of an option in a command.
-fn values(command: &str, option: &str) -> Vec<String> {
-    let words = shlex::split(command).unwrap_or_default();
-    let value = |(at, word): (usize, &String)| match word.strip_prefix(option)? {
-        "" => words.get(at + 1).cloned(),
-        value => value.strip_prefix('=').map(str::to_owned),
-    };
-    words.iter().enumerate().filter_map(value).collect()
-}
-
-/// The patches that a command of `ab --build-only` names.
-fn named_in(command: &str) -> Vec<String> {
-    const VALUED: [&str; 5] = ["--build-only", "--isa", "--base", "--project", "--patches"];
-    let words = without(command, &VALUED).into_iter();
-    let names = words.skip_while(|word| word != "ab").skip(1);
-    names.filter(|word| !word.starts_with('-')).collect()
 }

@@ -4,17 +4,19 @@ use std::time::Duration;
 
 use anyhow::Result;
 use cargo_metadata::semver::Version;
+use clap::{Parser, Subcommand};
 
 use super::compared::{Compared, Executables, each_once, runnable};
 use super::phases;
 use crate::bench::attribution;
 use crate::bench::build::{self, Builder, Candidate, Purpose};
-use crate::bench::built::{self, Built, Subject, TOOL};
+use crate::bench::built::{self, Built, Named, Subject, TOOL};
 use crate::bench::filing::{Filed, Filing};
 use crate::commands::glob;
 use crate::project::Project;
 use crate::report::results;
 use p3_patches::catalog::difference::Difference;
+use p3_patches::cli::Place;
 use p3_patches::commands::{MOST_RUNS, typed};
 use p3_patches::prover::locked_dir::LockedDir;
 use paired::cargo::Toolchain;
@@ -125,7 +127,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         .transpose()?;
     let (isas, command, subject, executables) = match &args.built {
         Some(dir) => {
-            let built = Built::read(dir, project)?;
+            let built = Built::read(dir, project, of_build)?;
             let isas = runnable(&built.isas(&args.compared.isa)?)?;
             let command = built.command(&typed, &isas);
             let executables = Executables {
@@ -236,6 +238,35 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         confirm_reverted(&report.rows)?;
     }
     Ok(filed.refused()?)
+}
+
+/// A command line that can be nothing but `ab`.
+#[derive(Parser)]
+struct Typed {
+    #[command(flatten)]
+    _place: Place,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Ab(Box<Args>),
+}
+
+/// Reads the words of a command that has built workers for another machine, if they are that.
+fn of_build(words: &[String]) -> Option<Named> {
+    let words = words.strip_prefix(&["cargo".to_owned()])?;
+    if words.first()? != "p3" {
+        return None;
+    }
+    let Command::Ab(args) = Typed::try_parse_from(words).ok()?.command;
+    args.build_only?;
+    Some(Named {
+        patches: args.compared.names,
+        base: args.compared.base,
+        is_step: args.step,
+    })
 }
 
 /// Builds the workers for another machine.

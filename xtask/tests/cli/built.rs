@@ -1,5 +1,6 @@
 //! Workers that are built in one place and measured in another, where there is no cargo.
 
+use std::env::consts::ARCH;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use crate::fixture::files;
 use crate::fixture::{DEMO, Fixture, write};
-use crate::killed::with_workers;
+use crate::killed::{host, with_workers};
 use crate::killer::Killer;
 
 /// Of which this CPU may lack all but the first.
@@ -129,7 +130,7 @@ fn what_is_measured_elsewhere_is_what_one_run_measures() {
     let [(folder, text)] = &elsewhere[..] else {
         panic!("{elsewhere:?}");
     };
-    assert_eq!(folder, "0.8.0/machine-generic/stacked.on.demo");
+    assert_eq!(*folder, format!("0.8.0/{}-generic/stacked.on.demo", host()));
     assert!(text.contains("\n# rustc = \"rustc 0.0.0\"\n"), "{text}");
 }
 
@@ -206,7 +207,18 @@ fn facts_that_no_build_writes_are_refused() {
     let original = fs::read_to_string(&facts).unwrap();
     let (head, _) = original.split_once("[workers.generic]").unwrap();
     let command = original.lines().next().unwrap();
-    let long = format!("host = \"{}\"", "m".repeat(65));
+    let (here, host) = (host(), format!("host = \"{}\"", host()));
+    let [vendor, library, arch, system] = [
+        here.replacen('-', &format!("-{}-", "m".repeat(65)), 1),
+        format!("{here}-made-up"),
+        here.replacen(ARCH, "wasm32", 1),
+        format!("{ARCH}-unknown-none"),
+    ]
+    .map(|host| format!("host = \"{host}\""));
+    let [endless, flag] = [
+        format!("version = \"{}\"", "r".repeat(2 << 20)),
+        command.replace("--build-only", "--record=x --build-only"),
+    ];
     let refused = |text: &str, complaint: &str| {
         write(&facts, text);
         let output = measure(&killer, &copied, &["--record"]).output().unwrap();
@@ -225,12 +237,8 @@ fn facts_that_no_build_writes_are_refused() {
             "base = \"0.8.1\"",
             "no patches for Plonky3 0.8.1\n",
         ),
-        (
-            "host = \"machine\"",
-            "host = \"../machine\"",
-            "host: no platform\n",
-        ),
-        ("host = \"machine\"", "host = \"\"", "host: no platform\n"),
+        (&host, "host = \"../machine\"", "host: no platform of "),
+        (&host, "host = \"\"", "host: no platform of "),
         (
             "asked = [\"demo\"]",
             "asked = [\"stacked\"]",
@@ -266,9 +274,28 @@ fn facts_that_no_build_writes_are_refused() {
             "version = \"rustc \u{202e}0\"",
             "version: has control characters\n",
         ),
-        ("host = \"machine\"", "host = \"..\"", "host: no platform\n"),
-        ("host = \"machine\"", "host = \".\"", "host: no platform\n"),
-        ("host = \"machine\"", &long, "host: no platform\n"),
+        (&host, "host = \"..\"", "host: no platform of "),
+        (&host, "host = \".\"", "host: no platform of "),
+        (&host, "host = \"made-up\"", "host: no platform of "),
+        (&host, &vendor, "host: no platform of "),
+        (&host, &library, "host: no platform of "),
+        (&host, &arch, "host: no platform of "),
+        (&host, &system, "host: no platform of "),
+        (
+            "version = \"rustc 0.0.0\"",
+            &endless,
+            "version: longer than 4096 bytes\n",
+        ),
+        (
+            command,
+            &flag,
+            "command: not one of `cargo p3 ab --build-only`\n",
+        ),
+        (
+            command,
+            "command = \"cargo p3 ab demo --isa generic --build-only built --record\"",
+            "command: not one of `cargo p3 ab --build-only`\n",
+        ),
         (
             "asked = [\"demo\"]",
             "asked = [\"demo\", \"demo\"]",
@@ -291,22 +318,22 @@ fn facts_that_no_build_writes_are_refused() {
         ),
         (
             command,
-            "command = \"cargo p3 ab demo --base=0.7.0 --build-only built\"",
+            "command = \"cargo p3 ab demo --base=0.7.0 --isa generic --build-only built\"",
             "command: for Plonky3 0.7.0, and not for 0.8.0\n",
         ),
         (
             command,
-            "command = \"cargo p3 ab demo --build-only built --base 0.7.0\"",
+            "command = \"cargo p3 ab demo --isa generic --build-only built --base 0.7.0\"",
             "command: for Plonky3 0.7.0, and not for 0.8.0\n",
         ),
         (
             command,
-            "command = \"cargo p3 ab stacked --build-only built\"",
+            "command = \"cargo p3 ab stacked --isa generic --build-only built\"",
             "command: not that of these patches\n",
         ),
         (
             command,
-            "command = \"cargo p3 ab demo --step --build-only built\"",
+            "command = \"cargo p3 ab demo --step --isa generic --build-only built\"",
             "command: not that of these patches\n",
         ),
         (
@@ -456,7 +483,7 @@ fn two_runs_file_in_one_checkout() {
     for run in &mut runs {
         let lines = BufReader::new(run.stdout.as_mut().unwrap()).lines();
         let mut lines = lines.map(Result::unwrap);
-        assert!(lines.any(|line| line.contains("merkle-commit/x/2^4 ")));
+        assert!(lines.any(|line| line.starts_with("base 0.8.0")));
     }
     thread::sleep(Duration::from_millis(300));
     let ended = |run: &mut Child| run.try_wait().unwrap();
@@ -467,6 +494,6 @@ fn two_runs_file_in_one_checkout() {
         assert!(run.wait().unwrap().success());
     }
     let folders = records(&killer).into_iter().map(|(folder, _)| folder);
-    let expected = ["generic", "native"].map(|isa| format!("0.8.0/machine-{isa}/demo"));
+    let expected = ["generic", "native"].map(|isa| format!("0.8.0/{}-{isa}/demo", host()));
     assert_eq!(folders.collect::<Vec<_>>(), expected);
 }

@@ -3,6 +3,7 @@
 //! A run takes less than a tenth of a second: what cargo says is kept from the first time, and a stand-in for it says it again.
 
 use std::collections::BTreeMap;
+use std::env::consts::ARCH;
 use std::fs;
 
 use crate::fixture::{Files, Fixture, files, write};
@@ -75,6 +76,16 @@ fn refresh_killed_at_any_moment() {
     assert!(!repository.join(".git/index.lock").exists());
 }
 
+/// A platform with this machine's architecture and system.
+pub fn host() -> String {
+    let system = if cfg!(target_os = "macos") {
+        "apple-darwin"
+    } else {
+        "unknown-linux-gnu"
+    };
+    format!("{ARCH}-{system}")
+}
+
 /// The project, with what a worker is built from, and stand-ins for what builds and what runs: both workers are shell
 /// scripts. The candidate takes the microseconds that the file `pace` says: a child of the shell answers, and to make one
 /// takes longer. The file `builds` lists the options of each build, after the folder that it builds in; a build in the
@@ -94,7 +105,7 @@ pub fn with_workers(fixture: Fixture) -> Fixture {
     let path = |name: &str| fixture.path().join(name).display().to_string();
     script(
         &fixture.path().join("rustc"),
-        "echo rustc 0.0.0\necho host: machine\n",
+        &format!("echo rustc 0.0.0\necho host: {}\n", host()),
     );
     for (side, pace) in [("baseline", "10"), ("candidate", "$(cat PACE)")] {
         let pace = pace.replace("PACE", &path("pace"));

@@ -10,9 +10,15 @@ use std::sync::OnceLock;
 use tempfile::TempDir;
 
 /// The tool whose tests these are. The maintainers' tool has the users' commands, too.
-pub const TOOL: &str = match option_env!("CARGO_BIN_EXE_xtask") {
-    Some(maintainers) => maintainers,
-    None => option_env!("CARGO_BIN_EXE_p3-patches").unwrap(),
+pub const TOOL: &str = {
+    let tools = [
+        option_env!("CARGO_BIN_EXE_xtask"),
+        option_env!("CARGO_BIN_EXE_p3-patches"),
+    ];
+    match tools {
+        [Some(tool), _] | [None, Some(tool)] => tool,
+        [None, None] => panic!("cargo names the tool of the package that it tests"),
+    }
 };
 
 /// Where cargo keeps what it knows of the compiler, for all provers: without it, each run of cargo asks the compiler twice.
