@@ -1,5 +1,19 @@
 //! A tile of the butterfly network in lazy butterflies: elements are loaded and stored once for all its layers, two of which
 //! are done at a time.
+//!
+//! A tile is `2^n` rows of a few vectors. [`transform_lazily`] takes it through `n` layers in three kinds of steps, each of which
+//! does one layer (radix 2) or two (radix 4) on as many rows at once:
+//!
+//! ```text
+//!     matrix --enter--> scratch --within--> scratch --within--> .. --leave--> matrix
+//!              load                                                  store
+//! ```
+//!
+//! Elements are in the form of [`LazyButterflies`] from the first step to the last one, and are reduced once. A step of radix 4 on
+//! rows 0, 1, 2, 3 leaves the results of the two layers in these places; blocks are finished depth first.
+//!
+//! The second layer of a step has two twiddles, which differ by the fourth root of unity or by its inverse. For the inverse the last
+//! two results are exchanged ("turned"), so that one butterfly serves both.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

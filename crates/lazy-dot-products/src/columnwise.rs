@@ -1,4 +1,18 @@
 //! Columnwise dot products whose sums are reduced once in many rows, for any field that has such sums.
+//!
+//! Each row of a matrix of packed elements comes with `N` weights; column `c` has `N` sums over all rows. One row after the other would
+//! load and store each sum for each row. So a pass takes [`ROWS`] rows, and adds a whole column of them to a sum while that is in
+//! registers:
+//!
+//! ```text
+//!              column c
+//!     row 0    x0           sums[c] += x0 w0 + x1 w1 + .. + x7 w7
+//!     row 1    x1
+//!     ..       ..
+//!     row 7    x7
+//! ```
+//!
+//! A sum of extension elements is one for each coefficient. Sums are reduced after [`UnreducedSum::TERMS`] rows, and at the end.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -23,17 +37,24 @@ pub trait UnreducedSum<F: Field>: Copy {
     /// Terms that a sum takes, a multiple of [`ROWS`].
     const TERMS: usize;
 
+    /// Returns the sum of no products.
     fn zero() -> Self;
 
+    /// Returns a weight in the form that products take.
     fn weight(x: F) -> Self::Weight;
 
     /// Adds the products of a vector of columns and the weights of its rows, those of `sums[i]` in `weights[i]`.
+    ///
+    /// # Preconditions
+    ///
+    /// At most `TERMS - ROWS` products were added to each sum since [`Self::zero`].
     fn add_products(
         sums: &mut [Self],
         column: &[F::Packing; ROWS],
         weights: &[[Self::Weight; ROWS]],
     );
 
+    /// Returns the element that the sum stands for.
     fn reduce(self) -> F::Packing;
 }
 

@@ -1,4 +1,9 @@
 //! Dot products of packed elements, reduced once in [`TERMS`] terms.
+//!
+//! Two loops of provers are such products, and have a hook each: columns of a matrix with weights ([`Columnwise`]), and coefficients of
+//! extension elements with base elements ([`coeffwise_dot_product`]). Both add products of digits and limbs to unreduced sums
+//! ([`crate::lazy_product`]); one factor is cut into limbs once for all the sums that it goes to. Few terms do not pay for the
+//! reductions, and are added up as before.
 
 use core::array;
 

@@ -43,25 +43,42 @@ pub trait Representation: Clone + Debug {
     /// A round constant, as the rounds add it.
     type Constant: Copy + Debug + Send + Sync;
 
+    /// Returns a round constant in the form that the rounds add.
     fn constant(constant: Goldilocks) -> Self::Constant;
 
-    /// The number of internal rounds for which an element may stay unreduced.
+    /// Returns the number of internal rounds for which an element may stay unreduced.
     fn segment(width: usize) -> usize;
 
-    /// An unreduced value with small words that are not negative.
+    /// Returns an unreduced value with small words that are not negative.
+    ///
+    /// # Postconditions
+    ///
+    /// The words are those that an S-box returns, or smaller: a segment may begin with them.
     fn widen(x: Self::Element) -> Self::Unreduced;
 
-    /// Any representative of `x`, whose words are those of an element after a segment or an external layer.
+    /// Returns any representative of `x`.
+    ///
+    /// # Preconditions
+    ///
+    /// The words are those of an element after a segment or an external layer.
     fn reduce(x: Self::Unreduced) -> Self::Element;
 
-    /// The S-box, `(x + constant)^7`, on each of `N` independent values, `x` as in [`Self::reduce`].
+    /// Applies the S-box, `(x + constant)^7`, to each of `N` independent values.
+    ///
+    /// # Preconditions
+    ///
+    /// The words are those of [`Self::reduce`].
     fn sbox<const N: usize>(x: &mut [Self::Unreduced; N], constants: &[Self::Constant; N]);
 
     /// A part of the sum in round `round` of a segment, plus that part of a zero that makes elements which get it fit for
     /// [`Self::div_2exp`] in the next round.
     fn lift<const WIDTH: usize>(sum: Self::Word, part: usize, round: usize) -> Self::Word;
 
-    /// `x / 2^bits` modulo the order, for lifted `x` and `bits <= 10`, or any `x` and `bits = 32`.
+    /// Returns `x / 2^bits` modulo the order.
+    ///
+    /// # Preconditions
+    ///
+    /// `x` is lifted and `bits <= 10`, or `x` is any value and `bits = 32`.
     fn div_2exp(x: Self::Unreduced, bits: u32) -> Self::Unreduced;
 
     /// Makes elements 1 and up of a state as small as [`Self::widen`] does, before segment `segment`. Before the first, they

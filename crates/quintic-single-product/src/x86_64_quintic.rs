@@ -67,7 +67,11 @@ pub(crate) fn quintic_mul_packed_trinomial<FP: FieldParameters>(
         let b4 = _mm_set1_epi32(b[4]);
         // (b0, b4, b3, b2)
         let w_lo = _mm_blend_epi32::<0b0010>(_mm_shuffle_epi32::<0b10_11_00_00>(b03), b4);
-        // (e, f, g, b3 - b1) = (b1, b0, b4, b3) - (b4, b3, b2, b1)
+        // vpshufd, then vpblendd for the word that is b4:
+        //
+        //     x       b1   b0   b4   b3
+        //     y       b4   b3   b2   b1
+        //     diff    e    f    g    b3 - b1
         let x = _mm_blend_epi32::<0b0100>(_mm_shuffle_epi32::<0b11_00_00_01>(b03), b4);
         let y = _mm_blend_epi32::<0b0001>(_mm_shuffle_epi32::<0b01_10_11_00>(b03), b4);
         let diff = _mm_sub_epi32(x, y);
@@ -76,7 +80,10 @@ pub(crate) fn quintic_mul_packed_trinomial<FP: FieldParameters>(
         let w_hi = _mm_blend_epi32::<0b1000>(diff, _mm_add_epi32(diff, b4));
         let w = _mm256_set_m128i(w_hi, w_lo);
 
-        // `vpmuludq` reads the even words: word 2i of a column is row i, and the words between do not matter.
+        // `vpmuludq` reads the even words: word 2i of a column is row i, and the words between do not matter. `vpermd`:
+        //
+        //     w            0  1  2  3  4  5  6  7
+        //     column(j)    j  .  j + 1  .  j + 2  .  j + 3  .
         let column = |j: i32| {
             _mm256_permutevar8x32_epi32(w, _mm256_setr_epi32(j, 0, j + 1, 0, j + 2, 0, j + 3, 0))
         };
@@ -90,6 +97,11 @@ pub(crate) fn quintic_mul_packed_trinomial<FP: FieldParameters>(
 
         let a03 = _mm_setr_epi32(a[0], a[1], a[2], a[3]);
         let products = _mm256_mul_epu32(_mm256_cvtepu32_epi64(a03), _mm256_cvtepu32_epi64(x));
+        // The sum across, in every lane: halves of the vector exchanged (vpermq), then the words of each half (vpshufd).
+        //
+        //     products    p0        p1        p2        p3
+        //     swapped     p2        p3        p0        p1
+        //     sum         p0 + p2   p1 + p3   p0 + p2   p1 + p3
         let swapped = _mm256_permute4x64_epi64::<0b01_00_11_10>(products);
         let sum = _mm256_add_epi64(products, swapped);
         let sum = _mm256_add_epi64(sum, _mm256_shuffle_epi32::<0b01_00_11_10>(sum));

@@ -1,4 +1,15 @@
 //! Vectors that are fetched from memory ahead of their use.
+//!
+//! A loop over the rows of a matrix reads a stream of memory, with dozens of instructions of arithmetic for each vector. A core
+//! looks a few hundred instructions ahead: the next few loads are under way while it computes, and each then waits for memory. A
+//! prefetch names memory that no instruction waits for. Here each vector comes with the prefetch of the one a page later:
+//!
+//! ```text
+//!     | used now | ..  a page: AHEAD bytes  .. | fetched now |
+//! ```
+//!
+//! No value depends on it: a prefetch of memory that is not there is ignored. `prefetcht0`, one for each vector of 32 bytes
+//! or more.
 
 /// How far ahead, in bytes.
 ///

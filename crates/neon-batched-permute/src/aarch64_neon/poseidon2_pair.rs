@@ -51,12 +51,21 @@ fn words(pair: uint64x2_t) -> [u64; 2] {
     unsafe { transmute(pair) }
 }
 
-/// `(l + B h) / B = (l + h) - B l`, with `B = 2^32`.
+/// Returns `(l + B h) / B = (l + h) - B l`, with `B = 2^32`.
+///
+/// Three of `ext`, which takes the end of one vector and the beginning of another, `add`, `sub`:
+///
+/// ```text
+/// x                       | l | h |
+/// low     ext(zero, x)    | 0 | l |
+/// ext(low, zero)          | l | 0 |
+/// ext(x, zero)            | h | 0 |
+/// result                  | l + h | -l |
+/// ```
 #[inline(always)]
 pub fn over_2exp_32(x: uint64x2_t) -> uint64x2_t {
     // SAFETY: NEON, as above.
     unsafe {
-        // [l, 0] + [h, 0] - [0, l]
         let zero = vdupq_n_u64(0);
         let low = vextq_u64::<1>(zero, x);
         let sum = vaddq_u64(vextq_u64::<1>(low, zero), vextq_u64::<1>(x, zero));
