@@ -29,7 +29,7 @@ use paired::interrupt;
 const ARCHITECTURES: [&str; 2] = ["aarch64", "x86_64"];
 
 /// The crates that are no optimization.
-const TOOLS: [&str; 2] = ["p3-patches", "testing"];
+const TOOLS: [&str; 3] = ["p3-patches", "paired", "testing"];
 
 /// The outcome of one check.
 #[derive(Serialize)]

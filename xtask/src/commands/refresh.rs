@@ -78,21 +78,21 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     }
     let catalog = &project.catalog;
     if let Some(packages) = &args.checksums {
-        return write_checksums(packages, project, &catalog);
+        return write_checksums(packages, project, catalog);
     }
     let names = match (&args.name, &args.onto) {
         (Some(name), _) => vec![catalog.entry(name)?.name.clone()],
-        (None, Some(onto)) => unported(onto, project, &catalog)?,
+        (None, Some(onto)) => unported(onto, project, catalog)?,
         (None, None) => unreachable!("clap requires a name, --onto, --dry-run or --checksums"),
     };
     for name in names {
         // The first patch that is ported makes the release one of the series'.
-        let catalog = &project.catalog;
+        let catalog = &Catalog::load(project.patches())?;
         let dir = args.repository.path(project, &name);
         if let Some(onto) = &args.onto {
-            merge(&name, onto, &args.repository, project, &catalog)?;
+            merge(&name, onto, &args.repository, project, catalog)?;
         }
-        write(&name, &dir, project, &catalog)?;
+        write(&name, &dir, project, catalog)?;
     }
     Ok(())
 }

@@ -96,7 +96,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     // Once more, now that no other run can change it.
     let manifest = Manifest::load(&manifest.path)?;
     let progress = spinner("applying patches");
-    let applied = apply(args, &catalog, &manifest, &folder, &progress);
+    let applied = apply(args, catalog, &manifest, &folder, &progress);
     let kept = match &applied {
         Ok(applied) => applied.trees.iter().map(|tree| tree.path.clone()).collect(),
         Err(_) => manifest.named_trees(),

@@ -625,7 +625,7 @@ fn a_wrong_lock_file_is_refused_with_a_way_out() {
         let run = fixture.run(args);
         assert!(
             run.starts_with("exit 1\n")
-                && run.contains("\nhint: what is published does not change")
+                && run.contains("\nhint: a published package never changes")
                 && !run.contains("cargo p3 apply"),
             "{run}"
         );
