@@ -2,6 +2,7 @@
 # action.yml runs this in a prover's workflow: `p3-patches $COMMAND` on $MANIFEST, with the arguments that $EXTRA holds one a
 # line. Installs the tool first, from $GITHUB_ACTION_PATH. Appends what the command prints to the job's summary where there is
 # one. Works with the Bash 3.2 of macOS.
+# shellcheck disable=SC2317 # `attend` and the traps call functions by their names
 set -euo pipefail
 
 case $COMMAND in
