@@ -1,7 +1,7 @@
 //! A project with two patches and a prover that depends on Plonky3.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -229,19 +229,26 @@ impl Fixture {
         self.transcript(&self.command(args).output().unwrap())
     }
 
-    /// A home for cargo with links to what is cached, but for packages whose files begin with `prefix`.
+    /// A home for cargo with a copy of the registry's index and links to what is cached, but for packages whose files begin with
+    /// `prefix`.
     pub fn home_without(&self, prefix: &str) -> PathBuf {
         let home = self.path().join("cargo-home");
         let (from, to) = (cargo_home().join("registry"), home.join("registry"));
-        fs::create_dir_all(&to).unwrap();
+        fs::create_dir_all(to.join("src")).unwrap();
         // A link to a whole folder would have cargo write there what it learns of other registries.
-        for entry in ["index", "src"] {
-            fs::create_dir_all(to.join(entry)).unwrap();
-            for registry in fs::read_dir(from.join(entry)).unwrap() {
-                let registry = registry.unwrap();
-                symlink(registry.path(), to.join(entry).join(registry.file_name())).unwrap();
-            }
+        for registry in fs::read_dir(from.join("src")).unwrap() {
+            let registry = registry.unwrap();
+            symlink(registry.path(), to.join("src").join(registry.file_name())).unwrap();
         }
+        // Another cargo may write to the index, which this lock keeps it from.
+        let lock = File::create(cargo_home().join(".package-cache")).unwrap();
+        lock.lock().unwrap();
+        for (file, contents) in files(&from.join("index")) {
+            let copy = to.join("index").join(file);
+            fs::create_dir_all(copy.parent().unwrap()).unwrap();
+            fs::write(copy, contents).unwrap();
+        }
+        lock.unlock().unwrap();
         for registry in fs::read_dir(from.join("cache")).unwrap() {
             let registry = registry.unwrap();
             let linked = to.join("cache").join(registry.file_name());

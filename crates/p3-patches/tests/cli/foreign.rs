@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use toml_edit::DocumentMut;
+
 use crate::fixture::{Fixture, MANIFEST, cargo_home, files, write};
 
 /// Copies the files of a package as published, and changes one.
@@ -14,6 +16,12 @@ pub fn change(package: &str, to: &Path) {
         let text = String::from_utf8_lossy(&bytes);
         write(&to.join(&file), &text);
     }
+    // A member of the workspace would need these.
+    let manifest = to.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let mut document: DocumentMut = text.parse().unwrap();
+    document.remove("dev-dependencies");
+    write(&manifest, &document.to_string());
     let lib = to.join("src/lib.rs");
     let text = fs::read_to_string(&lib).unwrap();
     write(&lib, &(text + "\n// changed\n"));
