@@ -366,6 +366,15 @@ fn two_outputs_are_not_one_file() {
             "{run}"
         );
     }
+    symlink("c.csv", fixture.prover().join("c.json")).unwrap();
+    for (command, tail) in [("ab", &[][..]), ("try", &of_try)] {
+        let run = fixture.run(&[&[command, "demo", "--json", "c.json"], tail].concat());
+        let complaint = "error: c.json: a symbolic link to nothing\nhint: ";
+        assert!(
+            run.starts_with("exit 3\n") && run.contains(complaint),
+            "{run}"
+        );
+    }
     let run = fixture.run(&["count", "demo", "--json", "."]);
     assert!(
         run.starts_with("exit 3\n") && run.contains(".: a folder"),

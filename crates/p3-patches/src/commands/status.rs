@@ -192,9 +192,12 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     };
     let patches = &patches.at_work_in(manifest.root());
     if let Some(path) = &args.published_lock {
-        let own = [manifest.path.clone(), manifest.lock_file()];
-        if path.ends_with("Cargo.toml") || report::assert_unread(path, &own).is_err() {
-            let what = format!("--published-lock {}: cargo's own file", path.display());
+        let own = report::assert_unread(path, &manifest.inputs());
+        if path.ends_with("Cargo.toml") || own.is_err() {
+            let what = format!(
+                "--published-lock {}: a file that cargo or this tool reads",
+                path.display()
+            );
             return Err(Failure::input(what)
                 .hint("name another file, such as published.lock")
                 .into());

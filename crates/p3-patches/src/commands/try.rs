@@ -17,7 +17,7 @@ use crate::prover::choice::{self, Choice};
 use crate::prover::git_source::Checkout;
 use crate::prover::graph::{self, Use};
 use crate::prover::locked_dir::LockedDir;
-use crate::prover::manifest::Manifest;
+use crate::prover::manifest::{Manifest, inputs_of_a_package};
 use crate::prover::restore::changed;
 use crate::prover::tree::{self, Tree};
 use paired::address::without_credentials;
@@ -260,30 +260,16 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
 /// Lists the files and folders that the build reads, the `target` folder from which it removes what it has no use for, and the
 /// files that the command line names besides.
 fn inputs(args: &Args, patches: &Patches, manifest: &Manifest, target: &Path) -> Vec<PathBuf> {
-    const OF_A_PACKAGE: [&str; 5] = [
-        ".cargo",
-        "build.rs",
-        "rust-toolchain",
-        "rust-toolchain.toml",
-        "src",
-    ];
     let member = &args.downstream.manifest_path;
-    let folders = [manifest.root(), member.parent().unwrap_or(Path::new(""))];
+    let folder = member.parent().unwrap_or(Path::new(""));
     let mut inputs = patches.inputs();
-    inputs.extend([
-        member.clone(),
-        manifest.path.clone(),
-        manifest.lock_file(),
-        manifest.trees(),
-        target.to_owned(),
-    ]);
-    for folder in folders {
-        inputs.extend(OF_A_PACKAGE.map(|place| folder.join(place)));
-    }
+    inputs.extend(manifest.inputs());
+    inputs.extend([member.clone(), target.to_owned()]);
+    inputs.extend(inputs_of_a_package(folder));
     for output in &args.same {
         if let Output::File(path) = output {
             // A bench runs in its package's folder.
-            inputs.extend([path.clone(), folders[1].join(path)]);
+            inputs.extend([path.clone(), folder.join(path)]);
         }
     }
     let words = args.command.iter();

@@ -138,6 +138,13 @@ impl Manifest {
         Dir::open(self.root())
     }
 
+    /// Lists the files and folders of the workspace's root package that cargo and this tool read.
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        let read = [self.path.clone(), self.lock_file(), self.trees()];
+        let of_package = inputs_of_a_package(self.root());
+        read.into_iter().chain(of_package).collect()
+    }
+
     /// The folder of trees.
     pub fn trees(&self) -> PathBuf {
         self.root().join(TREES)
@@ -677,6 +684,18 @@ fn assert_merged(path: &Path, text: &str) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Lists the files and folders of a package that cargo reads beside its manifest.
+pub fn inputs_of_a_package(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    const PLACES: [&str; 5] = [
+        ".cargo",
+        "build.rs",
+        "rust-toolchain",
+        "rust-toolchain.toml",
+        "src",
+    ];
+    PLACES.into_iter().map(|place| folder.join(place))
 }
 
 fn parse(path: &Path, text: &str) -> Result<DocumentMut> {

@@ -191,7 +191,17 @@ fn the_lock_file_without_patches_is_written() {
         fixture.prover().join("other.lock"),
     )
     .unwrap();
-    for own in ["Cargo.lock", "Cargo.toml", "other.lock"] {
+    let tree = fixture.tree("p3-goldilocks").join("src/lib.rs");
+    write(&fixture.prover().join(".cargo/config.toml"), "");
+    for own in [
+        "Cargo.lock",
+        "Cargo.toml",
+        "other.lock",
+        "src/lib.rs",
+        ".cargo/config.toml",
+        ".p3-patches/.gitignore",
+        tree.to_str().unwrap(),
+    ] {
         let before = (fixture.manifest(), fixture.lock());
         let refused = fixture.run(&["status", "--published-lock", own]);
         assert!(refused.starts_with("exit 3\n"), "{refused}");

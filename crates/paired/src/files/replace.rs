@@ -10,10 +10,15 @@ use anyhow::{Context, Result};
 use crate::error::Failure;
 use crate::files::dir::{Dir, Staged, cannot_write};
 
-/// Refuses a folder, and a named pipe, which would block without a reader. A pipe without a name is a shell's, which has its
-/// reader.
+/// Refuses a folder, a link to nothing, and a named pipe, which would block without a reader. A pipe without a name is a shell's,
+/// which has its reader.
 pub(crate) fn check(path: &Path) -> Result<(), Failure> {
     let Ok(present) = fs::metadata(path) else {
+        // Its file would be another name of a file that is written, too, and the two are not told apart before.
+        if path.is_symlink() {
+            let what = format!("{}: a symbolic link to nothing", path.display());
+            return Err(Failure::input(what).hint("name a file, or a link to one that is there"));
+        }
         return Ok(());
     };
     let is_named_pipe = present.file_type().is_fifo() && path.canonicalize().is_ok();
