@@ -19,6 +19,7 @@ use crate::prover::graph::{self, Use};
 use crate::prover::manifest::Manifest;
 use crate::prover::stanza::Stanza;
 use crate::prover::tree::{self, Planned, Stamp, StampedPatch, Tree};
+use crate::source::checksums::Checksums;
 use crate::source::locked::{Locked, packages};
 use crate::source::registry;
 use paired::address::without_credentials;
@@ -549,6 +550,19 @@ fn compare_lock(
             let foreign = elsewhere
                 .iter()
                 .filter(|locked| !is_tree(locked) && !is_compared(locked));
+            // Cargo has not written yet to the lock file what the manifest says by now.
+            let reviewed = Checksums::load(patches)?;
+            let mut redirected = manifest.redirected()?;
+            redirected.retain(|(name, place)| {
+                reviewed.names().any(|known| known == name)
+                    && !elsewhere
+                        .iter()
+                        .any(|locked| locked.name == *name && !is_tree(locked))
+                    && !git.is_some_and(|git| git.is_at(place))
+            });
+            let redirected = redirected.iter().map(|(name, place)| {
+                graph::in_place_of_a_registry(name, &without_credentials(place))
+            });
             let shown = |locked: &Locked| {
                 let from = match &*locked.source {
                     "" => "a path".to_owned(),
@@ -556,7 +570,7 @@ fn compare_lock(
                 };
                 graph::in_place_of_a_registry(&locked.to_string(), &from)
             };
-            foreign.map(shown).collect()
+            foreign.map(shown).chain(redirected).collect()
         }
     };
     let path = manifest.path.display();

@@ -138,6 +138,31 @@ impl Manifest {
         Dir::open(self.root())
     }
 
+    /// Lists the packages of which the manifest, the tool's block apart, names a folder or a repository: in a `[patch]`, as a dependency, or
+    /// for the workspace's members. Each comes with the place.
+    pub fn redirected(&self) -> Result<Vec<(String, String)>> {
+        const DEPENDENCIES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
+        fn table<'t>(value: &'t toml::Table, key: &str) -> Option<&'t toml::Table> {
+            value.get(key).and_then(toml::Value::as_table)
+        }
+        let own: toml::Table = toml::from_str(&self.original)?;
+        let below = |key: &str| table(&own, key).into_iter().flat_map(toml::Table::values);
+        let targets = below("target").filter_map(toml::Value::as_table);
+        let packages = targets.chain([&own]).flat_map(|of| {
+            let tables = DEPENDENCIES.iter();
+            tables.filter_map(move |key| table(of, key))
+        });
+        let registries = below("patch").filter_map(toml::Value::as_table);
+        let workspace = table(&own, "workspace").and_then(|own| table(own, "dependencies"));
+        let entries = packages.chain(registries).chain(workspace).flatten();
+        let redirected = entries.filter_map(|(key, entry)| {
+            let named = entry.get("package").and_then(toml::Value::as_str);
+            let place = entry.get("path").or_else(|| entry.get("git"))?.as_str()?;
+            Some((named.unwrap_or(key).to_owned(), place.to_owned()))
+        });
+        Ok(redirected.collect())
+    }
+
     /// Lists the files and folders of the workspace's root package that cargo and this tool read.
     pub fn inputs(&self) -> Vec<PathBuf> {
         let read = [self.path.clone(), self.lock_file(), self.trees()];

@@ -148,3 +148,36 @@ fn a_lock_file_with_another_checksum_is_told_of() {
         }
     }
 }
+
+/// The mode that runs no program goes by the manifest, too, since cargo has not brought the lock file up to date.
+#[test]
+fn a_manifest_that_the_lock_file_does_not_know_yet() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "demo"]);
+    let applied = fixture.manifest();
+    let status = ["status", "--without-cargo"];
+    fixture.succeed(&status);
+    let index = "[patch.\"https://github.com/rust-lang/crates.io-index\"]\n";
+    for (from, to) in [
+        (
+            "\n[dependencies]\n",
+            "\n[dependencies]\nmine = { package = \"p3-util\", path = \"ev\" }\n",
+        ),
+        (
+            "\n[dependencies]\n",
+            "\n[target.'cfg(unix)'.dependencies]\np3-util = { git = \"file:///ev\" }\n\n[dependencies]\n",
+        ),
+        (
+            "\n[dependencies]\n",
+            &format!("\n{index}p3-util = {{ path = \"ev\" }}\n\n[dependencies]\n"),
+        ),
+    ] {
+        fixture.set_manifest(&applied.replacen(from, to, 1));
+        let run = fixture.run(&status);
+        assert!(run.starts_with("exit 1\n"), "{to}: {run}");
+        assert!(
+            run.contains("  differs: p3-util comes from "),
+            "{to}: {run}"
+        );
+    }
+}
