@@ -1,6 +1,5 @@
 //! Records of instruction counts.
 
-use crate::project::Project;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
@@ -8,6 +7,7 @@ use comfy_table::{Table, presets};
 use serde::Deserialize;
 
 use crate::bench::record::{RECORDS, contents, entries, refuse};
+use crate::project::Project;
 use paired::escape;
 use paired::run::protocol::name;
 

@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 
 use super::compared::{Compared, Executables, each_once, runnable};
 use super::phases;
+use super::report::TITLE;
 use crate::bench::attribution;
 use crate::bench::build::{self, Builder, Candidate, Purpose};
 use crate::bench::built::{self, Built, Named, Subject, TOOL};
@@ -222,12 +223,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     let section = results::section(&report, &runs, &filed.files);
     let savings = attribution::markdown(&section.records);
     if let Some(path) = &args.html {
-        page::write(
-            Some(&project.root),
-            path,
-            "Plonky3 with patches",
-            &[section.shown()],
-        )?;
+        page::write(Some(&project.root), path, TITLE, &[section.shown()])?;
     }
     // Last, since it may fail: the figures are in the files by now.
     println!("{}", report::table(&report.rows, stdout.is_terminal()));

@@ -36,8 +36,8 @@ pub struct Args {
     html: Option<PathBuf>,
 }
 
-/// The page's title.
-const TITLE: &str = "Plonky3 with patches";
+/// The title of a page.
+pub const TITLE: &str = "Plonky3 with patches";
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
     if let Some(page) = &args.html {

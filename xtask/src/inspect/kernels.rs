@@ -1,18 +1,20 @@
 //! The kernels of two executables side by side: instructions by class, bytes, cycles as models of cores have them.
 
-use crate::inspect::code::{self, Architecture, Block, Counts, Function};
-use crate::inspect::model::{self, Models};
-use anyhow::{Context, Result};
-use comfy_table::{CellAlignment, Table};
-use paired::error::Failure;
-use paired::interrupt;
-use paired::show::report;
-use paired::stats::row;
-use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::iter::repeat_with;
 use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use comfy_table::{CellAlignment, Table};
+use serde::Serialize;
+
+use crate::inspect::code::{self, Architecture, Block, Counts, Function};
+use crate::inspect::model::{self, Models};
+use paired::error::Failure;
+use paired::interrupt;
+use paired::show::report;
+use paired::stats::row;
 
 /// How often a loop is passed for the model to run evenly.
 const LOOP_PASSES: u64 = 20;

@@ -10,6 +10,7 @@ pub mod patch;
 pub mod placement;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -39,15 +40,31 @@ pub struct Catalog {
 /// No thread panics while it has what was read.
 const UNPOISONED: &str = "no thread panics with it";
 
-/// A release, and the name of a patch.
-type Key = (String, String);
+/// Values by release and name of a patch.
+type Cache<T> = Mutex<BTreeMap<(String, String), T>>;
 
 /// The files that have been read.
 #[derive(Default)]
 struct Read {
-    homes: Mutex<BTreeMap<Key, Option<String>>>,
-    headers: Mutex<BTreeMap<Key, Option<Header>>>,
-    patches: Mutex<BTreeMap<Key, Patch>>,
+    homes: Cache<Option<String>>,
+    headers: Cache<Option<Header>>,
+    patches: Cache<Patch>,
+}
+
+/// Returns the value for a release and a patch, which is made when it is first asked for. An error is not kept.
+fn cached<T: Clone, E>(
+    cache: &Cache<T>,
+    release: &str,
+    name: &str,
+    make: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
+    let key = (release.to_owned(), name.to_owned());
+    if let Some(known) = cache.lock().expect(UNPOISONED).get(&key) {
+        return Ok(known.clone());
+    }
+    let made = make()?;
+    cache.lock().expect(UNPOISONED).insert(key, made.clone());
+    Ok(made)
 }
 
 /// One line of the series.
@@ -88,19 +105,11 @@ impl Catalog {
 
     /// Returns the patch `name` for `base`.
     pub fn patch(&self, base: &str, name: &str) -> Result<Patch> {
-        let key = (base.to_owned(), name.to_owned());
-        if let Some(patch) = self.read.patches.lock().expect(UNPOISONED).get(&key) {
-            return Ok(patch.clone());
-        }
-        let (shown, text) = self.text(base, name)?;
-        let kernel = |place: &str| self.patches.kernel(name, place);
-        let patch = Patch::parse(name, &shown, &text, kernel)?;
-        self.read
-            .patches
-            .lock()
-            .expect(UNPOISONED)
-            .insert(key, patch.clone());
-        Ok(patch)
+        cached(&self.read.patches, base, name, || {
+            let (shown, text) = self.text(base, name)?;
+            let kernel = |place: &str| self.patches.kernel(name, place);
+            Patch::parse(name, &shown, &text, kernel)
+        })
     }
 
     /// Returns the header of the patch `name` for `base`. A fault in the rest is found where the patch is asked for.
@@ -135,16 +144,8 @@ impl Catalog {
     /// Returns the release whose folder holds the text of `name` for `base`: `base` itself, else the nearest newer one whose text
     /// says in `Bases:` that it is for `base`, too.
     pub fn home(&self, base: &str, name: &str) -> Option<String> {
-        let key = (base.to_owned(), name.to_owned());
-        if let Some(home) = self.read.homes.lock().expect(UNPOISONED).get(&key) {
-            return home.clone();
-        }
-        let home = self.find_home(base, name);
-        self.read
-            .homes
-            .lock()
-            .expect(UNPOISONED)
-            .insert(key, home.clone());
+        let find = || Ok::<_, Infallible>(self.find_home(base, name));
+        let Ok(home) = cached(&self.read.homes, base, name, find);
         home
     }
 
@@ -166,20 +167,12 @@ impl Catalog {
     /// Returns the header of the text of `name` in the folder of `release`. One that cannot be parsed is reported where the patch
     /// is asked for.
     pub fn header_in(&self, release: &str, name: &str) -> Result<Option<Header>> {
-        let key = (release.to_owned(), name.to_owned());
-        if let Some(header) = self.read.headers.lock().expect(UNPOISONED).get(&key) {
-            return Ok(header.clone());
-        }
-        let path = Patch::path(release, name);
-        let text = self.patches.read(&path)?.unwrap_or_default();
-        let text = str::from_utf8(&text).unwrap_or_default();
-        let header = split_header(&path, text).ok().map(|(header, _)| header);
-        self.read
-            .headers
-            .lock()
-            .expect(UNPOISONED)
-            .insert(key, header.clone());
-        Ok(header)
+        cached(&self.read.headers, release, name, || {
+            let path = Patch::path(release, name);
+            let text = self.patches.read(&path)?.unwrap_or_default();
+            let text = str::from_utf8(&text).unwrap_or_default();
+            Ok(split_header(&path, text).ok().map(|(header, _)| header))
+        })
     }
 
     /// Returns the patches among `names` that change no build for this machine's architecture, each with the reason.

@@ -554,7 +554,7 @@ fn compare_lock(
             let reviewed = Checksums::load(patches)?;
             let mut redirected = manifest.redirected()?;
             redirected.retain(|(name, place)| {
-                reviewed.names().any(|known| known == name)
+                reviewed.knows(name)
                     && !elsewhere
                         .iter()
                         .any(|locked| locked.name == *name && !is_tree(locked))

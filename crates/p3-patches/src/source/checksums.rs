@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::path::Path;
 
 use anyhow::Result;
 use cargo_metadata::semver::Version;
@@ -13,7 +14,6 @@ use crate::project::{CHECKSUMS, Patches};
 use crate::source::registry;
 use paired::error::Failure;
 use paired::interrupt;
-use std::path::Path;
 
 /// The SHA-256 of tarballs, by release and name.
 #[derive(Debug, Default, Eq, PartialEq)]
