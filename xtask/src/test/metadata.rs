@@ -1,4 +1,4 @@
-//! What a crate says of its tests in `[package.metadata.p3]` of its manifest: which of them a stage runs, or leaves out.
+//! Reads a crate's table `[package.metadata.p3]`, which lists the tests that a stage runs or leaves out.
 
 use std::fs;
 use std::path::Path;
@@ -70,8 +70,7 @@ impl Metadata {
             let metadata = Self::load(&folder.join(name).join("Cargo.toml"))?;
             Ok((name.to_owned(), metadata))
         };
-        let series = &project.catalog;
-        series.names().map(load).collect()
+        project.catalog.names().map(load).collect()
     }
 
     /// Whether the kernel's instructions are made to go wrong on `isa`.

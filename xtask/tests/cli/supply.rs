@@ -7,7 +7,7 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{Fixture, cargo_home, git, repository, write};
+use crate::fixture::{Fixture, cargo_home, git, published, repository, write};
 
 /// The lines of a package's file in cargo's copy of the index that a cached tarball is from.
 fn indexed(name: &str, tarball: &Path) -> Vec<String> {
@@ -384,15 +384,7 @@ fn a_package_that_cargos_configuration_replaces_is_named() {
     let applied = fixture.lock();
     for (name, is_patched) in [("p3-goldilocks", true), ("p3-util", false)] {
         let mine = fixture.path().join("mine").join(name);
-        let from = cargo_home().join("registry/src");
-        let mut sources = fs::read_dir(from)
-            .unwrap()
-            .map(|entry| entry.unwrap().path());
-        let folder = format!("{name}-0.8.0");
-        let source = sources
-            .find(|source| source.join(&folder).is_dir())
-            .unwrap();
-        copy(&source.join(&folder), &mine);
+        copy(&published(&format!("{name}-0.8.0")), &mine);
         let config = fixture.prover().join(".cargo/config.toml");
         let place = mine.display();
         write(

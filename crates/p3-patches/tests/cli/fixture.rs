@@ -426,6 +426,13 @@ pub fn repository() -> &'static Path {
     })
 }
 
+/// Finds the folder with the files of a package as published, such as `p3-util-0.8.0`.
+pub fn published(package: &str) -> PathBuf {
+    let registries = fs::read_dir(cargo_home().join("registry/src")).unwrap();
+    let mut folders = registries.map(|registry| registry.unwrap().path().join(package));
+    folders.find(|folder| folder.is_dir()).unwrap()
+}
+
 /// The folder in which cargo keeps its registry.
 pub fn cargo_home() -> PathBuf {
     std::env::var_os("CARGO_HOME").map_or_else(

@@ -5,14 +5,11 @@ use std::path::Path;
 
 use toml_edit::DocumentMut;
 
-use crate::fixture::{Fixture, MANIFEST, cargo_home, files, write};
+use crate::fixture::{Fixture, MANIFEST, files, published, write};
 
 /// Copies the files of a package as published, and changes one.
 pub fn change(package: &str, to: &Path) {
-    let mut sources = fs::read_dir(cargo_home().join("registry/src")).unwrap();
-    let folder = sources
-        .find_map(|source| Some(source.unwrap().path().join(package)).filter(|path| path.is_dir()));
-    for (file, bytes) in files(&folder.unwrap()) {
+    for (file, bytes) in files(&published(package)) {
         let text = String::from_utf8_lossy(&bytes);
         write(&to.join(&file), &text);
     }

@@ -259,7 +259,7 @@ fn a_gain_is_reported_and_the_prover_stays_as_it_was() {
     assert!(page.contains("prove with patches") && page.contains("run/wall"));
 }
 
-/// What is read may be all that there is of it.
+/// `try` refuses to write to a file that it reads, of which there may be no other copy.
 #[test]
 fn a_file_that_is_read_is_no_file_to_write() {
     let prover = Prover::new(SLEEP, SLEEP);
@@ -740,7 +740,7 @@ fn what_changes_in_the_lock_file_meanwhile_stays() {
     assert_eq!(prover.fixture.lock(), format!("{lock}# mine\n"));
 }
 
-/// What `apply` notes of packages that nothing compares with a release, `try` does, too.
+/// `try` notes packages that nothing compares with a release, as `apply` does.
 #[test]
 fn packages_that_nothing_compares_are_told_of() {
     let prover = Prover::new(SLEEP, SLEEP);

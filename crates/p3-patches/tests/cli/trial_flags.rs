@@ -9,7 +9,7 @@ use std::process::Command;
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::fixture::{Fixture, MANIFEST, cargo_home, write};
+use crate::fixture::{Fixture, MANIFEST, published, write};
 use crate::from_git::GitUser;
 
 /// A package of a build's plan.
@@ -384,15 +384,7 @@ fn what_is_applied_is_measured_against_what_is_published() {
             ("p3-goldilocks", "src/lib.rs"),
             ("p3-symmetric", "src/permutation.rs"),
         ] {
-            let caches = fs::read_dir(cargo_home().join("registry/src")).unwrap();
-            let mut files = caches.map(|cache| {
-                cache
-                    .unwrap()
-                    .path()
-                    .join(format!("{name}-0.8.0"))
-                    .join(file)
-            });
-            let published = files.find(|file| file.exists()).unwrap();
+            let published = published(&format!("{name}-0.8.0")).join(file);
             let base = unit(&fixture, "base", name).folder().join(file);
             assert_eq!(fs::read(base).unwrap(), fs::read(published).unwrap());
         }

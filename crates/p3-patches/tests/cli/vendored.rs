@@ -50,7 +50,7 @@ impl Vendored {
         assert!(output.status.success(), "{args:?}: {output:?}");
     }
 
-    /// Has the checkout of the patches take crates from the prover's vendored folder.
+    /// Configures cargo in the checkout of the patches to take crates from the prover's vendored folder.
     fn configure_checkout(&self) {
         let config = fs::read_to_string(self.fixture.prover().join(".cargo/config.toml")).unwrap();
         let vendor = self.fixture.prover().join("vendor");
