@@ -203,7 +203,8 @@ pub fn configured_by(folder: &Path) -> String {
     let files = files.iter().map(|file| file.display().to_string());
     match files.collect::<Vec<_>>().join(" and ") {
         files if files.is_empty() => {
-            "the environment's `CARGO_` variables configure cargo here".to_owned()
+            "no file configures cargo here: a variable `CARGO_..` of the environment does, or the manifest names what none defines"
+                .to_owned()
         }
         files => format!("cargo's configuration here is {files}, and what these include"),
     }

@@ -309,11 +309,13 @@ pub fn output(command: &mut Command) -> Result<Output> {
 
 /// Finds the line in which cargo names a lock that it waits for; the wait may take as long as another build.
 fn awaited(stderr: &[u8]) -> Option<&str> {
-    const WAITING: &[u8] = b"waiting for file lock on ";
+    // A tool that is a child itself tells the same in other words.
+    const BLOCKING: &[u8] = b"Blocking ";
+    const WAITING: &[u8] = b"Blocking waiting for file lock on ";
     let start = stderr
         .windows(WAITING.len())
         .position(|bytes| bytes == WAITING)?;
-    let line = &stderr[start..];
+    let line = &stderr[start + BLOCKING.len()..];
     let end = line.iter().position(|byte| *byte == b'\n')?;
     str::from_utf8(&line[..end]).ok()
 }

@@ -335,12 +335,8 @@ fn write(name: &str, dir: &Path, project: &Project, catalog: &Catalog) -> Result
         .iter()
         .map(|(path, _)| Restore::new(&folder, place(path)?));
     let mut restores = restores.collect::<Result<Vec<_>>>()?;
-    let staged = files
-        .iter()
-        .map(|(path, text)| folder.stage(place(path)?, text));
-    let staged = staged.collect::<Result<Vec<_>>>()?;
-    for (restore, staged) in restores.iter_mut().zip(staged) {
-        restore.during(|| staged.put())?;
+    for (restore, (_, text)) in restores.iter_mut().zip(&files) {
+        restore.replace(text)?;
     }
     restores.into_iter().for_each(Restore::keep);
     let has_text = |base: &String| project.patches().has(&Patch::path(base, name));

@@ -199,7 +199,7 @@ fn apply(
     let source = args.source.url(manifest)?;
     // Recorded patches are replaced in one step: they stay in place until then.
     let unpatched = match (recorded, recorded_source) {
-        (None, _) => Some(lock.during(|| manifest.resolve())?),
+        (None, _) => Some(manifest.resolve(&mut lock, &[])?),
         (Some(_), Some(git)) => Some(manifest.graph_from(git, folder, &catalog.patches)?),
         (Some(_), None) => None,
     };
@@ -260,8 +260,9 @@ fn apply(
                 .collect(),
             git,
         };
-        restore.during(|| lock.during(|| manifest.set(Some(&stanza), folder, &catalog.patches)))?;
-        lock.during(|| manifest.resolve())
+        let files = [&mut restore, &mut lock];
+        manifest.set(Some(&stanza), &catalog.patches, folder, files)?;
+        manifest.resolve(&mut lock, &[])
     };
     // A patch may span packages of which this prover uses some. What its graph lacks cannot be overridden and need
     // not be; what it has in another version or from elsewhere is a failure, found below.

@@ -41,7 +41,7 @@ pub struct Source {
     source: Option<String>,
     /// Fail unless this is the revision, tag or branch that the workspace pins, or the commit that it is locked to, by seven
     /// digits at least.
-    #[arg(long, value_name = "REV", requires = "source", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "REV", value_parser = NonEmptyStringValueParser::new())]
     pub rev: Option<String>,
 }
 
@@ -61,7 +61,13 @@ impl Source {
             return Err(Failure::input(what).hint(hint));
         }
         let recorded = recorded.map(|git| git.source.url());
-        Ok(self.source.as_deref().or(recorded))
+        let url = self.source.as_deref().or(recorded);
+        if let (None, Some(rev)) = (url, &self.rev) {
+            let what = format!("--rev {rev}: no git repository is named");
+            let hint = "--source names the git repository that the workspace has Plonky3 from";
+            return Err(Failure::input(what).hint(hint));
+        }
+        Ok(url)
     }
 }
 

@@ -36,9 +36,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let progress = spinner("resolving the graph");
     let mut lock = manifest.restore_lock(&folder)?;
     let mut restore = manifest.restore(&folder)?;
-    restore.during(|| lock.during(|| manifest.set(None, &folder, patches)))?;
+    manifest.set(None, patches, &folder, [&mut restore, &mut lock])?;
     if manifest.lock_file().exists() {
-        lock.during(|| manifest.resolve())?;
+        manifest.resolve(&mut lock, &[])?;
     }
     restore.keep();
     lock.keep();

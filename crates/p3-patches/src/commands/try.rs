@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use anyhow::{Context, Result};
+use cargo_metadata::Metadata;
 use comfy_table::CellAlignment;
 
 use super::{Downstream, MOST_RUNS, Source};
@@ -18,7 +19,7 @@ use crate::prover::git_source::Checkout;
 use crate::prover::graph::{self, Use};
 use crate::prover::locked_dir::LockedDir;
 use crate::prover::manifest::{Manifest, inputs_of_a_package};
-use crate::prover::restore::changed;
+use crate::prover::restore::{Restore, changed};
 use crate::prover::tree::{self, Tree};
 use paired::address::without_credentials;
 use paired::cargo::incremental;
@@ -127,9 +128,10 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     // `apply` and `remove` write to the lock file, too.
     let prover = LockedDir::lock(&manifest.trees())?;
     let manifest = Manifest::load(&manifest.path)?;
-    let chosen = choose(args, &catalog, &manifest, &folder, &builder);
+    let folders = [&folder, &prover];
+    let chosen = choose(args, &catalog, &manifest, folders, &builder);
     let built = chosen.and_then(|chosen| {
-        let built = build(&builder, &manifest, &folder, &chosen, &progress)?;
+        let built = build(&builder, &manifest, &prover, &chosen, &progress)?;
         Ok((chosen, built))
     });
     let cleaned = prover.keep_only(&manifest.named_trees());
@@ -301,26 +303,31 @@ fn choose(
     args: &Args,
     catalog: &Catalog,
     manifest: &Manifest,
-    folder: &LockedDir,
+    [folder, prover]: [&LockedDir; 2],
     builder: &Builder<'_>,
 ) -> Result<Chosen> {
     let catalog = &catalog.at_work_in(manifest.root());
     let patches = &catalog.patches;
     let files = files(manifest)?;
     let unlocked = manifest.unlocked()?;
-    let mut restore = manifest.restore_lock(folder)?;
+    let mut restore = manifest.restore_lock(prover)?;
     let url = args.source.url(manifest)?;
     let configs = &builder.configs();
-    let mut resolve = |overrides: &[String]| {
-        restore.during(|| manifest.resolve_with(&[configs, overrides].concat()))
+    let mut resolve = |trees: &[Tree], overrides: &[String]| {
+        resolve(
+            manifest,
+            &mut restore,
+            trees,
+            &[configs, overrides].concat(),
+        )
     };
     let (graph, published) = match &manifest.stanza {
-        None => (resolve(&[])?, Vec::new()),
+        None => (resolve(&[], &[])?, Vec::new()),
         Some(stanza) => {
             let packages = stanza.overrides.keys();
             let published = tree::published(patches, &stanza.base, packages)?.write(folder)?;
             let graph = match &stanza.git {
-                None => resolve(&graph::overrides(&published, None))?,
+                None => resolve(&published, &graph::overrides(&published, None))?,
                 Some(git) => manifest.graph_from(git, folder, patches)?,
             };
             (graph, published)
@@ -381,7 +388,7 @@ fn choose(
     let unpatched = published.iter().filter(|tree| !is_patched(&tree.package));
     let replaced: Vec<_> = trees.iter().chain(unpatched).cloned().collect();
     let (baseline, candidate) = (overrides(&published)?, overrides(&replaced)?);
-    let graph = resolve(&candidate)?;
+    let graph = resolve(&replaced, &candidate)?;
     graph::assert_in_place(&manifest.path, &graph, &replaced, checkout.as_ref())?;
     let paths: Vec<_> = replaced.iter().map(|tree| tree.path.clone()).collect();
     let git = checkout.as_ref().map(|checkout| &checkout.source);
@@ -399,21 +406,35 @@ fn choose(
     })
 }
 
+/// Resolves the graph with values of cargo's `--config` that put the trees in place, and brings the lock file up to date.
+fn resolve(
+    manifest: &Manifest,
+    lock: &mut Restore<'_>,
+    trees: &[Tree],
+    configs: &[String],
+) -> Result<Metadata> {
+    if let [tree, ..] = trees {
+        let packages = trees.iter().map(|tree| &tree.package);
+        manifest.lock_to_trees(lock, packages, &tree.version)?;
+    }
+    manifest.resolve(lock, configs)
+}
+
 /// Builds the program on Plonky3 as published and on the trees.
 fn build(
     builder: &Builder<'_>,
     manifest: &Manifest,
-    folder: &LockedDir,
+    prover: &LockedDir,
     chosen: &Chosen,
     progress: &Progress,
 ) -> Result<[Program; 2]> {
     let side = |side: Side, patched: &[Tree], overrides: &[String]| {
         progress.announce(format!("building the {}", side.name()));
-        let mut restore = manifest.restore_lock(folder)?;
+        let mut restore = manifest.restore_lock(prover)?;
         chosen.assert_current(manifest, true)?;
         // Where the user says `--locked`, the lock file has to have the trees.
         let configs = [&builder.configs(), overrides].concat();
-        let graph = restore.during(|| manifest.resolve_with(&configs))?;
+        let graph = resolve(manifest, &mut restore, patched, &configs)?;
         let replaced = patched.iter().map(|tree| Replaced {
             package: tree.package.clone(),
             path: tree.path.clone(),

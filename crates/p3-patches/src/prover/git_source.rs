@@ -69,8 +69,13 @@ impl GitSource {
 
     /// Whether `rev` is how the prover pins it, or the commit that this comes to, by as many digits as tell commits apart.
     fn is_rev(&self, rev: &str) -> bool {
-        let is_commit = rev.len() >= DIGITS && self.commit().starts_with(rev);
+        let is_commit = rev.len() >= DIGITS && self.begins_with(rev);
         is_commit || self.reference().is_some_and(|(_, value)| value == rev)
+    }
+
+    /// Tells whether the commit begins with these digits, which may be in capitals.
+    fn begins_with(&self, digits: &str) -> bool {
+        self.commit().starts_with(&digits.to_ascii_lowercase())
     }
 
     /// Proves that nothing in a graph with patches in place of this source asks for another revision of it: of a patched
@@ -197,7 +202,7 @@ impl<'m> Checkout<'m> {
             return Err(Failure::input(what).hint(hint).into());
         }
         if let Some(rev) = rev.filter(|rev| !source.is_rev(rev)) {
-            let what = match source.commit().starts_with(rev) {
+            let what = match source.begins_with(rev) {
                 true => format!("--rev {rev}: another commit may begin with the same digits"),
                 false => format!("{manifest}: locked to {source}, not to {rev}"),
             };
@@ -402,6 +407,7 @@ mod tests {
             ("", false),
             ("abcdef", false),
             ("abcdef0", true),
+            ("ABCDEF0", true),
             ("abcdef1", false),
         ] {
             assert_eq!(pinned.is_rev(rev), is, "{rev}");

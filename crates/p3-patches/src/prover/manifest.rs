@@ -203,12 +203,12 @@ impl Manifest {
     }
 
     /// Remembers the manifest as it is now, to be put back.
-    pub fn restore(&self, folder: &LockedDir) -> Result<Restore> {
+    pub fn restore<'f>(&self, folder: &'f LockedDir) -> Result<Restore<'f>> {
         Restore::new(folder, self.place(&self.dir()?)?)
     }
 
     /// Remembers the lock file as it is now, to be put back.
-    pub fn restore_lock(&self, folder: &LockedDir) -> Result<Restore> {
+    pub fn restore_lock<'f>(&self, folder: &'f LockedDir) -> Result<Restore<'f>> {
         Restore::new(folder, self.dir()?.place(LOCK)?)
     }
 
@@ -384,33 +384,50 @@ impl Manifest {
     pub fn set(
         &self,
         stanza: Option<&Stanza>,
-        folder: &LockedDir,
         patches: &Patches,
+        folder: &LockedDir,
+        [file, lock]: [&mut Restore<'_>; 2],
     ) -> Result<()> {
         let text = match stanza {
             Some(stanza) => self.with(stanza)?,
             None => self.original.clone(),
         };
-        let root = self.dir()?;
         let replaced = self.replaced(&self.lock()?, stanza, patches)?;
-        let replace_lock = |change: &dyn Fn(&str) -> Result<String>| {
-            let lock = self.lock()?;
-            let changed = change(&lock)?;
-            if changed == lock {
-                return Ok(());
-            }
-            folder.replace(root.place(LOCK)?, changed.as_bytes())
-        };
-        replace_lock(&|lock| relock(lock, &replaced))?;
-        let manifest = self.place(&root)?;
-        if manifest.read()?.as_deref() != Some(text.as_bytes()) {
+        self.change_lock(lock, |lock| relock(lock, &replaced))?;
+        if self.place(&self.dir()?)?.read()?.as_deref() != Some(text.as_bytes()) {
             folder.sync()?;
-            folder.replace(manifest, text.as_bytes())?;
+            file.replace(text.as_bytes())?;
         }
         match stanza {
-            Some(stanza) => replace_lock(&|lock| lock_to_trees(lock, stanza)),
+            Some(Stanza {
+                overrides, base, ..
+            }) => self.lock_to_trees(lock, overrides.keys(), base),
             None => Ok(()),
         }
+    }
+
+    /// Removes the sources of packages that trees stand in for from the lock file, unless there is none.
+    pub fn lock_to_trees<'p>(
+        &self,
+        lock: &mut Restore<'_>,
+        packages: impl IntoIterator<Item = &'p String>,
+        release: &str,
+    ) -> Result<()> {
+        let packages = packages.into_iter().map(String::as_str).collect();
+        self.change_lock(lock, |lock| lock_to_trees(lock, &packages, release))
+    }
+
+    fn change_lock(
+        &self,
+        lock: &mut Restore<'_>,
+        change: impl FnOnce(&str) -> Result<String>,
+    ) -> Result<()> {
+        let text = self.lock()?;
+        let changed = change(&text)?;
+        if changed == text {
+            return Ok(());
+        }
+        lock.replace(changed.as_bytes())
     }
 
     /// The graph of Plonky3's packages from the repository that is recorded, without the patches, which stay in place.
@@ -505,17 +522,28 @@ impl Manifest {
         lock.contains(&format!("\nname = \"{package}\"\n"))
     }
 
-    /// Resolves the workspace's graph, with cargo's lock file brought up to date.
-    pub fn resolve(&self) -> Result<Metadata> {
-        self.resolve_with(&[])
-    }
-
-    /// Resolves the graph as [`Self::resolve`] does, with values of cargo's `--config`.
-    pub fn resolve_with(&self, configs: &[String]) -> Result<Metadata> {
+    /// Resolves the workspace's graph with values of cargo's `--config`, and has cargo bring the lock file up to date.
+    ///
+    /// Cargo is asked to leave the file as it is first. Where it can, each change of the file is another program's.
+    pub fn resolve(&self, lock: &mut Restore<'_>, configs: &[String]) -> Result<Metadata> {
         let configs: Vec<&str> = configs
             .iter()
             .flat_map(|value| ["--config", value])
             .collect();
+        if self.lock_file().exists() {
+            for options in [&["--locked", "--offline"][..], &["--locked"]] {
+                match self.metadata(&[options, &configs].concat())? {
+                    Ok(graph) => return Ok(graph),
+                    Err(error) if cargo::is_unfetched(&error) => {}
+                    Err(_) => break,
+                }
+            }
+        }
+        lock.during(|| self.resolve_anew(&configs), has_packages_of)
+    }
+
+    /// Resolves the graph, whatever becomes of the lock file.
+    fn resolve_anew(&self, configs: &[&str]) -> Result<Metadata> {
         // With a lock file nothing has to be looked up; without one, offline would mean whatever happens to be cached.
         let attempts = if self.lock_file().exists() {
             [&["--offline"][..], &[]]
@@ -524,7 +552,7 @@ impl Manifest {
         };
         let mut errors = Vec::new();
         for options in attempts {
-            match self.metadata(&[options, &configs].concat())? {
+            match self.metadata(&[options, configs].concat())? {
                 Ok(metadata) => return Ok(metadata),
                 Err(error) => errors.push(error),
             }
@@ -571,6 +599,19 @@ impl Manifest {
         let whole = ["--manifest-path", path, "--all-features"];
         lock::metadata(self.root(), &[&whole, options].concat())
     }
+}
+
+/// Tells whether a lock file has each package of a graph: whether cargo may have written it with that graph.
+fn has_packages_of(graph: &Metadata, lock: &[u8]) -> Result<bool> {
+    let Ok(Ok(packages)) = str::from_utf8(lock).map(locked::packages) else {
+        return Ok(false);
+    };
+    let locked: BTreeSet<_> = packages
+        .iter()
+        .map(|package| (&*package.name, &*package.version))
+        .collect();
+    let mut packages = graph.packages.iter();
+    Ok(packages.all(|package| locked.contains(&(&*package.name, &*package.version.to_string()))))
 }
 
 /// The address of crates.io's index. Cargo goes by this one, even where it asks the sparse one.

@@ -1,11 +1,10 @@
 //! Edits of a prover's `Cargo.lock`: packages from the registry become packages from trees, and back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use toml_edit::{ArrayOfTables, Item, value};
 
-use crate::prover::stanza::Stanza;
 use crate::source::locked::{Locked, document};
 
 /// Restores the registry as the source of the packages in `replaced`, which trees have stood in for. Without that, cargo would
@@ -34,23 +33,27 @@ pub(super) fn relock(lock: &str, replaced: &[Locked]) -> Result<String> {
     Ok(lock.to_string())
 }
 
-/// Removes the sources of the stanza's packages from the lock file's text, as cargo does for packages that come from trees. Cargo
-/// would do it, too, but it writes the file in place, which a full disk or the end of the process cuts short.
-pub(super) fn lock_to_trees(lock: &str, stanza: &Stanza) -> Result<String> {
+/// Removes the sources of these packages of a release from the lock file's text, as cargo does for packages that come from trees.
+/// Cargo would do it, too, but it writes the file in place, which a full disk or the end of the process cuts short.
+pub(super) fn lock_to_trees(
+    lock: &str,
+    packages: &BTreeSet<&str>,
+    release: &str,
+) -> Result<String> {
     let mut lock = document(lock)?;
-    let packages = lock
+    let entries = lock
         .get_mut("package")
         .and_then(Item::as_array_of_tables_mut);
     let mut patched = BTreeMap::<_, Vec<_>>::new();
-    for package in packages.into_iter().flat_map(ArrayOfTables::iter_mut) {
-        let field = |name| package.get(name).and_then(Item::as_str).unwrap_or_default();
+    for entry in entries.into_iter().flat_map(ArrayOfTables::iter_mut) {
+        let field = |name| entry.get(name).and_then(Item::as_str).unwrap_or_default();
         let name = field("name").to_owned();
-        if stanza.overrides.contains_key(&name) && field("version") == stanza.base {
-            patched.entry(name).or_default().push(package);
+        if packages.contains(&*name) && field("version") == release {
+            patched.entry(name).or_default().push(entry);
         }
     }
     for copies in patched.into_values() {
-        // Of two copies, cargo knows which one a tree stands in for.
+        // Cargo alone knows which one of two copies a tree stands in for.
         if let Ok([package]) = <[_; 1]>::try_from(copies) {
             package.remove("source");
             package.remove("checksum");

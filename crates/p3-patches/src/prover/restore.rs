@@ -7,51 +7,91 @@ use anyhow::Result;
 use crate::prover::locked_dir::LockedDir;
 use paired::error::Failure;
 use paired::files::dir::{Place, Staged};
-use paired::files::replace;
 
 /// Puts a file back as it was unless [`Restore::keep`] is called: on an error, an interrupt or a panic. What another program has
 /// written there meanwhile stays.
-pub struct Restore {
+pub struct Restore<'f> {
+    folder: &'f LockedDir,
     place: Place,
     before: Option<Before>,
-    /// The contents after the last step that may have written them; none of a file that is not there.
+    /// The contents after the last step that has written them; none of a file that is not there.
     known: Option<Vec<u8>>,
-    /// Whether such a step is at work.
-    writing: bool,
+    at_work: AtWork,
     kept: bool,
 }
 
 /// A file's contents, and a copy of it that is written while there is space for it.
 type Before = (Vec<u8>, Staged);
 
-impl Restore {
-    /// Remembers a file, which need not exist.
-    pub fn new(folder: &LockedDir, place: Place) -> Result<Self> {
+/// The step that may be writing a file.
+#[derive(Eq, PartialEq)]
+enum AtWork {
+    Nothing,
+    /// This program, which replaces the contents by these.
+    Replacing(Vec<u8>),
+    /// Another program, of which the contents are not known before.
+    Child,
+}
+
+impl<'f> Restore<'f> {
+    /// Remembers a file, which need not exist. Copies of it lie in `folder`.
+    pub fn new(folder: &'f LockedDir, place: Place) -> Result<Self> {
         let known = place.read()?;
         let before = match &known {
             Some(bytes) => Some((bytes.clone(), folder.stage(place.again()?, bytes)?)),
             None => None,
         };
         Ok(Self {
+            folder,
             place,
             before,
             known,
-            writing: false,
+            at_work: AtWork::Nothing,
             kept: false,
         })
     }
 
-    /// Runs a step that may write the file; refuses to where another program has written it.
-    pub fn during<T>(&mut self, step: impl FnOnce() -> Result<T>) -> Result<T> {
+    /// Replaces the file in one step; refuses to where another program has written it.
+    pub fn replace(&mut self, contents: &[u8]) -> Result<()> {
+        let staged = self.folder.stage(self.place.again()?, contents)?;
+        self.assert_unchanged()?;
+        self.at_work = AtWork::Replacing(contents.to_owned());
+        staged.put()?;
+        self.at_work = AtWork::Nothing;
+        self.known = Some(contents.to_owned());
+        Ok(())
+    }
+
+    /// Runs a step in which a child may write the file; refuses to where another program has written it. Contents of which
+    /// `is_of` says that the step has not written them are another program's.
+    pub fn during<T>(
+        &mut self,
+        step: impl FnOnce() -> Result<T>,
+        is_of: impl FnOnce(&T, &[u8]) -> Result<bool>,
+    ) -> Result<T> {
+        self.assert_unchanged()?;
+        self.at_work = AtWork::Child;
+        let done = step();
+        self.at_work = AtWork::Nothing;
+        // A file that cannot be read is not put back.
+        let now = self.place.read().ok().flatten();
+        if now != self.known {
+            if let (Ok(done), Some(now)) = (&done, &now)
+                && !is_of(done, now)?
+            {
+                return Err(changed(&self.place.path()).into());
+            }
+            self.known = now;
+        }
+        done
+    }
+
+    /// Refuses to go on where another program has written the file.
+    fn assert_unchanged(&self) -> Result<()> {
         if self.place.read()? != self.known {
             return Err(changed(&self.place.path()).into());
         }
-        self.writing = true;
-        let done = step();
-        self.writing = false;
-        // A file that cannot be read is not put back.
-        self.known = self.place.read().ok().flatten();
-        done
+        Ok(())
     }
 
     /// Lets the file stand as it is now.
@@ -60,7 +100,7 @@ impl Restore {
     }
 }
 
-impl Drop for Restore {
+impl Drop for Restore<'_> {
     fn drop(&mut self) {
         let now = self.place.read().ok().flatten();
         let before = self.before.take();
@@ -68,7 +108,13 @@ impl Drop for Restore {
             return;
         }
         let path = self.place.path();
-        if !self.writing && now != self.known {
+        let is_own = now == self.known
+            || match &self.at_work {
+                AtWork::Nothing => false,
+                AtWork::Replacing(contents) => now.as_ref() == Some(contents),
+                AtWork::Child => true,
+            };
+        if !is_own {
             eprintln!(
                 "warning: {} was changed by another program, and is left as it is; it may still name patched packages",
                 path.display()
@@ -76,10 +122,7 @@ impl Drop for Restore {
             return;
         }
         let restored = match before {
-            // A copy on another file system cannot take the place.
-            Some((before, copy)) => copy.put().or_else(|_| {
-                replace::files_below(&[self.place.folder()], &[(path.clone(), before)])
-            }),
+            Some((_, copy)) => copy.put(),
             None => self.place.remove(),
         };
         if let Err(error) = restored {

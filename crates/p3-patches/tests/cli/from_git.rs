@@ -493,10 +493,17 @@ fn a_revision_that_pins_nothing_is_refused() {
             format!("error: --rev {rev}: another commit may begin with the same digits\nhint: ");
         assert!(run.contains(&expected), "{run}");
     }
+    let unnamed = user.fixture.run(&["apply", "demo", "--rev", &user.release]);
+    let expected = "error: --rev ";
     assert!(
-        user.apply(&["demo", "--rev", &user.release[..7]])
-            .starts_with("exit 0\n")
+        unnamed.starts_with("exit 3\n") && unnamed.contains(expected),
+        "{unnamed}"
     );
+    let rev = user.release[..7].to_ascii_uppercase();
+    let applied = user.apply(&["demo", "--rev", &rev]);
+    assert!(applied.starts_with("exit 0\n"), "{applied}");
+    // The block has the repository by now.
+    user.fixture.succeed(&["apply", "--rev", &user.release]);
 }
 
 #[test]

@@ -41,6 +41,12 @@ impl Prover {
             case "$*" in
                 build* | run* | bench* | test*) ;;
                 *' rustc '*) echo 'target_feature="avx2"'; exit ;;
+                metadata*' --no-deps'*) exec @CARGO@ "$@" ;;
+                metadata*)
+                    @CARGO@ "$@"
+                    code=$?
+                    if [ -e HERE/resolved ]; then . HERE/resolved; fi
+                    exit $code ;;
                 *) exec @CARGO@ "$@" ;;
             esac
             side=baseline
@@ -738,6 +744,71 @@ fn what_changes_in_the_lock_file_meanwhile_stays() {
     let printed = prover.run(&["demo"]);
     assert_snapshot!("changed_meanwhile", printed);
     assert_eq!(prover.fixture.lock(), format!("{lock}# mine\n"));
+}
+
+/// Another program may write the file between two calls of cargo, or during one, however short that is.
+#[test]
+fn what_changes_in_the_lock_file_while_cargo_resolves_stays() {
+    for args in [
+        &["try", "demo", "--reps", "2", "--", "run"][..],
+        &["apply", "demo"],
+        &["remove"],
+    ] {
+        for call in 1.. {
+            let prover = Prover::new(SLEEP, SLEEP);
+            if args == ["remove"] {
+                prover.fixture.succeed(&["apply", "demo"]);
+            }
+            write(&prover.path("calls"), "0");
+            let edit = format!(
+                "calls=$(($(cat HERE/calls) + 1)); echo $calls >HERE/calls
+                if [ $calls = {call} ]; then echo '# mine' >>HERE/prover/Cargo.lock; fi"
+            );
+            let here = prover.path("");
+            let edit = edit.replace("HERE/", here.to_str().unwrap());
+            write(&prover.path("resolved"), &edit);
+            let mut command = prover.fixture.command(args);
+            command.env("CARGO", prover.path("cargo"));
+            let printed = prover.fixture.transcript(&command.output().unwrap());
+            let calls = fs::read_to_string(prover.path("calls")).unwrap();
+            if calls.trim().parse::<u32>().unwrap() < call {
+                assert!(call > 1 && printed.starts_with("exit 0"), "{printed}");
+                break;
+            }
+            let lock = prover.fixture.lock();
+            assert!(lock.ends_with("# mine\n"), "{args:?}, {call}: {printed}");
+            let told = "Cargo.lock was changed by another program, and is left as it is";
+            let refused = printed.starts_with("exit 4") && printed.contains("meanwhile");
+            let kept = printed.starts_with("exit 0");
+            assert!(
+                refused || kept && (printed.contains(told) || args[0] != "try"),
+                "{printed}"
+            );
+        }
+    }
+}
+
+/// Where cargo has to write the file, too, what cannot be cargo's stays.
+#[test]
+fn a_lock_file_without_the_packages_of_the_graph_is_not_cargos() {
+    let prover = Prover::new(SLEEP, SLEEP);
+    let manifest = MANIFEST.replace("version = \"0.1.0\"", "version = \"0.1.1\"");
+    assert_ne!(manifest, MANIFEST);
+    let edit = "if grep -q 0.1.1 Cargo.lock; then printf 'version = 4\\n# mine\\n' >Cargo.lock; fi";
+    write(&prover.path("resolved"), edit);
+    for args in [&["apply", "demo"][..], &["try", "demo", "--", "run"]] {
+        prover.fixture.set_manifest(MANIFEST);
+        prover.fixture.relock();
+        prover.fixture.set_manifest(&manifest);
+        let mut command = prover.fixture.command(args);
+        command.env("CARGO", prover.path("cargo"));
+        let printed = prover.fixture.transcript(&command.output().unwrap());
+        assert!(printed.starts_with("exit 4"), "{printed}");
+        let why = "prover/Cargo.lock: changed by another program meanwhile";
+        assert!(printed.contains(why), "{printed}");
+        assert_eq!(prover.fixture.lock(), "version = 4\n# mine\n");
+        assert_eq!(prover.fixture.manifest(), manifest);
+    }
 }
 
 /// `try` notes packages that nothing compares with a release, as `apply` does.
