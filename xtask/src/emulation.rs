@@ -21,7 +21,7 @@ pub const CORTEX_A76: &str = "cortex-a76";
 
 pub const HINT: &str = "ci/isa.sh installs what is needed, on x86-64 Linux";
 
-/// The first thing that this machine lacks to build for aarch64 and to run the result.
+/// Returns the first thing that this machine lacks to build for aarch64 and to run the result.
 pub fn missing() -> Option<String> {
     if !has_rust(TRIPLE) {
         return Some(format!("no Rust for {TRIPLE}"));
@@ -30,7 +30,7 @@ pub fn missing() -> Option<String> {
     lacking.map(|name| format!("no {name}"))
 }
 
-/// Whether there are libraries to compile for a target with.
+/// Tells whether there are libraries to compile for a target with.
 pub fn has_rust(target: &str) -> bool {
     let args = ["--print", "target-libdir", "--target", target];
     let libraries = interrupt::output(rustc().args(args)).ok();
@@ -47,12 +47,12 @@ pub fn require() -> Result<()> {
     })
 }
 
-/// Whether a program is there and can be started.
+/// Tells whether a program is there and can be started.
 pub fn runs(program: &str) -> bool {
     runs_with(program, &["--version"])
 }
 
-/// Whether a program is there and ends well with these arguments.
+/// Tells whether a program is there and ends well with these arguments.
 pub fn runs_with(program: &str, arguments: &[&str]) -> bool {
     let output = interrupt::output(Command::new(program).args(arguments));
     output.is_ok_and(|output| output.status.success())

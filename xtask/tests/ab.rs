@@ -274,7 +274,7 @@ fn a_step_is_reported_as_such() {
         .code(3)
         .stdout("")
         .stderr(contains(
-            "error: --step: demo stacks on nothing but Plonky3 0.8.0\nhint: ",
+            "error: --step: demo needs no other patch on Plonky3 0.8.0\nhint: ",
         ));
 }
 

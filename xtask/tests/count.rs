@@ -361,7 +361,9 @@ fn instructions_are_stepped_through_on_this_cpu() {
         .arg("--fewer")
         .assert()
         .code(1)
-        .stderr(contains("not fewer instructions in loop (9, now 9)"));
+        .stderr(contains(
+            "loop (9, now 9): the candidate executes no fewer instructions",
+        ));
     fixture
         .count_on("generic", &lies, &lies)
         .args(["--unit", "permute/*"])

@@ -347,5 +347,5 @@ fn a_permutation_that_branches_on_data_is_refused() {
         .stdout(contains("0 of 1 permutations of vectors").and(contains("; 1 more")));
     constant_time(4)
         .code(1)
-        .stderr(contains("no permutation works on vectors"));
+        .stderr(contains("the worker has no permutation of vectors"));
 }

@@ -190,7 +190,7 @@ struct Tally {
 }
 
 impl<I> MutationTest<'_, I> {
-    /// Has every operation go wrong in every way, and returns the list, a line for each operation in the text.
+    /// Makes every operation go wrong in every way, and returns the list, a line for each operation in the text.
     ///
     /// # Panics
     ///
@@ -371,7 +371,7 @@ pub struct Instructions<'a> {
 }
 
 impl Instructions<'_> {
-    /// Has every instruction go wrong in every way, and returns the list, a line for each.
+    /// Makes every instruction go wrong in every way, and returns the list, a line for each.
     ///
     /// # Panics
     ///

@@ -255,7 +255,7 @@ fn belongings(project: &Project, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether the header is true of the diff, the series and the folders.
+/// Tells whether the header is true of the diff, the series and the folders.
 fn header(project: &Project, base: &str, entry: &Entry) -> Result<()> {
     let patch = project.catalog.patch(base, &entry.name)?;
     let header = &patch.header;
@@ -346,7 +346,7 @@ fn header(project: &Project, base: &str, entry: &Entry) -> Result<()> {
     Ok(())
 }
 
-/// Whether `CI-Features:` is what rustc takes for one of the patch's architectures.
+/// Tells whether `CI-Features:` is what rustc takes for one of the patch's architectures.
 fn ci_features(header: &Header) -> Result<()> {
     let named = &header.ci_features;
     if named.is_empty() {
@@ -372,14 +372,14 @@ fn ci_features(header: &Header) -> Result<()> {
     )
 }
 
-/// Whether the patches apply, one on top of the other, where each hunk says.
+/// Tells whether the patches apply, one on top of the other, where each hunk says.
 fn applies(project: &Project, base: &str, names: &[String]) -> Result<()> {
     let plan = tree::plan(&project.catalog, base, names, false)?.complete()?;
     plan.print_notes();
     Ok(())
 }
 
-/// The nearest newer release with a text of the patch, where `base` has one, too.
+/// Returns the nearest newer release with a text of the patch, where `base` has one, too.
 fn newer_text(project: &Project, base: &str, name: &str) -> Option<String> {
     let has_text = |base: &String| project.patches().has(&Patch::path(base, name));
     let mut texts = (project.catalog.bases.iter().map(ToString::to_string)).filter(has_text);
@@ -399,7 +399,7 @@ fn differs(project: &Project, base: &str, newer: &str, name: &str) -> Result<()>
     Ok(())
 }
 
-/// Whether the text of `name` for `newer` does to `base` what the text for `base` does.
+/// Tells whether the text of `name` for `newer` does to `base` what the text for `base` does.
 pub fn does_the_same(catalog: &Catalog, base: &str, newer: &str, name: &str) -> Result<bool> {
     let (_, names) = catalog.resolve(Some(base), &[name.to_owned()])?;
     let (_, needs) = names.split_last().expect("a selection of one patch");

@@ -82,7 +82,7 @@ fn text(package: &Package, path: &str) -> Result<Option<String>> {
     text.with_context(|| format!("{}: {path} is not UTF-8 text", package.name))
 }
 
-/// Why hunks of `file` that have a place in `before` have none in `found`, what `package` has in its place.
+/// Says why hunks of `file` that have a place in `before` have none in `found`, what `package` has in its place.
 fn problems(
     file: &FilePatch,
     base: &str,
@@ -119,7 +119,7 @@ fn problems(
     problems
 }
 
-/// The file and the line at which the lines `old` stand in `package`.
+/// Returns the file and the line at which the lines `old` stand in `package`.
 fn stands_in(old: &str, package: &Package) -> Option<String> {
     package.files.iter().find_map(|(path, contents)| {
         let text = str::from_utf8(contents).ok()?;
@@ -130,7 +130,7 @@ fn stands_in(old: &str, package: &Package) -> Option<String> {
     })
 }
 
-/// How `found` differs from `before` in these lines of the latter, counted from 0.
+/// Tells how `found` differs from `before` in these lines of the latter, counted from 0.
 fn differences(before: &str, found: &str, lines: &Range<usize>) -> String {
     let diff = diffy::DiffOptions::new()
         .set_context_len(0)
@@ -168,7 +168,7 @@ fn differences(before: &str, found: &str, lines: &Range<usize>) -> String {
 }
 
 impl Moved {
-    /// A line for the file, and what has changed below it.
+    /// Returns a line for the file, and what has changed below it.
     pub fn describe(&self) -> String {
         let mut lines = Vec::new();
         let offsets = (self.offsets.iter())
@@ -227,12 +227,12 @@ impl<'p> Builds<'p> {
         })
     }
 
-    /// The instruction sets whose builds a patch changes.
+    /// Returns the instruction sets whose builds a patch changes.
     fn isas(&self, patch: &Patch) -> impl Iterator<Item = Isa> {
         (self.isas.iter().copied()).filter(|isa| patch.header.changes(*isa))
     }
 
-    /// The phrase for a patch that has not failed.
+    /// Returns the phrase for a patch that has not failed.
     pub fn label(&self, patch: &Patch) -> String {
         let isas = self.isas(patch).map(|isa| isa.to_string());
         let isas = isas.collect::<Vec<_>>().join(", ");
@@ -240,7 +240,7 @@ impl<'p> Builds<'p> {
         format!("applies; compiles for {isas}{tested}")
     }
 
-    /// The first failure with `packages`, which have `patch`, that the packages as `published` do not share.
+    /// Returns the first failure with `packages`, which have `patch`, that the packages as `published` do not share.
     pub fn failure(
         &self,
         patch: &Patch,
@@ -273,7 +273,7 @@ impl<'p> Builds<'p> {
         Ok(None)
     }
 
-    /// The compiler's errors about `packages`; none where they compile.
+    /// Returns the compiler's errors about `packages`; none where they compile.
     fn check(&self, isa: Isa, packages: &[Package]) -> Result<Option<String>> {
         let root = self.dir.join("check");
         let mut manifest =
@@ -316,7 +316,7 @@ impl<'p> Builds<'p> {
         failed(with_rustflags(&mut check, isa.rustflags()))
     }
 
-    /// The failures of upstream's suites on the packages that `patch` touches.
+    /// Returns the failures of upstream's suites on the packages that `patch` touches.
     fn suites(&self, patch: &Patch, packages: &[Package]) -> Result<Option<String>> {
         let root = self.dir.join("suites");
         let suites = Suites::write(self.project, root, self.to, packages)?;

@@ -23,7 +23,7 @@ pub struct Texts {
     pub description: String,
 }
 
-/// The texts for the patch `name`, by `author`.
+/// Returns the texts for the patch `name`, by `author`.
 pub fn texts(project: &Project, base: &str, name: &str, author: &str) -> Result<Texts> {
     let patch = project.catalog.patch(base, name)?;
     let measured = Measured {
@@ -50,7 +50,7 @@ struct Measured {
 /// A heading, and what stands below it.
 type Section = (&'static str, String);
 
-/// The patch as a mail. The date is fixed, so that the same patch gives the same text.
+/// Returns the patch as a mail. The date is fixed, so that the same patch gives the same text.
 fn mail(patch: &Patch, sections: &[Section], author: &str) -> String {
     // No `#`, which git takes for a comment where a message is edited.
     let sections = (sections.iter()).map(|(heading, text)| format!("\n\n{heading}:\n\n{text}"));
@@ -70,7 +70,7 @@ fn mail(patch: &Patch, sections: &[Section], author: &str) -> String {
     )
 }
 
-/// The pull request's text: what the commit says, and how to see it for oneself.
+/// Returns the pull request's text: what the commit says, and how to see it for oneself.
 fn description(patch: &Patch, base: &str, sections: &[Section]) -> String {
     let name = &patch.name;
     let mut text = format!("# {}\n\n{}\n", patch.header.title, patch.header.body);
@@ -90,7 +90,7 @@ fn description(patch: &Patch, base: &str, sections: &[Section]) -> String {
     text
 }
 
-/// The sections that answer a reviewer: tests, figures, risk.
+/// Returns the sections that answer a reviewer: tests, figures, risk.
 fn sections(patch: &Patch, base: &str, measured: &Measured) -> Vec<Section> {
     let mut sections = Vec::new();
     let needs = patch.header.needs.join(", ");
@@ -150,7 +150,7 @@ fn prover_lines(records: &[Record]) -> Vec<Line<'_>> {
     lines
 }
 
-/// A table of the lines; below it each machine, and the command that was run there.
+/// Returns a table of the lines; below it each machine, and the command that was run there.
 fn effects(records: &[Record], lines: &[Line<'_>]) -> String {
     let mut text = markdown::markdown(lines, None);
     for Record {
@@ -167,7 +167,7 @@ fn effects(records: &[Record], lines: &[Line<'_>]) -> String {
     text.trim_end().to_owned()
 }
 
-/// How it is known that the change is right.
+/// Tells how it is known that the change is right.
 fn tested(patch: &Patch, base: &str) -> String {
     let name = &patch.name;
     let own = (patch.diff().lines())
@@ -189,7 +189,7 @@ fn tested(patch: &Patch, base: &str) -> String {
     )
 }
 
-/// Where nobody has taken the time of what the patch changes, for one that stacks on others: of the step.
+/// Names the instruction sets on which nobody has timed the patch or, where the patch stacks on others, its step.
 fn not_measured(patch: &Patch, step: &[Line<'_>], stack: &[Line<'_>]) -> String {
     let needs = patch.header.needs.join(", ");
     if !needs.is_empty() && step.is_empty() && !stack.is_empty() {
@@ -199,7 +199,7 @@ fn not_measured(patch: &Patch, step: &[Line<'_>], stack: &[Line<'_>]) -> String 
     not_measured_on(patch, if needs.is_empty() { stack } else { step })
 }
 
-/// The instruction sets and the CPUs that are not among the lines.
+/// Returns the instruction sets and the CPUs that are not among the lines.
 fn not_measured_on(patch: &Patch, lines: &[Line<'_>]) -> String {
     let isas = [Isa::Generic, Isa::V3, Isa::V4, Isa::V4Ifma, Isa::Neon];
     let missing = isas

@@ -121,7 +121,7 @@ pub fn run(
     Ok(())
 }
 
-/// The instruction sets whose builds the patches change.
+/// Returns the instruction sets whose builds the patches change.
 fn isas(patches: &[Patch]) -> impl Iterator<Item = Isa> {
     let all = if cfg!(target_arch = "aarch64") {
         vec![Isa::Neon]
@@ -133,7 +133,7 @@ fn isas(patches: &[Patch]) -> impl Iterator<Item = Isa> {
     isas.into_iter()
 }
 
-/// The sources that the patches change or add, in upstream's paths.
+/// Returns the sources that the patches change or add, in upstream's paths.
 fn sources(patches: &[Patch], packages: &[Package]) -> Vec<String> {
     let files = patches.iter().flat_map(|patch| &patch.files);
     let mut paths = files
@@ -150,7 +150,7 @@ fn sources(patches: &[Patch], packages: &[Package]) -> Vec<String> {
     paths
 }
 
-/// The findings of `after` that `before` does not have: where the same is found more often in a file, the last ones.
+/// Returns the findings of `after` that `before` does not have: where the same is found more often in a file, the last ones.
 fn new(before: Vec<Finding>, after: Vec<Finding>) -> Vec<Finding> {
     let mut known = BTreeMap::new();
     for Finding { file, what, .. } in before {
@@ -172,7 +172,7 @@ fn new(before: Vec<Finding>, after: Vec<Finding>) -> Vec<Finding> {
 }
 
 impl Check {
-    /// The thing that this machine lacks, and how to get it.
+    /// Returns the thing that this machine lacks, and how to get it.
     fn missing(&self) -> Option<String> {
         let no_rust = |target: &str| {
             (!emulation::has_rust(target))
@@ -272,7 +272,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The formatter, as rustup has it. Cargo's variable would override the toolchain.
+/// Returns the formatter, as rustup has it. Cargo's variable would override the toolchain.
 fn nightly_rustfmt() -> Command {
     let mut rustfmt = Command::new("rustup");
     rustfmt.args(["run", "nightly", "rustfmt"]);
@@ -280,7 +280,7 @@ fn nightly_rustfmt() -> Command {
     rustfmt
 }
 
-/// The files that upstream's formatter would change.
+/// Returns the files that upstream's formatter would change.
 fn unformatted(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
     let there: Vec<_> = (files.iter())
         .filter(|file| root.join(file).is_file())
@@ -306,7 +306,7 @@ fn unformatted(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
     Ok(named.collect())
 }
 
-/// A subcommand of cargo's in the workspace `root`.
+/// Returns a subcommand of cargo's in the workspace `root`.
 fn subcommand(root: &Path, args: &[&str]) -> Command {
     let mut command = cargo();
     command.args(args).args(["--locked", "--target-dir"]);
@@ -316,7 +316,7 @@ fn subcommand(root: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// The warnings and errors among cargo's messages, each once, whatever targets it is found for.
+/// Returns the warnings and errors among cargo's messages, each once, whatever targets it is found for.
 fn diagnostics(messages: &[u8]) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for message in Message::parse_stream(messages) {
@@ -344,7 +344,7 @@ fn finding(diagnostic: &Diagnostic) -> Option<Finding> {
     })
 }
 
-/// The tests that fail, or why none could be run.
+/// Returns the tests that fail, or why none could be run.
 fn failed_tests(command: &mut Command) -> Result<Vec<Finding>> {
     let output = interrupt::output(command)?;
     let stdout = String::from_utf8_lossy(&output.stdout);

@@ -42,7 +42,7 @@ pub struct Attribution<'a> {
     hashing: Hashing,
 }
 
-/// Every proof with the commitment like it, in the order of the rows; none where hashing was not measured.
+/// Returns every proof with the commitment like it, in the order of the rows; none where hashing was not measured.
 pub fn attributions(record: &Record) -> Vec<Attribution<'_>> {
     let keys = record.rows.iter().rev();
     let rows: BTreeMap<_, _> = keys.map(|row| ((&*row.isa, &*row.workload), row)).collect();
@@ -92,7 +92,8 @@ impl Attribution<'_> {
         }
     }
 
-    /// The cells of a line: what hashing is of the proof, what it gained there and alone, what follows, what was measured.
+    /// Returns the cells of a line: what hashing is of the proof, what it gained there and alone, what follows, what was
+    /// measured.
     pub fn cells(&self) -> [String; 6] {
         let percent = |part: f64| format!("{:.1} %", 100.0 * part);
         let [low, high] = self.proof.ci95;
@@ -145,7 +146,7 @@ pub fn table(records: &[Record]) -> Option<section::Table> {
     })
 }
 
-/// The savings as Markdown, where there are any.
+/// Returns the savings as Markdown, where there are any.
 pub fn markdown(records: &[Record]) -> Option<String> {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
@@ -176,7 +177,7 @@ mod tests {
     use crate::bench::record::tests::report;
     use paired::testing::runs;
 
-    /// A record of a proof, 80 % of which is hashing, and of a commitment.
+    /// Returns a record of a proof, 80 % of which is hashing, and of a commitment.
     fn record(proof: f64, hashing: f64, commit: f64) -> Record {
         let mut runs = [runs(proof), runs(commit)].concat();
         let (proofs, commits) = runs.split_at_mut(40);

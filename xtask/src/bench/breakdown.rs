@@ -27,7 +27,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Every permutation that the worker has phases of.
+    /// Returns every permutation that the worker has phases of.
     pub fn all(rows: &[RowInfo]) -> Result<Vec<Self>> {
         let find = |name: String| {
             let row = rows.iter().find(|row| row.name == name).cloned();
@@ -143,7 +143,7 @@ impl Breakdown {
         ))
     }
 
-    /// Both implementations and their ratio, a column for each part and for what contains it.
+    /// Returns both implementations and their ratio, a column for each part and for what contains it.
     pub fn table(&self, terminal: bool) -> String {
         let mut table = paired::show::report::empty_table(terminal);
         let columns = ["external", "internal", "whole", "batch", "commit"];
@@ -195,7 +195,7 @@ mod tests {
         }
     }
 
-    /// The rows of a worker with one permutation.
+    /// Returns the rows of a worker with one permutation.
     fn listed() -> Vec<RowInfo> {
         [
             ("permute-chain/p", false),
@@ -209,7 +209,7 @@ mod tests {
         .into()
     }
 
-    /// A few pairs of a row whose baseline takes so many milliseconds.
+    /// Returns a few pairs of a row whose baseline takes so many milliseconds.
     fn samples(workload: &str, baseline: f64, candidate: f64) -> Vec<Run> {
         let mut runs = Vec::new();
         for round in 0..9 {
@@ -237,7 +237,7 @@ mod tests {
         runs
     }
 
-    /// A permutation whose external rounds take 5 ms, 0.8 of that in the candidate; the rest as given.
+    /// Returns a permutation whose external rounds take 5 ms, 0.8 of that in the candidate; the rest as given.
     fn breakdown(whole: [f64; 2], batch: [f64; 2], commit: [f64; 2]) -> Breakdown {
         let rows = Rows::all(&listed()).unwrap();
         let mut runs = Vec::new();

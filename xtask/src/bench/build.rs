@@ -54,7 +54,7 @@ impl Purpose {
         }
     }
 
-    /// The worker's features for rows that it does without.
+    /// Returns the worker's features for rows that it does without.
     fn left_out(self) -> &'static [&'static str] {
         match self {
             Self::Measurement => &[],
@@ -167,7 +167,7 @@ impl<'a> Builder<'a> {
         Ok(builder)
     }
 
-    /// Where it has built.
+    /// Ends the work; returns the folder in which it was built, with its lock.
     pub fn into_folder(self) -> LockedDir {
         self.folder
     }
@@ -205,7 +205,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Arguments that have cargo optimize the own package of the worker less, and with it the generic code of Plonky3.
+    /// Returns arguments by which cargo optimizes the own package of the worker less, and with it the generic code of Plonky3.
     fn optimization(&self, side: Side) -> &'static [&'static str] {
         match (self.purpose, side) {
             (Purpose::Outputs, Side::Baseline) => {
@@ -313,7 +313,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The executable that cargo reports, once every tree is among the packages that went into it.
+/// Returns the executable that cargo reports, once every tree is among the packages that went into it.
 fn linked_executable(messages: &[u8], side: &str, trees: &[Tree]) -> Result<PathBuf> {
     let mut executable = None;
     let mut manifests = Vec::new();

@@ -12,6 +12,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use crate::project::Project;
+use p3_patches::catalog::difference::Difference;
 use paired::cargo::Toolchain;
 use paired::error::Failure;
 use paired::files::dir::{Dir, cannot_write};
@@ -26,23 +27,18 @@ pub const TOOL: &str = env!("CARGO_PKG_NAME");
 /// Says what is in the folder. Written last.
 const FACTS: &str = "built.toml";
 
-/// The release and the patches of a comparison, and the compiler of its workers.
+/// A comparison as the command line names it, and the compiler of its workers.
 #[derive(Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub struct Subject {
-    pub base: String,
+    #[serde(flatten)]
+    pub difference: Difference,
     /// The patches that the command line names; none stand for the whole series.
     pub asked: Vec<String>,
-    /// The patches that a step stacks on; else none.
-    pub baseline_patches: Vec<String>,
-    /// The candidate's.
-    pub patches: Vec<String>,
     pub toolchain: Toolchain,
 }
 
 /// The contents of [`FACTS`].
 #[derive(Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
 pub struct Built {
     /// As it was typed.
     command: String,
@@ -96,7 +92,7 @@ impl Folder {
         copy(&interrupt::executable()?, &dir.path().join(TOOL))?;
         let mut built = Built {
             command,
-            code: project.catalog.codes(&subject.base, &subject.patches)?,
+            code: (project.catalog).codes(&subject.difference.base, &subject.difference.patches)?,
             subject,
             workers: BTreeMap::new(),
         };
@@ -119,7 +115,7 @@ pub fn inputs(dir: &Path) -> impl Iterator<Item = PathBuf> {
     names.map(|name| dir.join(name))
 }
 
-/// Where the folder has the workers for an instruction set.
+/// Tells where the folder has the workers for an instruction set.
 fn placed(dir: &Path, isa: Isa) -> Workers {
     let dir = dir.join(isa.to_string());
     Workers {
@@ -150,12 +146,14 @@ impl Built {
             unreadable("command: not one of `cargo p3 ab --build-only`".to_owned())
         })?;
         let Subject {
+            difference, asked, ..
+        } = &built.subject;
+        let Difference {
             base,
-            asked,
             baseline_patches: below,
             patches: names,
             ..
-        } = &built.subject;
+        } = difference;
         let (_, chosen) = project
             .catalog
             .chosen(Some(base), asked)
@@ -203,12 +201,14 @@ impl Built {
     fn assert_names(&self) -> Result<Vec<String>, String> {
         const LONGEST_COMMAND: usize = 1 << 16;
         let Subject {
-            base,
+            difference,
             asked,
             toolchain,
-            ..
         } = &self.subject;
-        Version::parse(base).map_err(|error| format!("base: {error}"))?;
+        Version::parse(&difference.base).map_err(|error| format!("base: {error}"))?;
+        if difference.reverted {
+            return Err("reverted: --build-only builds no reversed patches".to_owned());
+        }
         if !is_like_this_one(&toolchain.host) {
             return Err(format!(
                 "host: no platform of {ARCH} and {OS}, as this machine has"
@@ -245,7 +245,7 @@ impl Built {
         }
     }
 
-    /// The instruction sets that are `asked` for, or else all; refuses one that nothing was built for.
+    /// Returns the instruction sets that are `asked` for, or else all; refuses one that nothing was built for.
     pub fn isas(&self, asked: &[Isa]) -> Result<Vec<Isa>> {
         let all = Isa::value_variants().iter().copied();
         let all = all.filter(|isa| self.workers.contains_key(&isa.to_string()));
@@ -265,7 +265,7 @@ impl Built {
         })
     }
 
-    /// The workers in the folder; refuses executables that are not those that were built.
+    /// Returns the workers in the folder; refuses executables that are not those that were built.
     pub fn workers(&self, dir: &Path, isas: &[Isa]) -> Result<Vec<(Isa, Workers)>> {
         let checked = |&isa: &Isa| {
             let workers = placed(dir, isa);
@@ -280,8 +280,8 @@ impl Built {
         isas.iter().map(checked).collect()
     }
 
-    /// The command that builds and measures this in one go: that of the build, with the options of the one that measures, which
-    /// is `typed`.
+    /// Returns the command that builds and measures this in one go: that of the build, with the options of the one that measures,
+    /// which is `typed`.
     pub fn command(&self, typed: &str, isas: &[Isa]) -> String {
         let mut words = without(&self.command, &["--build-only", "--isa"]);
         for isa in isas {
@@ -307,7 +307,7 @@ fn is_like_this_one(host: &str) -> bool {
     }
 }
 
-/// The words of a command without these options and their values.
+/// Returns the words of a command without these options and their values.
 fn without(command: &str, options: &[&str]) -> Vec<String> {
     let mut words = shlex::split(command).unwrap_or_default().into_iter();
     let mut kept = Vec::new();

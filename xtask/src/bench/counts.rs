@@ -45,7 +45,7 @@ struct Counted {
     model_cycles: BTreeMap<String, u64>,
 }
 
-/// The newest counts of `name` on `base` for each TRIPLE-ISA.
+/// Returns the newest counts of `name` on `base` for each TRIPLE-ISA.
 pub fn counts(project: &Project, base: &str, name: &str) -> Result<Vec<Counts>> {
     let (_, names) = project.catalog.chosen(Some(base), &[name.to_owned()])?;
     let present = project.catalog.codes(base, &names)?;
@@ -70,7 +70,7 @@ pub fn counts(project: &Project, base: &str, name: &str) -> Result<Vec<Counts>> 
 }
 
 impl CountedUnit {
-    /// The instructions with the patch to those without.
+    /// Returns the ratio of the instructions with the patch to those without.
     fn ratio(&self) -> f64 {
         self.candidate.instructions as f64 / self.baseline.instructions as f64
     }
@@ -96,13 +96,13 @@ impl Counts {
         Ok(read)
     }
 
-    /// The unit that gains most.
+    /// Returns the unit that gains most.
     pub fn best(&self) -> Option<(&str, f64)> {
         let units = self.units.iter().map(|unit| (&*unit.unit, unit.ratio()));
         units.min_by(|(_, a), (_, b)| a.total_cmp(b))
     }
 
-    /// Ratios as Markdown: a line per unit, a column for instructions and for each core's model.
+    /// Returns ratios as Markdown: a line per unit, a column for instructions and for each core's model.
     pub fn markdown(&self) -> String {
         let cores: BTreeSet<&str> = (self.units.iter())
             .flat_map(|unit| unit.baseline.model_cycles.keys().map(String::as_str))

@@ -118,8 +118,8 @@ impl<'a> Filing<'a> {
     }
 }
 
-/// The rows whose baseline took more than [`LOADED`] times the least median of a record in the folder `machine` with the same
-/// CPU, compiler and baseline, with this ratio. A baseline whose patches had another text then is another one.
+/// Returns the rows whose baseline took more than [`LOADED`] times the least median of a record in the folder `machine` with the
+/// same CPU, compiler and baseline, with this ratio. A baseline whose patches had another text then is another one.
 pub(super) fn loaded_rows<'r>(
     root: &Path,
     machine: &str,
@@ -172,7 +172,7 @@ impl Filed {
     }
 }
 
-/// The seeds of the samples, and the most pairs that a row has of one.
+/// Returns the seeds of the samples, and the most pairs that a row has of one.
 pub(super) fn plan(runs: &[Run]) -> (usize, usize) {
     let mut rounds = BTreeMap::<(&str, u64), BTreeSet<usize>>::new();
     for run in runs {

@@ -61,7 +61,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// The head as comments of a CSV.
+    /// Returns the head as comments of a CSV.
     pub(super) fn text(&self) -> Result<String> {
         let mut text = String::new();
         for line in toml::to_string(self)?.lines() {
@@ -175,8 +175,8 @@ pub(super) fn contents(root: &Path, file: &str) -> Result<Vec<u8>> {
     read.with_context(|| format!("cannot read {file}: it is gone"))
 }
 
-/// The name that samples are filed under. A patch that stacks on others is measured with them and filed under its own name;
-/// several are joined by `+`; none are the whole [`SERIES`]. The name of a step has all that its baseline has:
+/// Returns the name that samples are filed under. A patch that stacks on others is measured with them and filed under its own
+/// name; several are joined by `+`; none are the whole [`SERIES`]. The name of a step has all that its baseline has:
 /// `NAME.on.OTHER+OTHER`.
 pub fn file_stem(asked: &[String], below: &[String]) -> String {
     match (asked, below) {
@@ -186,17 +186,17 @@ pub fn file_stem(asked: &[String], below: &[String]) -> String {
     }
 }
 
-/// The present time, in UTC, as a [`Head`] has it.
+/// Returns the present time, in UTC, as a [`Head`] has it.
 pub fn now() -> String {
     humantime::format_rfc3339_millis(SystemTime::now()).to_string()
 }
 
-/// The folder of the records for one target, below the project's root.
+/// Returns the folder of the records for one target, below the project's root.
 pub fn machine(base: &str, triple: &str, isa: &str) -> String {
     format!("{RECORDS}/{base}/{triple}-{isa}")
 }
 
-/// The name of a record's file, without its extension. `AMD EPYC (family 25)` is `amd-epyc-family-25` in it.
+/// Returns the name of a record's file, without its extension. `AMD EPYC (family 25)` is `amd-epyc-family-25` in it.
 pub fn file_name(time: &str, cpu: &str) -> String {
     let plain = cpu.replace("(R)", "").replace("(TM)", "").to_lowercase();
     let words = plain.split(|c: char| !c.is_ascii_alphanumeric());
@@ -204,8 +204,8 @@ pub fn file_name(time: &str, cpu: &str) -> String {
     format!("{}-{}", time.replace(':', "-"), words.join("-"))
 }
 
-/// The records of `name` on `base` with all that it needs, one for each TRIPLE-ISA and CPU: the newest of the patches' present
-/// code, else the newest.
+/// Returns the records of `name` on `base` with all that it needs, one for each TRIPLE-ISA and CPU: the newest of the patches'
+/// present code, else the newest.
 pub fn records(project: &Project, base: &str, name: &str) -> Result<Vec<Record>> {
     let asked = match name {
         SERIES => Vec::new(),
@@ -279,7 +279,7 @@ fn newest(
     Ok(records)
 }
 
-/// Every record with samples, below `root`.
+/// Returns every record with samples, below `root`.
 pub(super) fn files(root: &Path) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for base in entries(root, RECORDS, true)? {
@@ -291,7 +291,7 @@ pub(super) fn files(root: &Path) -> Result<Vec<String>> {
     Ok(files)
 }
 
-/// The records with samples in the folder `machine`.
+/// Returns the records with samples in the folder `machine`.
 pub(super) fn files_of(root: &Path, machine: &str) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for stem in entries(root, machine, true)? {
@@ -303,8 +303,8 @@ pub(super) fn files_of(root: &Path, machine: &str) -> Result<Vec<String>> {
     Ok(files)
 }
 
-/// The names of the folders in `folder` below `root`, or of its files, sorted; none where there is no such folder. A symbolic
-/// link there is refused.
+/// Returns the names of the folders in `folder` below `root`, or of its files, sorted; none where there is no such folder. A
+/// symbolic link there is refused.
 pub(super) fn entries(root: &Path, folder: &str, folders: bool) -> Result<Vec<String>> {
     let Some(dir) = Dir::open(root)?.folder(folder)? else {
         return Ok(Vec::new());
@@ -350,7 +350,7 @@ pub mod tests {
          "baseline": {"instructions": 1000, "model_cycles": {"neoverse-n1": 500}},
          "candidate": {"instructions": 900, "model_cycles": {"neoverse-n1": 400}}}]}"#;
 
-    /// A report of `runs` with the patches `a` and `b`, on a CPU of this name.
+    /// Returns a report of `runs` with the patches `a` and `b`, on a CPU of this name.
     pub fn report(cpu: &str, runs: &[Run]) -> Report<Difference> {
         Report {
             schema: Report::<Difference>::SCHEMA,

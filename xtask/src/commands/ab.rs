@@ -146,10 +146,8 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     };
     let Executables { workers, builder } = executables;
     let Subject {
-        base,
+        difference,
         asked,
-        baseline_patches: below,
-        patches: names,
         toolchain,
     } = subject;
     let machine = Machine::here(&toolchain, &isas);
@@ -169,12 +167,6 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         timeout,
     };
     let mut stdout = std::io::stdout().lock();
-    let difference = Difference {
-        base,
-        baseline_patches: below,
-        patches: names,
-        reverted: args.revert,
-    };
     let with = match &*difference.baseline_patches {
         [] => String::new(),
         below => format!(" with {}", below.join(" ")),
@@ -283,7 +275,7 @@ fn build_only(args: &Args, project: &Project, dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The comparison that the arguments ask for, with the compiler that is here.
+/// Returns the comparison that the arguments ask for, with the compiler that is here.
 fn subject(args: &Args, project: &Project) -> Result<Subject> {
     let (base, patches) = args.compared.chosen(project)?;
     let names = &args.compared.names;
@@ -294,22 +286,26 @@ fn subject(args: &Args, project: &Project) -> Result<Subject> {
     } else {
         Vec::new()
     };
-    Ok(Subject {
+    let difference = Difference {
         base,
-        asked: names.clone(),
         baseline_patches,
         patches,
+        reverted: args.revert,
+    };
+    Ok(Subject {
+        difference,
+        asked: names.clone(),
         toolchain: Toolchain::query()?,
     })
 }
 
-/// The patches that those `asked` for stack on; an error if there are none.
+/// Returns the patches that those `asked` for stack on; an error if there are none.
 fn stacked_on(project: &Project, base: &str, asked: &[String]) -> Result<Vec<String>> {
     let below = project.catalog.below(&Version::parse(base)?, asked)?;
     if below.is_empty() {
         let asked = asked.join(" ");
         return Err(Failure::input(format!(
-            "--step: {asked} stacks on nothing but Plonky3 {base}"
+            "--step: {asked} needs no other patch on Plonky3 {base}"
         ))
         .hint("leave --step out")
         .into());
@@ -317,7 +313,7 @@ fn stacked_on(project: &Project, base: &str, asked: &[String]) -> Result<Vec<Str
     Ok(below)
 }
 
-/// The executables as given, or else built.
+/// Returns the executables as given, or else built.
 fn executables<'a>(
     args: &Args,
     project: &'a Project,
@@ -337,10 +333,15 @@ fn executables<'a>(
     } else {
         Purpose::Measurement
     };
-    let (base, names) = (&subject.base, &subject.patches);
-    let builder = match &*subject.baseline_patches {
-        [] => Builder::new(project, base, names, candidate, purpose)?,
-        below => Builder::step(project, base, below, names, purpose)?,
+    let Difference {
+        base,
+        baseline_patches,
+        patches,
+        ..
+    } = &subject.difference;
+    let builder = match &**baseline_patches {
+        [] => Builder::new(project, base, patches, candidate, purpose)?,
+        below => Builder::step(project, base, below, patches, purpose)?,
     };
     if !args.workload.is_empty() {
         // The baseline is at hand, or is needed anyway; a mistyped row need not wait for the candidate.
@@ -355,7 +356,7 @@ fn executables<'a>(
     Executables::build(builder, isas)
 }
 
-/// The rows to run: those that a pattern names, else those of the mode.
+/// Returns the rows to run: those that a pattern names, else those of the mode.
 fn selected(rows: &[RowInfo], args: &Args) -> Result<Vec<RowInfo>> {
     let of_mode = |row: &RowInfo| {
         (row.kind == Kind::Equal) == args.outputs_only

@@ -29,7 +29,7 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// The release, and the patches in the order of the series.
+    /// Returns the release, and the patches in the order of the series.
     pub fn chosen(&self, project: &Project) -> Result<(String, Vec<String>)> {
         project.catalog.chosen(self.base.as_deref(), &self.names)
     }
@@ -52,7 +52,7 @@ impl Compared {
             .collect()
     }
 
-    /// The executables as given, or else built with `patches`.
+    /// Returns the executables as given, or else built with `patches`.
     pub fn executables<'a>(
         &self,
         project: &'a Project,
@@ -75,7 +75,7 @@ pub struct Executables<'a> {
 }
 
 impl<'a> Executables<'a> {
-    /// A baseline and a candidate as they are.
+    /// Returns a baseline and a candidate as they are.
     pub fn given(executables: &[PathBuf], isas: &[Isa]) -> Self {
         let given = Workers {
             baseline: executables[0].clone(),
@@ -103,7 +103,7 @@ impl<'a> Executables<'a> {
     }
 }
 
-/// The instruction sets asked for, each once; refuses those that this CPU cannot run.
+/// Returns the instruction sets asked for, each once; refuses those that this CPU cannot run.
 pub fn runnable(asked: &[Isa]) -> Result<Vec<Isa>> {
     each_once(asked, Isa::check)
 }

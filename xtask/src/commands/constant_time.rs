@@ -47,7 +47,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         let (architecture, kernels) = code::kernels(&workers.candidate, &packages, permutes)?;
         if architecture != Architecture::X86_64 {
             return Err(Failure::environment(format!(
-                "{isa}: only x86-64 is followed through registers"
+                "{isa}: constant time is checked on x86-64 alone"
             ))
             .into());
         }
@@ -56,7 +56,9 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             .partition(|(_, examined)| examined.multiplies_scalars);
         bar.finish_and_clear();
         if vectors.is_empty() {
-            return Err(Failure::check(format!("{isa}: no permutation works on vectors")).into());
+            return Err(
+                Failure::check(format!("{isa}: the worker has no permutation of vectors")).into(),
+            );
         }
         let depends: Vec<_> = vectors
             .iter()
@@ -86,7 +88,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     .into())
 }
 
-/// Whether a function's states come as a slice. What takes them from iterators has these in its frame, where pointers
+/// Tells whether a function's states come as a slice. What takes them from iterators has these in its frame, where pointers
 /// cannot be told from elements.
 fn permutes(function: &str) -> bool {
     let method = function.rsplit("::").next().unwrap_or(function);

@@ -228,10 +228,13 @@ fn refuse_more(units: &[Unit]) -> Result<()> {
         return Ok(());
     }
     let named = named.join(", ");
-    Err(Failure::check(format!("not fewer instructions in {named}")).into())
+    Err(Failure::check(format!(
+        "{named}: the candidate executes no fewer instructions"
+    ))
+    .into())
 }
 
-/// The executables as given, or else built, with the lock on the folder that they were built in.
+/// Returns the executables as given, or else built, with the lock on the folder that they were built in.
 fn workers<'a>(
     args: &Args,
     project: &'a Project,
@@ -286,7 +289,7 @@ fn header(report: &Report) -> String {
     )
 }
 
-/// A line for the instructions of each unit, and one for each core's model.
+/// Returns a line for the instructions of each unit, and one for each core's model.
 fn table(units: &[Unit], terminal: bool) -> String {
     let mut table = report::empty_table(terminal);
     table.set_header(["unit", "figure", "baseline", "candidate", "ratio"]);

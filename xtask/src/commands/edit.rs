@@ -50,7 +50,7 @@ impl Repository {
         (self.dir.clone()).unwrap_or_else(|| project.root.join(REPOSITORIES).join(name))
     }
 
-    /// An empty repository, which is to become the one of `name`.
+    /// Returns an empty repository, which is to become the one of `name`.
     pub fn open(&self, project: &Project, name: &str) -> Result<WorkRepo> {
         let path = self.path(project, name);
         if path.symlink_metadata().is_ok() {
@@ -112,7 +112,7 @@ pub struct WorkRepo {
 }
 
 impl WorkRepo {
-    /// An empty repository, which is to be at `place`, in `parent`.
+    /// Returns an empty repository, which is to be at `place`, in `parent`.
     fn new(place: Place, parent: &Dir) -> Result<Self> {
         let opening = Self {
             unfinished: parent.temporary()?,
@@ -179,7 +179,7 @@ impl WorkRepo {
     }
 }
 
-/// A manifest that lets the packages, as published, use each other.
+/// Returns a manifest that lets the packages, as published, use each other.
 fn workspace(packages: &[Package]) -> String {
     let mut members = String::new();
     let mut overrides = String::new();

@@ -75,7 +75,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// The author that git would name for a commit here.
+/// Returns the author that git would name for a commit here.
 fn author(project: &Project) -> Result<String> {
     let output = interrupt::output(
         Command::new("git")

@@ -18,7 +18,7 @@ pub mod test;
 use globset::{Glob, GlobMatcher};
 use paired::error::Failure;
 
-/// The `pattern` that was given to `option`.
+/// Returns the `pattern` that was given to `option`.
 pub fn glob(option: &str, pattern: &str) -> Result<GlobMatcher, Failure> {
     match Glob::new(pattern) {
         Ok(glob) => Ok(glob.compile_matcher()),

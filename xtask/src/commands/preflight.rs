@@ -59,7 +59,7 @@ struct Report {
     schema: u32,
     base: String,
     patches: Vec<String>,
-    /// Whose functions are looked at.
+    /// The packages whose functions are looked at.
     packages: BTreeSet<String>,
     rustc: String,
     /// The version whose models the cycles come from, if there are any.
@@ -238,7 +238,7 @@ fn gaps(units: &[TimedUnit], terminal: bool) -> String {
     )
 }
 
-/// The target to build for. NEON elsewhere than on aarch64 is built as `count` does it.
+/// Returns the target to build for. NEON elsewhere than on aarch64 is built as `count` does it.
 fn target(isa: Isa) -> Result<Target> {
     if isa.is_foreign() {
         emulation::require()?;
@@ -248,7 +248,7 @@ fn target(isa: Isa) -> Result<Target> {
     Ok(isa.into())
 }
 
-/// The executables as given, or else built: the baseline and, unless it is looked at alone, the candidate.
+/// Returns the executables as given, or else built: the baseline and, unless it is looked at alone, the candidate.
 fn executables(args: &Args, builder: Option<&Builder<'_>>, target: Target) -> Result<Vec<PathBuf>> {
     let Some(builder) = builder else {
         return Ok(args.compared.workers.clone().unwrap_or_default());

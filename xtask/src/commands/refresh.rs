@@ -115,7 +115,7 @@ fn write_checksums(packages: &[String], project: &Project, catalog: &Catalog) ->
     Ok(())
 }
 
-/// The patches that are neither ported to the release `onto` nor contained in it, in series order.
+/// Returns the patches that are neither ported to the release `onto` nor contained in it, in series order.
 fn unported(onto: &Version, _project: &Project, catalog: &Catalog) -> Result<Vec<String>> {
     let mut unported = Vec::new();
     for name in catalog.names() {

@@ -87,7 +87,7 @@ fn shown(sections: &[Section]) -> Vec<section::Section<'_>> {
     sections.iter().map(Section::shown).collect()
 }
 
-/// A section for each set of patches and release that the files are about.
+/// Returns a section for each set of patches and release that the files are about.
 fn merged(files: &[PathBuf]) -> Result<Vec<Section>> {
     let mut sections: Vec<Section> = Vec::new();
     let mut seen = BTreeMap::new();
@@ -110,7 +110,7 @@ fn merged(files: &[PathBuf]) -> Result<Vec<Section>> {
                     cpu,
                     row.isa
                 ))
-                .hint("there is no merging two measurements of one thing: choose one")
+                .hint("two records of one comparison cannot be merged: choose one of them")
                 .into());
             }
         }

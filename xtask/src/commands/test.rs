@@ -130,7 +130,7 @@ impl Times {
         write_changed(&project.root.join(TIMES), &serde_json::to_vec(&self.0)?)
     }
 
-    /// The time that these take together, where each is known.
+    /// Returns the time that these take together, where each is known.
     fn estimate(&self, stages: &[Stage]) -> String {
         let times = stages.iter().map(|stage| self.0.get(&stage.name));
         let Some(seconds) = times.sum::<Option<u64>>() else {

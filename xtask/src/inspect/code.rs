@@ -68,7 +68,7 @@ struct Instruction {
     class: Class,
     reads: Option<Place>,
     writes: Option<Place>,
-    /// It reads one value into every lane.
+    /// Whether the instruction reads one value into every lane.
     broadcasts: bool,
     flow: Flow,
 }
@@ -127,7 +127,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// Whether two functions hold the same, as far as this tool looks.
+    /// Tells whether two functions hold the same, as far as this tool looks.
     pub fn equals(&self, other: &Self) -> bool {
         let counts = |function: &Self| -> Vec<Counts> {
             let loops = function.loops.iter().map(|block| block.counts.clone());
@@ -141,7 +141,8 @@ impl Function {
 /// sizes of slices.
 const FEWEST_MULTIPLIES: usize = 4;
 
-/// The kernels of an executable: the functions of `packages` that multiply and run once for a hash, whose paths are `wanted`.
+/// Returns the kernels of an executable: the functions of `packages` that multiply and run once for a hash, whose paths are
+/// `wanted`.
 pub fn kernels(
     executable: &Path,
     packages: &BTreeSet<String>,
@@ -153,13 +154,13 @@ pub fn kernels(
     Ok((architecture, kernels))
 }
 
-/// Whether a function, or the type that it is a method of, is one of the packages'.
+/// Tells whether a function, or the type that it is a method of, is one of the packages'.
 fn belongs(function: &str, packages: &BTreeSet<String>) -> bool {
     let of = |package: &String| function.contains(&format!("{}::", package.replace('-', "_")));
     packages.iter().any(of)
 }
 
-/// Whether a function runs once for a hasher, not once for a hash.
+/// Tells whether a function runs once for a hasher, not once for a hash.
 fn sets_up(function: &str) -> bool {
     let method = function.rsplit("::").next().unwrap_or(function);
     ["new", "from", "compute_", "clone", "fmt"]
@@ -167,7 +168,7 @@ fn sets_up(function: &str) -> bool {
         .any(|prefix| method.starts_with(prefix))
 }
 
-/// The functions of an executable whose demangled names are `wanted`.
+/// Returns the functions of an executable whose demangled names are `wanted`.
 fn functions(
     executable: &Path,
     wanted: impl Fn(&str) -> bool,
@@ -272,7 +273,7 @@ impl Counts {
 
 #[cfg(test)]
 impl Counts {
-    /// The figures about memory that are not zero.
+    /// Returns the figures about memory that are not zero.
     fn memory(&self) -> String {
         let figures = [
             (self.loads, "loads"),

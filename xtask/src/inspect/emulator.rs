@@ -97,8 +97,8 @@ impl Emulator {
     }
 }
 
-/// The emulator's option for executables made for `target_cpu`: that core where `known` lists it, else all extensions with that
-/// core's length of vectors, on which counts depend. What runs on any core has [`CORTEX_A76`].
+/// Returns the emulator's option for executables made for `target_cpu`: that core where `known` lists it, else all extensions
+/// with that core's length of vectors, on which counts depend. What runs on any core has [`CORTEX_A76`].
 fn emulated_cpu(target_cpu: &str, known: &str) -> String {
     if target_cpu == "generic" {
         return CORTEX_A76.to_owned();
@@ -115,7 +115,7 @@ fn emulated_cpu(target_cpu: &str, known: &str) -> String {
     format!("max,sve-default-vector-length={bytes}")
 }
 
-/// The address in a line of the log, `Trace CPU: HOST [BASE/ADDRESS/FLAGS/..] SYMBOL`; other lines have none.
+/// Returns the address in a line of the log, `Trace CPU: HOST [BASE/ADDRESS/FLAGS/..] SYMBOL`; other lines have none.
 pub fn executed(line: &[u8]) -> Option<u64> {
     let fields = line.strip_prefix(b"Trace ")?;
     let address = fields.split(|&byte| byte == b'/').nth(1)?;

@@ -88,7 +88,7 @@ struct Cycles {
     micro_ops: u64,
 }
 
-/// The kernels that differ between the executables, or those of the first where it is the only one.
+/// Returns the kernels that differ between the executables, or those of the first where it is the only one.
 pub fn compare(
     executables: &[PathBuf],
     packages: &BTreeSet<String>,
@@ -175,7 +175,7 @@ impl<'a> Side<'a> {
         before - self.kernels.len()
     }
 
-    /// The kernels by name, with what the models make of them. What these leave out is added to `notes`.
+    /// Returns the kernels by name, with what the models make of them. What these leave out is added to `notes`.
     fn held(
         self,
         models: Option<&Models>,
@@ -281,7 +281,7 @@ impl Kernel {
         sides.map(|held| held.all.bytes).max().unwrap_or(0)
     }
 
-    /// A line for each figure, and for each side columns for all of it, its largest loops and the rest.
+    /// Returns a line for each figure, and for each side columns for all of it, its largest loops and the rest.
     fn table(&self, cache_bytes: usize, terminal: bool) -> Table {
         let mut table = report::empty_table(terminal);
         let columns: Vec<Column<'_>> =
@@ -379,7 +379,7 @@ impl Held {
         columns
     }
 
-    /// The largest loops, by their numbers.
+    /// Returns the largest loops, by their numbers.
     fn shown_loops(&self) -> Vec<(usize, &Modelled)> {
         let mut loops: Vec<_> = self.loops.iter().enumerate().collect();
         loops.sort_by_key(|(_, modelled)| Reverse(modelled.counts.bytes));
@@ -419,7 +419,7 @@ impl Found {
     }
 }
 
-/// The first-level instruction cache of the cores that have models.
+/// Returns the first-level instruction cache of the cores that have models.
 const fn cache_bytes(architecture: Architecture) -> usize {
     match architecture {
         Architecture::X86_64 => 32 << 10,
@@ -427,7 +427,7 @@ const fn cache_bytes(architecture: Architecture) -> usize {
     }
 }
 
-/// How many micro-operations a core keeps decoded. Intel's optimization manual and AMD's guides have these; so have Arm's
+/// Tells how many micro-operations a core keeps decoded. Intel's optimization manual and AMD's guides have these; so have Arm's
 /// for the two of its cores that keep any.
 fn micro_op_cache(core: &str) -> Option<u64> {
     match core {

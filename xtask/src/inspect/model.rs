@@ -15,7 +15,8 @@ use paired::error::Failure;
 use paired::interrupt;
 
 impl Architecture {
-    /// The cores whose models are told apart from older ones. `cortex-a76` is not among them: LLVM has it as a Cortex-A57.
+    /// Returns the cores whose models are told apart from older ones. `cortex-a76` is not among them: LLVM has it as a
+    /// Cortex-A57.
     pub fn cores(self) -> Vec<String> {
         let cores: &[&str] = match self {
             Self::X86_64 => &[
@@ -41,7 +42,7 @@ impl Architecture {
 /// The first release of LLVM that has a model of each of [`Architecture::cores`] and can leave out what a model does not know.
 pub const OLDEST: u32 = 19;
 
-/// The beginning of the mnemonics that a core lacks, though its model takes them for instructions like others.
+/// Returns the beginning of the mnemonics that a core lacks, though its model takes them for instructions like others.
 pub fn lacking(core: &str) -> Option<&'static str> {
     // IFMA came with the next one.
     (core == "skylake-avx512").then_some("vpmadd52")
@@ -109,7 +110,7 @@ struct TargetInfo {
 }
 
 impl Models {
-    /// The newest there is, if there is one new enough.
+    /// Returns the newest there is, if there is one new enough.
     pub fn find() -> Option<Self> {
         let names = (OLDEST..OLDEST + 10).map(|release| format!("-{release}"));
         let found = names.chain([String::new()]).filter_map(|suffix| {
@@ -122,7 +123,7 @@ impl Models {
         Some(Self { version, suffix })
     }
 
-    /// The text of each instruction of an executable, by address.
+    /// Returns the text of each instruction of an executable, by address.
     pub fn disassemble(
         &self,
         architecture: Architecture,
@@ -163,7 +164,7 @@ impl Models {
         file.flush().with_context(unwritable)
     }
 
-    /// Each core's model of the sequences that [`Models::write`] wrote, or the reason why there is none.
+    /// Returns each core's model of the sequences that [`Models::write`] wrote, or the reason why there is none.
     pub fn estimates<'a>(
         &self,
         architecture: Architecture,
@@ -201,7 +202,7 @@ impl Models {
             .args(["-skip-unsupported-instructions=lack-sched", "-json"])
             .arg(assembly);
         let listing: Listing = serde_json::from_str(&succeed(&mut command)?)
-            .context("llvm-mca printed what is no listing")?;
+            .context("llvm-mca printed no listing of instructions")?;
         let estimate = |region: Region| -> Result<(usize, Estimate)> {
             let summary = region.summary_view;
             let number = region.name.parse().context("a sequence without a number")?;
@@ -224,7 +225,7 @@ impl Models {
     }
 }
 
-/// The version that a program of LLVM's says it has.
+/// Returns the version that a program of LLVM's says it has.
 fn version(program: &str) -> Option<String> {
     let output = interrupt::output(Command::new(program).arg("--version")).ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
@@ -293,7 +294,7 @@ fn straightened(architecture: Architecture, text: &str) -> String {
     format!("{mnemonic}\t{}", operands.join(", "))
 }
 
-/// Whether an instruction is a call, a return or a jump without a condition, in any of the forms that llvm-objdump prints.
+/// Tells whether an instruction is a call, a return or a jump without a condition, in any of the forms that llvm-objdump prints.
 fn leads_elsewhere(architecture: Architecture, mnemonic: &str) -> bool {
     match architecture {
         Architecture::X86_64 => {

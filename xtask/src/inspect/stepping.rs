@@ -189,13 +189,13 @@ mod linux {
 
         fn step(&self, signal: Option<Signal>) -> Result<()> {
             match ptrace::step(self.pid, signal) {
-                // It is gone; the next wait says how.
+                // The process is gone; the next wait says how.
                 Err(Errno::ESRCH) | Ok(()) => Ok(()),
                 Err(errno) => Err(errno.into()),
             }
         }
 
-        /// The difference between the executable's addresses and those of its file.
+        /// Returns the difference between the executable's addresses and those of its file.
         fn placed(&self) -> Result<(Range<u64>, u64)> {
             let bytes = fs::read(&self.executable)?;
             let moves = object::File::parse(&*bytes)?.kind() == ObjectKind::Dynamic;
@@ -207,7 +207,7 @@ mod linux {
         }
     }
 
-    /// Where the executable lies among the mappings of its process, each `START-END PERMISSIONS OFFSET DEVICE INODE PATH`.
+    /// Tells where the executable lies among the mappings of its process, each `START-END PERMISSIONS OFFSET DEVICE INODE PATH`.
     fn range(maps: &str, executable: &Path) -> Option<Range<u64>> {
         let mut whole: Option<Range<u64>> = None;
         for line in maps.lines() {

@@ -94,7 +94,7 @@ impl Tracer {
         })
     }
 
-    /// Every unit that the `executables`, which have names, have in common and that is `wanted`.
+    /// Returns every unit that the `executables`, which have names, have in common and that is `wanted`.
     pub fn all(
         &self,
         executables: &[(&'static str, &Path)],
@@ -240,7 +240,7 @@ impl Side<'_> {
 /// How often the unit is repeated in the shorter of two runs. The first repetition may set something up.
 const FEWER: usize = 2;
 
-/// The addresses that one repetition executed, from a run and from one that repeated once more; `None` unless the longer
+/// Returns the addresses that one repetition executed, from a run and from one that repeated once more; `None` unless the longer
 /// run is the shorter one plus exactly one repetition, which executes what the one before it did.
 ///
 /// The two runs part where the shorter one leaves the loop and the longer one goes round once more.
@@ -263,7 +263,7 @@ mod tests {
 
     use super::*;
 
-    /// A run: a beginning, repetitions that each jump back to their first instruction, and an end.
+    /// Returns a run: a beginning, repetitions that each jump back to their first instruction, and an end.
     fn run(repetitions: &[&[u64]]) -> Vec<u64> {
         [&[1, 2, 3], &repetitions.concat()[..], &[8, 9]].concat()
     }

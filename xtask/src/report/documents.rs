@@ -72,11 +72,11 @@ impl Documents {
         for (path, expected) in &self.0 {
             if plain::read_to_string(path).ok().as_ref() != Some(expected) {
                 let path = path.display();
-                return Err(
-                    Failure::check(format!("{path}: not what benches/record says"))
-                        .hint("`cargo p3 report` writes it")
-                        .into(),
-                );
+                return Err(Failure::check(format!(
+                    "{path}: differs from the records under benches/record"
+                ))
+                .hint("`cargo p3 report` writes it")
+                .into());
             }
         }
         Ok(())
@@ -97,7 +97,7 @@ impl Documents {
     }
 }
 
-/// The text of a crate's README: all rows of its patch.
+/// Returns the text of a crate's README: all rows of its patch.
 fn crate_readme<'s>(path: &Path, sections: impl Iterator<Item = &'s Section>) -> Result<String> {
     let mut links = Links {
         up: "../../",
@@ -111,7 +111,7 @@ fn crate_readme<'s>(path: &Path, sections: impl Iterator<Item = &'s Section>) ->
     generated(path, &text, &links)
 }
 
-/// The file's text with `part` between the marker lines.
+/// Returns the file's text with `part` between the marker lines.
 fn generated(path: &Path, part: &str, links: &Links) -> Result<String> {
     let shown = path.display();
     let text = plain::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
@@ -202,7 +202,8 @@ pub fn check_figures(path: &Path, shown: impl Display) -> Result<()> {
     Ok(())
 }
 
-/// The numbers with one digit, a point and two digits or more. The compiler's version is none, and neither are those of releases.
+/// Returns the numbers with one digit, a point and two digits or more. The compiler's version is none, and neither are those of
+/// releases.
 fn figures(line: &str) -> impl Iterator<Item = &str> {
     let words = line.split(|c: char| !c.is_ascii_digit() && c != '.' && !c.is_alphabetic());
     let before = ["rustc", "Rust"];

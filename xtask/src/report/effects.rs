@@ -15,7 +15,7 @@ use crate::bench::counts::Counts;
 use crate::bench::record::RECORDS;
 use crate::report::results::{Section, best};
 
-/// The effect in a record's file, below the project's root.
+/// Returns the effect in a record's file, below the project's root.
 fn effect(
     (patch, release): &(String, String),
     file: &str,
@@ -42,7 +42,7 @@ fn effect(
     })
 }
 
-/// The best row.
+/// Returns the best row.
 fn of_record(patch: &(String, String), record: &Record) -> Option<Effect> {
     let row = best(lines(slice::from_ref(record)))?.row;
     let cpu = record.machine.cpu.clone();
@@ -58,7 +58,7 @@ fn of_record(patch: &(String, String), record: &Record) -> Option<Effect> {
     )
 }
 
-/// The unit that gains most.
+/// Returns the unit that gains most.
 fn of_counts(patch: &(String, String), counts: &Counts) -> Option<Effect> {
     let (unit, ratio) = counts.best()?;
     let cpu = format!("emulated {}", counts.emulated_cpu);
@@ -73,8 +73,8 @@ fn of_counts(patch: &(String, String), counts: &Counts) -> Option<Effect> {
     )
 }
 
-/// The file's text by the records: the newest effect for each instruction set, over what the patch needs if that was measured,
-/// and a count where nothing was timed.
+/// Returns the file's text by the records: the newest effect for each instruction set, over what the patch needs if that was
+/// measured, and a count where nothing was timed.
 pub fn text(sections: &[Section]) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for sections in sections.chunk_by(|a, b| a.patch == b.patch) {

@@ -45,14 +45,14 @@ const PROVER: [Kind; 7] = [
     Kind::StarkProve,
 ];
 
-/// Whether a row is of what a prover does.
+/// Tells whether a row is of what a prover does.
 pub fn is_of_prover(row: &Row) -> bool {
     let of_trial = [trial::RUN, trial::SPAN];
     PROVER.contains(&Kind::of(&row.workload))
         || of_trial.iter().any(|start| row.workload.starts_with(start))
 }
 
-/// The row that gains most: of the present text and of a prover's workload, if there is one that gains.
+/// Returns the row that gains most: of the present text and of a prover's workload, if there is one that gains.
 pub fn best<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> Option<Line<'a>> {
     let rank = |line: &Line<'_>| {
         let gains = line.row.verdict == Verdict::Faster;
@@ -80,8 +80,8 @@ pub fn section(
     }
 }
 
-/// The sections of all records in `benches/record`: all patches together first, then each in the order of the series, as a step before
-/// the stack that it is the top of.
+/// Returns the sections of all records in `benches/record`: all patches together first, then each in the order of the series, as
+/// a step before the stack that it is the top of.
 pub fn recorded(project: &Project) -> Result<Vec<Section>> {
     let newest_first = || project.catalog.bases.iter().rev().map(ToString::to_string);
     let mut sections = Vec::new();
@@ -136,7 +136,7 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
 }
 
 impl Section {
-    /// Whether this is a record of the patch `name`.
+    /// Tells whether this is a record of the patch `name`.
     pub fn is_of(&self, name: &str) -> bool {
         (self.patch.as_ref()).is_some_and(|(patch, _)| patch == name)
     }

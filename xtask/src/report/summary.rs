@@ -21,7 +21,7 @@ const ISAS: [(Isa, &str); 3] = [
     (Isa::V4Ifma, "AVX-512 IFMA"),
 ];
 
-/// Both tables as Markdown, in the order of the series, with times as shares of the time without.
+/// Returns both tables as Markdown, in the order of the series, with times as shares of the time without.
 pub fn markdown(project: &Project, sections: &[Section]) -> Result<String> {
     let isas = ISAS.map(|(_, name)| name);
     let mut text = head(
@@ -49,7 +49,7 @@ fn row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// The row of a patch: over what it needs, where that was measured.
+/// Returns the row of a patch: over what it needs, where that was measured.
 fn patch(project: &Project, Entry { name, needs }: &Entry, sections: &[Section]) -> Result<String> {
     let base = project.catalog.default_base_of(name)?;
     let header = project.catalog.header(&base, name)?;
@@ -89,8 +89,8 @@ fn patch(project: &Project, Entry { name, needs }: &Entry, sections: &[Section])
     Ok(row(cells.iter().map(String::as_str)))
 }
 
-/// The rows of whole proofs with all patches, on the CPU with records for most instruction sets, and of these the one of the
-/// newest record.
+/// Returns the rows of whole proofs with all patches, on the CPU with records for most instruction sets, and of these the one of
+/// the newest record.
 fn proofs(sections: &[Section]) -> String {
     for section in sections.iter().filter(|section| section.patch.is_none()) {
         let lines = lines(&section.records);
@@ -129,7 +129,7 @@ fn proofs(sections: &[Section]) -> String {
     String::new()
 }
 
-/// The ratio of `like`'s workload on its CPU, for another instruction set; bold is a gain.
+/// Returns the ratio of `like`'s workload on its CPU, for another instruction set; bold is a gain.
 fn cell(lines: &[Line<'_>], like: &Line<'_>, isa: Isa) -> String {
     let isa = isa.to_string();
     let found = lines.iter().find(|line| {
@@ -159,7 +159,7 @@ mod tests {
     use crate::report::results;
     use paired::testing::runs;
 
-    /// All patches: a proof on AVX2 and, in 0.9 of the time, on AVX-512, and a commitment.
+    /// Returns all patches: a proof on AVX2 and, in 0.9 of the time, on AVX-512, and a commitment.
     fn section(cpu: &str, day: &str, avx2: f64) -> Section {
         let mut samples = [runs(avx2), runs(0.9), runs(0.5)].concat();
         for run in &mut samples[..80] {

@@ -48,7 +48,7 @@ const KERNEL_ARGUMENTS: &str = "console=ttyS0,115200 quiet nokaslr nosmp acpi=of
     nolapic mitigations=off apparmor=0 tsc=reliable clearcpuid=pku,xsaves,xsavec,fsrm reboot=t \
     panic=-1";
 
-/// The emulated CPU has AVX-512 with IFMA. Time goes by instructions, so that nothing waits for the clock.
+/// Configures a CPU that has AVX-512 with IFMA. Time goes by instructions, so that nothing waits for the clock.
 fn configuration(folder: &Path) -> String {
     let folder = folder.display();
     format!(
@@ -76,7 +76,7 @@ pub fn missing(root: &Path) -> Option<String> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Some("no Bochs for this machine".to_owned());
     }
-    // It has no `--version`.
+    // Bochs has no `--version`.
     if !runs_with(EMULATOR, &["-help", "cpu"]) {
         return Some(format!("no {EMULATOR}"));
     }
@@ -208,7 +208,7 @@ pub fn run(root: &Path, executables: &[(PathBuf, String)], sources: &[PathBuf]) 
     Err(Failure::check(format!("{serial}\n{}\n{why}", complaints.join("\n"))).into())
 }
 
-/// The line that says how an executable ended.
+/// Returns the line that says how an executable ended.
 fn ended(name: &str, status: &str) -> String {
     format!("p3-patches: {name} ended with {status}")
 }
@@ -217,7 +217,7 @@ fn passed(serial: &str, name: &str) -> bool {
     serial.lines().any(|line| line == ended(name, "0"))
 }
 
-/// The script that Linux starts: each executable by its name, with its arguments.
+/// Returns the script that Linux starts: each executable by its name, with its arguments.
 fn init(runs: &[(String, &str)], root: &Path) -> String {
     // A sixteenth of the cases: all of those of the paired diagonal alone take two minutes. There is no cargo to say where the
     // snapshots are.
@@ -234,7 +234,7 @@ fn init(runs: &[(String, &str)], root: &Path) -> String {
     script + "/busybox sleep 1\n/busybox reboot -f\n"
 }
 
-/// An archive in the format of cpio that Linux unpacks into its root.
+/// Returns an archive in the format of cpio that Linux unpacks into its root.
 fn initrd(files: &[(String, Vec<u8>)]) -> Vec<u8> {
     const DEVICE: u32 = 0o020_666;
     const FOLDER: u32 = 0o040_755;

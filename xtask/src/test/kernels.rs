@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -49,46 +49,78 @@ impl Work for Clippy {
     }
 }
 
-/// The tests of the optimizations' crates.
-pub struct Kernels(pub Isa);
+/// The tests of the optimizations' crates: all of them, or those that make each instruction go wrong.
+pub struct Kernels {
+    pub isa: Isa,
+    pub mutated: bool,
+}
+
+/// The tests that make instructions go wrong. Under Bochs, too, they print the list that differs.
+const INSTRUCTIONS_TESTS: &str = "each_wrong_instruction";
+
+impl Kernels {
+    fn runs_in_bochs(&self, project: &Project) -> bool {
+        runs_in_bochs(self.isa, project)
+    }
+}
 
 impl Work for Kernels {
     fn need(&self) -> Option<Need> {
-        Some(Need::Isa(self.0))
+        Some(Need::Isa(self.isa))
     }
 
     fn missing(&self, project: &Project) -> Option<String> {
-        lacks_cpu(self.0, project)
+        lacks_cpu(self.isa, project)
     }
 
     fn is_emulated(&self, project: &Project) -> bool {
-        is_emulated(self.0) || runs_in_bochs(self.0, project)
+        is_emulated(self.isa) || self.runs_in_bochs(project)
     }
 
     fn run(&self, project: &Project) -> Result<()> {
-        let in_bochs = runs_in_bochs(self.0, project);
-        let mut test = cargo_for(self.0, "test", project, &project.root)?;
-        if self.is_emulated(project) {
+        let mut test = cargo_for(self.isa, "test", project, &project.root)?;
+        let mut flags = self.isa.rustflags().to_string();
+        if self.mutated {
+            flags += " --cfg mutated";
+            with_rustflags(&mut test, &flags);
+            for (name, metadata) in Metadata::of_kernels(project)? {
+                if metadata.has_instructions(self.isa) {
+                    test.args(["--package", &name]);
+                }
+            }
+            test.arg("--lib");
+        } else {
+            add_kernels(&mut test, project)?;
+            // Examples in the documentation are the same for all; `docs` runs them.
+            test.args(["--lib", "--tests"]);
+        }
+        if self.mutated || self.is_emulated(project) {
             // An emulator takes its time: vectors are inlined into registers, with the checks for overflow still in.
             test.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
         }
-        if in_bochs {
-            bochs::build_for(&mut test, self.0.rustflags());
+        if !self.runs_in_bochs(project) {
+            if self.mutated {
+                test.args(["--", INSTRUCTIONS_TESTS]);
+            }
+            return succeed(test).map(drop);
         }
-        add_kernels(&mut test, project)?;
-        // Examples in the documentation are the same for all; `docs` runs them.
-        test.args(["--lib", "--tests"]);
-        let output = succeed(test)?;
-        if in_bochs {
-            // Bochs runs what computes on vectors. Tests of integers and intervals, and some that take minutes, run on every
-            // other instruction set.
-            let built = bochs::executables(&output.stdout, |manifest| {
-                let skips = Metadata::load(manifest)?.bochs_options();
-                Ok(format!("--test-threads 1{skips}"))
-            })?;
-            bochs::run(&project.root, &built, &[])?;
-        }
-        Ok(())
+        // Bochs runs the tests that compute on vectors. Tests of integers and intervals, and some that take minutes, run on every
+        // other instruction set.
+        bochs::build_for(&mut test, &flags);
+        let arguments = |manifest: &Path| {
+            if self.mutated {
+                return Ok(INSTRUCTIONS_TESTS.to_owned());
+            }
+            let skips = Metadata::load(manifest)?.bochs_options();
+            Ok(format!("--test-threads 1{skips}"))
+        };
+        let built = bochs::executables(&succeed(test)?.stdout, arguments)?;
+        let read = if self.mutated {
+            sources(project)?
+        } else {
+            Vec::new()
+        };
+        bochs::run(&project.root, &built, &read)
     }
 }
 
@@ -121,52 +153,7 @@ fn add_kernels(command: &mut Command, project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// The kernels' tests, which have to notice each instruction that goes wrong.
-pub struct Instructions(pub Isa);
-
-/// The tests that make instructions go wrong. Under Bochs, too, they print the list that differs.
-const INSTRUCTIONS_TESTS: &str = "each_wrong_instruction";
-
-impl Work for Instructions {
-    fn need(&self) -> Option<Need> {
-        Some(Need::Isa(self.0))
-    }
-
-    fn missing(&self, project: &Project) -> Option<String> {
-        lacks_cpu(self.0, project)
-    }
-
-    fn is_emulated(&self, project: &Project) -> bool {
-        is_emulated(self.0) || runs_in_bochs(self.0, project)
-    }
-
-    fn run(&self, project: &Project) -> Result<()> {
-        let in_bochs = runs_in_bochs(self.0, project);
-        let mut test = cargo_for(self.0, "test", project, &project.root)?;
-        let flags = format!("{} --cfg mutated", self.0.rustflags());
-        with_rustflags(&mut test, &flags);
-        test.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
-        for (name, metadata) in Metadata::of_kernels(project)? {
-            if metadata.has_instructions(self.0) {
-                test.args(["--package", &name]);
-            }
-        }
-        test.arg("--lib");
-        if !in_bochs {
-            test.args(["--", INSTRUCTIONS_TESTS]);
-            return succeed(test).map(drop);
-        }
-        bochs::build_for(&mut test, &flags);
-        let built =
-            bochs::executables(
-                &succeed(test)?.stdout,
-                |_| Ok(INSTRUCTIONS_TESTS.to_owned()),
-            )?;
-        bochs::run(&project.root, &built, &sources(project)?)
-    }
-}
-
-/// The sources and snapshots of the optimizations' crates: reports of instructions show the lines that they are on.
+/// Returns the sources and snapshots of the optimizations' crates: reports of instructions show the lines that they are on.
 fn sources(project: &Project) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     // Links are to crates that are read where they lie.

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::ValueEnum;
 
-use super::kernels::{Clippy, Instructions, Kernels, Miri, Proofs};
+use super::kernels::{Clippy, Kernels, Miri, Proofs};
 use super::programs::{
     ADVISORIES, Browser, Cargo, Check, Deny, Emulator, Example, Fuzz, Killed, Lint, Package,
     SOURCES, Sandbox,
@@ -18,7 +18,7 @@ use paired::isa::Isa;
 const EXAMPLE: &str = "examples/prover/Cargo.toml";
 const FUZZ: &str = "fuzz/Cargo.toml";
 
-/// All stages, what fails soonest first.
+/// Lists all stages, what fails soonest first.
 ///
 /// An expensive stage runs where it can find something. The feature `parallel` switches code on that is the same for all
 /// instruction sets, so the suites run with it on AVX2 or NEON, and without it on the widest vectors and, weekly, without any.
@@ -48,7 +48,7 @@ pub fn all(project: &Project) -> Result<Vec<Stage>> {
     Ok(stages)
 }
 
-/// Whether a patch for `base` has kernels for AVX-512 with IFMA.
+/// Tells whether a patch for `base` has kernels for AVX-512 with IFMA.
 fn uses_ifma(project: &Project, base: &str) -> Result<bool> {
     for name in project.catalog.ported(base) {
         let patch = project.catalog.patch(base, &name)?;
@@ -59,8 +59,8 @@ fn uses_ifma(project: &Project, base: &str) -> Result<bool> {
     Ok(false)
 }
 
-/// The instruction sets, each once. `native` is one of the others, or close to one; on aarch64 so is `generic`, since Rust's
-/// targets have NEON.
+/// Returns the instruction sets, each once. `native` is one of the others, or close to one; on aarch64 so is `generic`, since
+/// Rust's targets have NEON.
 fn isas() -> impl Iterator<Item = Isa> {
     let repeats =
         |isa| isa == Isa::Native || (cfg!(target_arch = "aarch64") && isa == Isa::Generic);
@@ -68,7 +68,7 @@ fn isas() -> impl Iterator<Item = Isa> {
     isas.filter(move |isa| !repeats(*isa))
 }
 
-/// Stages that read the checkout, and the tests of the tool and of the workspace's documentation.
+/// Lists the stages that read the checkout, and the tests of the tool and of the workspace's documentation.
 fn of_the_checkout() -> Vec<Stage> {
     let quick = |name: &str, args| Stage::new(name, Cargo(args)).quick();
     let lint = |name: &str, program, args, files| {
@@ -164,7 +164,7 @@ fn of_the_checkout() -> Vec<Stage> {
     ]
 }
 
-/// The optimizations' crates, on each instruction set.
+/// Lists the stages of the optimizations' crates, on each instruction set.
 fn of_kernels() -> Vec<Stage> {
     let vectors = isas().filter(|isa| *isa != Isa::Generic);
     let mut stages = vectors
@@ -174,9 +174,10 @@ fn of_kernels() -> Vec<Stage> {
             Stage::new(format!("clippy/{isa}"), Clippy(isa)).weekly_if(waits)
         })
         .collect::<Vec<_>>();
+    let tests = |isa, mutated| Kernels { isa, mutated };
     stages.extend(isas().map(|isa| {
         // Where there are vectors, there is the scalar code too. Bochs takes minutes; Miri runs a few of these in every run.
-        Stage::new(format!("kernels/{isa}"), Kernels(isa))
+        Stage::new(format!("kernels/{isa}"), tests(isa, false))
             .weekly_if(isa == Isa::Generic || needs_bochs(isa))
     }));
     stages.push(Stage::new("smt", Proofs));
@@ -188,12 +189,12 @@ fn of_kernels() -> Vec<Stage> {
     }
     let wrong = isas().filter(|isa| [Isa::V3, Isa::V4Ifma, Isa::Neon].contains(isa));
     stages.extend(
-        wrong.map(|isa| Stage::new(format!("instructions/{isa}"), Instructions(isa)).weekly()),
+        wrong.map(|isa| Stage::new(format!("instructions/{isa}"), tests(isa, true)).weekly()),
     );
     stages
 }
 
-/// The newest release with all patches: its outputs, its suites, those who depend on it, and provers.
+/// Lists the stages of the newest release with all patches: its outputs, its suites, those who depend on it, and provers.
 fn of_the_newest(project: &Project, newest: &str) -> Result<Vec<Stage>> {
     let ifma = uses_ifma(project, newest)?;
     let distinct = || isas().filter(|isa| *isa != Isa::V4Ifma || ifma);
@@ -253,8 +254,8 @@ fn of_the_newest(project: &Project, newest: &str) -> Result<Vec<Stage>> {
     Ok(stages)
 }
 
-/// A release before the newest with its patches. Between that and the oldest there is little that neither shows; a preview has
-/// few users.
+/// Lists the stages of a release before the newest with its patches. Between that and the oldest there is little that neither shows; a
+/// preview has few users.
 fn of_an_older(project: &Project, base: &str, is_oldest: bool) -> Result<Vec<Stage>> {
     let avx512 = if uses_ifma(project, base)? {
         Isa::V4Ifma

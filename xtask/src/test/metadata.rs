@@ -73,7 +73,7 @@ impl Metadata {
         project.catalog.names().map(load).collect()
     }
 
-    /// Whether the kernel's instructions are made to go wrong on `isa`.
+    /// Tells whether the kernel's instructions are made to go wrong on `isa`.
     pub fn has_instructions(&self, isa: Isa) -> bool {
         let isa = isa.to_string();
         self.instructions.iter().any(|Name(name)| *name == isa)

@@ -73,7 +73,7 @@ trait Work {
         None
     }
 
-    /// Whether an emulator runs it here, which keeps its result from being taken for a CPU's.
+    /// Tells whether an emulator runs it here, which keeps its result from being taken for a CPU's.
     fn is_emulated(&self, _project: &Project) -> bool {
         false
     }
@@ -116,7 +116,7 @@ impl Stage {
         if weekly { self.weekly() } else { self }
     }
 
-    /// A remark that stands behind the stage's name.
+    /// Returns a remark that stands behind the stage's name.
     pub fn label(&self, project: &Project) -> &'static str {
         if self.work.is_emulated(project) {
             ", under emulation"
@@ -190,22 +190,22 @@ fn cargo_for(isa: Isa, subcommand: &str, project: &Project, folder: &Path) -> Re
     Ok(command)
 }
 
-/// Whether `isa` is another architecture's, for which this machine has a toolchain and an emulator.
+/// Tells whether `isa` is another architecture's, for which this machine has a toolchain and an emulator.
 fn is_emulated(isa: Isa) -> bool {
     isa.is_foreign() && emulation::missing().is_none()
 }
 
-/// Whether `isa` is AVX-512, and this CPU lacks it: tests run in Bochs or not at all, and take minutes there.
+/// Tells whether `isa` is AVX-512, and this CPU lacks it: tests run in Bochs or not at all, and take minutes there.
 fn needs_bochs(isa: Isa) -> bool {
     [Isa::V4, Isa::V4Ifma].contains(&isa) && isa.check().is_err()
 }
 
-/// Whether tests for `isa` run in Bochs.
+/// Tells whether tests for `isa` run in Bochs.
 fn runs_in_bochs(isa: Isa, project: &Project) -> bool {
     needs_bochs(isa) && bochs::missing(&project.root).is_none()
 }
 
-/// Why tests for `isa` can run nowhere here.
+/// Says why tests for `isa` can run nowhere here.
 fn lacks_cpu(isa: Isa, project: &Project) -> Option<String> {
     if runs_in_bochs(isa, project) {
         return None;
@@ -213,7 +213,7 @@ fn lacks_cpu(isa: Isa, project: &Project) -> Option<String> {
     lacks_isa(isa)
 }
 
-/// Why `isa` cannot run here, neither on this CPU nor under an emulator.
+/// Says why `isa` cannot run here, neither on this CPU nor under an emulator.
 fn lacks_isa(isa: Isa) -> Option<String> {
     if is_emulated(isa) {
         return None;

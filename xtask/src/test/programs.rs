@@ -93,7 +93,7 @@ impl Work for Lint {
     }
 }
 
-/// The files of a folder with this extension, below the project's root.
+/// Returns the files of a folder with this extension, below the project's root.
 fn files(project: &Project, folder: &str, extension: &str) -> Result<Vec<String>> {
     let path = project.root.join(folder);
     let entries = fs::read_dir(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -141,7 +141,7 @@ impl Work for Deny {
     }
 }
 
-/// Why there is no database of advisories, if there is none that is up to date.
+/// Says why there is no database of advisories, if there is none that is up to date.
 fn no_advisories() -> Option<String> {
     let fetched = interrupt::output(Command::new(DENY).args(["fetch", "db"]));
     match fetched {

@@ -154,12 +154,15 @@ impl PublishedProver {
         folder.keep_only(&kept)?;
 
         if proof != patched_proof {
-            return Err(Failure::check(format!("{self}: another proof with the patches")).into());
+            return Err(Failure::check(format!(
+                "{self}: the proof with the patches differs from the one without"
+            ))
+            .into());
         }
         Ok(())
     }
 
-    /// The package as published, with the program.
+    /// Returns the package as published, with the program.
     fn package(&self, project: &Project) -> Result<Package> {
         let mut package = registry::package(project.patches(), self.name, self.version)?;
         if package.checksum != self.checksum {
@@ -176,7 +179,7 @@ impl PublishedProver {
         Ok(package)
     }
 
-    /// The trees of all patches that touch the `graph` of the published package.
+    /// Returns the trees of all patches that touch the `graph` of the published package.
     fn trees(
         &self,
         project: &Project,
@@ -234,7 +237,7 @@ impl PublishedProver {
             .env("CARGO_PROFILE_DEV_DEBUG", "false")
             .env("CARGO_PROFILE_DEV_OPT_LEVEL", self.opt_level)
             .env("CARGO_INCREMENTAL", "0")
-            // Of several threads that look for a proof of work, the first one to find any wins.
+            // The first of several threads to find a proof of work wins.
             .env("RAYON_NUM_THREADS", "1");
         with_rustflags(&mut command, isa.rustflags());
         let output = interrupt::output(&mut command)?;
@@ -252,7 +255,7 @@ impl PublishedProver {
     }
 }
 
-/// A published manifest as the root of a workspace, with the program and with `trees` as overrides.
+/// Returns a published manifest as the root of a workspace, with the program and with `trees` as overrides.
 fn completed(published: &str, trees: &[Tree]) -> Result<String> {
     let mut manifest: DocumentMut = published.parse().context("cannot parse Cargo.toml")?;
     manifest["workspace"] = Item::Table(Table::new());

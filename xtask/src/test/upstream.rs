@@ -133,7 +133,7 @@ impl Suites {
     }
 }
 
-/// The packages that the patches `names` touch, with them.
+/// Returns the packages that the patches `names` touch, with them.
 fn patched(project: &Project, base: &str, names: &[String]) -> Result<Vec<Package>> {
     let patches = names
         .iter()
@@ -146,7 +146,7 @@ fn patched(project: &Project, base: &str, names: &[String]) -> Result<Vec<Packag
     Ok(packages)
 }
 
-/// The files of a package, as this compiler takes them.
+/// Returns the files of a package, as this compiler takes them.
 fn compiling(package: &Package) -> Result<Cow<'_, BTreeMap<String, Vec<u8>>>> {
     let [file, published, understood] = NAMED;
     let mut files = Cow::Borrowed(&package.files);
@@ -209,7 +209,7 @@ fn complete(manifest: &mut DocumentMut, written: &DocumentMut, base: &str) -> Ve
     completed
 }
 
-/// The manifest above the packages. Where they, or what they test with, depend on one of them, they get the patched one.
+/// Returns the manifest above the packages. Where they, or what they test with, depend on one of them, they get the patched one.
 fn workspace(packages: &[Package]) -> DocumentMut {
     let folders = packages.iter().map(|package| package.folder.as_str());
     let overrides = packages.iter().map(|package| {

@@ -255,9 +255,14 @@ fn facts_that_no_build_writes_are_refused() {
             "no patch is named `../demo`\n",
         ),
         (
-            "baseline-patches = []",
-            "baseline-patches = [\"stacked\"]",
+            "reverted = false",
+            "reverted = false\nbaseline_patches = [\"stacked\"]",
             "not the patches that demo stands for in this checkout\n",
+        ),
+        (
+            "reverted = false",
+            "reverted = true",
+            "reverted: --build-only builds no reversed patches\n",
         ),
         (
             "[code]\n",

@@ -250,7 +250,7 @@ impl State {
         }
     }
 
-    /// Whether it is a wide product of two things that were loaded, or computed from such.
+    /// Tells whether it is a wide product of two things that were loaded, or computed from such.
     fn multiplies_what_was_loaded(&self, instruction: &Instruction) -> bool {
         let implied = match instruction.mnemonic() {
             Mnemonic::Mul => Register::RAX,
@@ -295,14 +295,14 @@ fn writes(access: OpAccess) -> bool {
     )
 }
 
-/// The bytes of the frame that an operand names.
+/// Returns the bytes of the frame that an operand names.
 fn frame(memory: &UsedMemory) -> Option<Range<i64>> {
     let fixed = memory.base() == Register::RSP && memory.index() == Register::None;
     let first = memory.displacement() as i64;
     fixed.then(|| first..first + memory.memory_size().size() as i64)
 }
 
-/// The name of the lowest byte of an integer register, but for the stack pointer's.
+/// Returns the name of the lowest byte of an integer register, but for the stack pointer's.
 fn low_byte(register: Register) -> Option<Register> {
     use Register::*;
     const LOW: [Register; 16] = [
@@ -352,7 +352,7 @@ fn set<K: Ord>(origins: &mut BTreeMap<K, Origin>, key: K, origin: Origin, absent
 mod tests {
     use super::*;
 
-    /// Where in a function, loaded at zero, control or addresses depend on data.
+    /// Tells where in a function, loaded at zero, control or addresses depend on data.
     fn kinds(code: &[&[u8]], kind: Kind) -> Vec<u64> {
         let dependences = examine(0, &code.concat()).dependences.into_iter();
         let of_kind = dependences.filter(|dependence| dependence.kind == kind);

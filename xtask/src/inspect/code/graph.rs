@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Flow, Instruction};
 
-/// The innermost loops, each as the indices of its instructions, in the order of their first ones.
+/// Returns the innermost loops, each as the indices of its instructions, in the order of their first ones.
 ///
 /// A loop is what can reach a jump back to an instruction that every way to the jump has passed. A jump to a lower address
 /// is not enough: compilers put rare cases at a function's end, and these jump back too.
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::inspect::code::Class;
 
-    /// The loops of a function whose instructions, one byte each, go where `flows` says.
+    /// Returns the loops of a function whose instructions, one byte each, go where `flows` says.
     fn loops(flows: &[Flow]) -> Vec<Vec<usize>> {
         let instruction = |(address, flow): (usize, &Flow)| Instruction {
             address: address as u64,
