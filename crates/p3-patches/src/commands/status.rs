@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use cargo_metadata::Metadata;
@@ -18,10 +18,10 @@ use crate::prover::git_source::{Checkout, GitSource};
 use crate::prover::graph::{self, Use};
 use crate::prover::manifest::Manifest;
 use crate::prover::stanza::Stanza;
-use crate::prover::tree::{self, Planned, Stamp, StampedPatch, Tree};
+use crate::prover::tree::{self, Plan, Planned, Stamp, StampedPatch, Tree};
 use crate::source::checksums::Checksums;
 use crate::source::locked::{Locked, packages};
-use crate::source::registry;
+use crate::source::registry::{self, Comparison};
 use paired::address::without_credentials;
 use paired::cargo::{
     ANOTHER_REGISTRY, configured_by, is_unfetched, out_of_a_changed_package,
@@ -69,7 +69,7 @@ pub struct Args {
     downstream: Downstream,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Status {
     manifest: String,
     base: Option<String>,
@@ -168,6 +168,26 @@ impl Provenance {
     }
 }
 
+/// A workspace, and what `status` is asked about it.
+struct Workspace<'a> {
+    args: &'a Args,
+    patches: &'a Patches,
+    catalog: &'a Catalog,
+    manifest: &'a Manifest,
+    /// The text of the lock file.
+    lock: &'a str,
+}
+
+/// The packages of a workspace: by cargo, where it may run, and by the lock file.
+struct Packages {
+    /// Cargo's graph, or its error; `None` with `--without-cargo`.
+    graph: Option<Result<Metadata, String>>,
+    locked: Vec<Locked>,
+}
+
+const APPLY_AGAIN: &str = "`cargo p3 apply` without names applies them again";
+const REMOVE: &str = "`cargo p3 remove` takes the patches out";
+
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let path = &args.downstream.manifest_path;
     let (manifest, patches) = if args.without_cargo {
@@ -175,38 +195,11 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     } else {
         (Manifest::load(path)?, patches)
     };
-    let mut status = Status {
-        manifest: manifest.path.display().to_string(),
-        base: None,
-        source: None,
-        patches: Vec::new(),
-        patches_sha256: None,
-        built_in: None,
-        available: Vec::new(),
-        inert: BTreeMap::new(),
-        trees: Vec::new(),
-        other_releases: Vec::new(),
-        newer_releases: Vec::new(),
-        inside_block: manifest.moved.clone(),
-        replacement: None,
-        lock: None,
-    };
     let patches = &patches.at_work_in(manifest.root());
     if let Some(path) = &args.published_lock {
-        let own = report::assert_unread(path, &manifest.inputs());
-        if path.ends_with("Cargo.toml") || own.is_err() {
-            let what = format!(
-                "--published-lock {}: a file that cargo or this tool reads",
-                path.display()
-            );
-            return Err(Failure::input(what)
-                .hint("name another file, such as published.lock")
-                .into());
-        }
-        let lock = manifest.published_lock(patches)?;
-        fs::write(path, lock).map_err(|error| cannot_write(path, &error))?;
+        write_published_lock(path, &manifest, patches)?;
     }
-    let catalog = &Catalog::load(patches)?;
+    let catalog = Catalog::load(patches)?;
     let lock = manifest.lock()?;
     if args.without_cargo && lock.is_empty() {
         let what = format!("{}: no Cargo.lock beside it", manifest.path.display());
@@ -214,77 +207,176 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             .hint("--without-cargo looks at a workspace that has been built")
             .into());
     }
-    let Some(stanza) = &manifest.stanza else {
-        let metadata = match args.without_cargo {
-            true => None,
-            false => Some(manifest.resolve_locked()?),
+    let workspace = Workspace {
+        args,
+        patches,
+        catalog: &catalog,
+        manifest: &manifest,
+        lock: &lock,
+    };
+    match &manifest.stanza {
+        None => workspace.unpatched(),
+        Some(stanza) => workspace.patched(stanza),
+    }
+}
+
+fn write_published_lock(path: &Path, manifest: &Manifest, patches: &Patches) -> Result<()> {
+    let own = report::assert_unread(path, &manifest.inputs());
+    if path.ends_with("Cargo.toml") || own.is_err() {
+        let what = format!(
+            "--published-lock {}: a file that cargo or this tool reads",
+            path.display()
+        );
+        return Err(Failure::input(what)
+            .hint("name another file, such as published.lock")
+            .into());
+    }
+    let lock = manifest.published_lock(patches)?;
+    Ok(fs::write(path, lock).map_err(|error| cannot_write(path, &error))?)
+}
+
+impl Workspace<'_> {
+    /// Shows a workspace that nothing is applied to.
+    fn unpatched(&self) -> Result<()> {
+        let graph = self.graph()?;
+        let known = graph.as_ref().and_then(|graph| graph.as_ref().ok());
+        let (lock, mut objection) = self.compare_lock(known)?;
+        let mut status = Status {
+            lock,
+            ..self.outline()?
         };
-        let mut objection = None;
-        if args.verify || args.without_cargo {
-            let metadata = metadata.as_ref().and_then(|graph| graph.as_ref().ok());
-            let (compared, unreviewed) = compare_lock(args, patches, &manifest, &lock, metadata)?;
-            status.lock = Some(compared);
-            objection = unreviewed;
-        }
-        if args.verify {
-            status.replacement = replacement(manifest.root())?;
-        }
-        let chosen = metadata.map(|graph| {
-            graph.map(|graph| choice::applicable(catalog, &manifest, &graph, None, &[], false))
-        });
-        match chosen.transpose() {
-            Ok(None) => {}
-            Ok(Some(Ok((_, choice)))) => status.available = choice.names,
-            Ok(Some(Err(error))) => {
-                print_line("note", &format!("`apply` would not work here: {error}"));
-                let failure = Failure::behind(&error);
-                if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {
-                    print_line("hint", &as_called(hint));
+        match graph {
+            None => {}
+            Some(Ok(graph)) => {
+                match choice::applicable(self.catalog, self.manifest, &graph, None, &[], false) {
+                    Ok((_, choice)) => status.available = choice.names,
+                    Err(error) => {
+                        print_line("note", &format!("`apply` would not work here: {error}"));
+                        let failure = Failure::behind(&error);
+                        if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {
+                            print_line("hint", &as_called(hint));
+                        }
+                    }
                 }
             }
-            Err(error) => {
-                let configured = out_of_a_wrong_configuration(manifest.root(), &error);
-                let failure = match configured {
-                    Some(_) => Failure::input,
-                    None => Failure::environment,
-                };
-                let way_out = configured.unwrap_or_else(|| {
-                    "after `cargo fetch` in that folder, `status` can".to_owned()
-                });
+            Some(Err(error)) => {
                 let what = format!("cannot tell what `apply` would do: {error}");
-                if args.verify {
-                    objection = objection.or(Some(failure(what).hint(way_out)));
+                let configured = out_of_a_wrong_configuration(self.manifest.root(), &error);
+                let (failure, hint) = match configured {
+                    Some(hint) => (Failure::input(&what), hint),
+                    None => {
+                        let hint = "after `cargo fetch` in that folder, `status` can";
+                        (Failure::environment(&what), hint.to_owned())
+                    }
+                };
+                if self.args.verify {
+                    objection = objection.or(Some(failure.hint(hint)));
                 } else {
-                    print_line("note", &format!("{what}; {way_out}"));
+                    print_line("note", &format!("{what}; {hint}"));
                 }
             }
         }
-        status.print_unpatched(args.json)?;
-        return objection.map_or(Ok(()), |objection| Err(objection.into()));
-    };
-    let progress = spinner("comparing trees");
-    let (base, names) = catalog.resolve(Some(&stanza.base), &stanza.names)?;
-    let mut plan = tree::plan(catalog, &base, &names, false)?;
-    plan.assert_available(|package| stanza.overrides.contains_key(package))?;
-    let metadata = match args.without_cargo {
-        true => None,
-        false => Some(manifest.resolve_locked()?),
-    };
-    let locked = packages(&lock)?;
-    let root = manifest.dir()?;
-    let mut objection = None;
-    let mut is_other_release = false;
-    let mut is_needed = false;
-    let mut unreviewed = None;
-    for (package, place) in &stanza.overrides {
-        let path = manifest.root().join(place);
-        let tree = Tree {
+        status.print(self.args.json, true)?;
+        objection.map_or(Ok(()), |objection| Err(objection.into()))
+    }
+
+    /// Compares the trees of a workspace with those that its patches give.
+    fn patched(&self, stanza: &Stanza) -> Result<()> {
+        let (args, catalog) = (self.args, self.catalog);
+        let progress = spinner("comparing trees");
+        let (base, names) = catalog.resolve(Some(&stanza.base), &stanza.names)?;
+        let mut plan = tree::plan(catalog, &base, &names, false)?;
+        plan.assert_available(|package| stanza.overrides.contains_key(package))?;
+        let packages = Packages {
+            graph: self.graph()?,
+            locked: packages(self.lock)?,
+        };
+        let trees = (self.trees(stanza).zip(stanza.overrides.values()))
+            .map(|(tree, place)| self.compare_tree(tree, place, &plan, &packages))
+            .collect::<Result<_>>()?;
+        let objection = self.objection(stanza, &plan, &packages)?;
+        let (lock, unreviewed) = self.compare_lock(packages.graph())?;
+        let patched = stanza.overrides.keys();
+        let other_releases = (packages.graph())
+            .map(|graph| graph::other_releases(graph, patched.clone(), &stanza.base));
+        let newer = match stanza.git {
+            None => choice::newer(patched, &stanza.base)?,
+            Some(_) => BTreeMap::new(),
+        };
+        let newer = newer.into_iter();
+        let hash = catalog.sha256(&base, &names)?;
+        let is_built_in = || {
+            let built_in = Catalog::load(&self.patches.built_in());
+            let built_in = built_in.and_then(|built_in| built_in.sha256(&base, &names));
+            built_in.is_ok_and(|built_in| built_in == hash)
+        };
+        let status = Status {
+            base: Some(stanza.base.clone()),
+            source: stanza.git.as_ref().map(|git| git.source.to_string()),
+            patches: stanza.names.clone(),
+            built_in: args.verify.then(is_built_in),
+            patches_sha256: Some(hash),
+            inert: catalog.inert(&stanza.base, &names)?,
+            trees,
+            other_releases: other_releases.unwrap_or_default(),
+            newer_releases: newer
+                .map(|(release, packages)| format!("{release} of {}", packages.join(", ")))
+                .collect(),
+            lock,
+            ..self.outline()?
+        };
+        progress.finish_and_clear();
+        status.print(args.json, packages.error().is_none())?;
+        if status.holds() && objection.is_none() && unreviewed.is_none() {
+            return Ok(());
+        }
+        Err(self
+            .refusal(stanza, &status, &packages, objection, unreviewed)
+            .into())
+    }
+
+    /// Asks cargo for the graph, unless it may not run.
+    fn graph(&self) -> Result<Option<Result<Metadata, String>>> {
+        match self.args.without_cargo {
+            true => Ok(None),
+            false => self.manifest.resolve_locked().map(Some),
+        }
+    }
+
+    /// Returns the part of the status that has nothing to do with patches.
+    fn outline(&self) -> Result<Status> {
+        Ok(Status {
+            manifest: self.manifest.path.display().to_string(),
+            inside_block: self.manifest.moved.clone(),
+            replacement: match self.args.verify {
+                true => replacement(self.manifest.root())?,
+                false => None,
+            },
+            ..Status::default()
+        })
+    }
+
+    /// Lists the trees that the stanza names.
+    fn trees(&self, stanza: &Stanza) -> impl Iterator<Item = Tree> {
+        let tree = |(package, place): (&String, &String)| Tree {
             package: package.clone(),
             version: stanza.base.clone(),
-            path,
+            path: self.manifest.root().join(place),
         };
-        let planned = (plan.trees.iter()).find(|planned| planned.stamp.package == *package);
-        let folder = root.folder(place)?;
+        stanza.overrides.iter().map(tree)
+    }
+
+    /// Compares a tree on disk with the planned one.
+    fn compare_tree(
+        &self,
+        tree: Tree,
+        place: &str,
+        plan: &Plan,
+        packages: &Packages,
+    ) -> Result<TreeStatus> {
+        let mut planned = plan.trees.iter();
+        let planned = planned.find(|planned| planned.stamp.package == tree.package);
+        let folder = self.manifest.dir()?.folder(place)?;
         let state = match (&folder, planned) {
             (None, _) => "missing",
             (_, Some(planned)) if !tree.path.ends_with(&planned.place) => "outdated",
@@ -292,340 +384,291 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             (_, Some(_)) => "changed",
             (_, None) => "outdated",
         };
-        let used = match &metadata {
-            Some(Ok(metadata)) => {
-                let one = graph::assert_one_copy(metadata, package, &stanza.base);
-                let usage = graph::usage(metadata, &tree);
-                if let Use::Bypassed(found) = &usage {
-                    is_other_release |= found.iter().any(|(version, _)| *version != stanza.base);
-                }
-                is_needed |= usage != Use::Absent;
-                let used = usage == Use::Used && one.is_ok();
-                objection = objection.take().or(one.err());
-                used
+        let made_from = planned.filter(|_| self.args.verify);
+        let made_from =
+            made_from.map(|planned| Provenance::new(self.patches, planned, folder.as_ref()));
+        Ok(TreeStatus {
+            path: place.to_owned(),
+            state,
+            used: packages.use_tree(&tree),
+            made_from: made_from.transpose()?,
+            package: tree.package,
+        })
+    }
+
+    /// Finds the first reason for which a build does not take the patches as recorded, though each tree may be intact.
+    fn objection(
+        &self,
+        stanza: &Stanza,
+        plan: &Plan,
+        packages: &Packages,
+    ) -> Result<Option<Failure>> {
+        let (base, overrides) = (&stanza.base, &stanza.overrides);
+        let manifest = self.manifest;
+        let patched = (plan.trees.iter()).map(|planned| planned.stamp.package.as_str());
+        let patched: BTreeSet<_> = patched.chain(plan.missing()).collect();
+        if self.args.without_cargo {
+            let recorded = overrides.keys().map(String::as_str);
+            let named = recorded.chain(patched.iter().copied());
+            if let Err(error) = manifest.assert_unpatched_by_itself(named, stanza.git.as_ref()) {
+                return error.downcast::<Failure>().map(Some);
+            }
+        }
+        let graph = packages.graph();
+        let twice = |package| graph::assert_one_copy(graph?, package, base).err();
+        if let Some(twice) = overrides.keys().find_map(|package| twice(package)) {
+            return Ok(Some(twice));
+        }
+        let is_lost =
+            |package: &&&str| !overrides.contains_key(**package) && packages.has(package, base);
+        if let Some(package) = patched.iter().find(is_lost) {
+            let what = format!(
+                "the p3-patches block does not override {package}, which they change and the workspace has in {base}"
+            );
+            return Ok(Some(Failure::check(what).hint(APPLY_AGAIN)));
+        }
+        let Some(git) = &stanza.git else {
+            return Ok(None);
+        };
+        let moved = manifest.commit_moved(git, self.lock)?;
+        let (None, Some(graph)) = (&moved, graph) else {
+            return Ok(moved);
+        };
+        if let Err(other) = git.source.assert_pinned(&manifest.path, graph) {
+            return Ok(Some(other));
+        }
+        if !self.args.verify {
+            return Ok(None);
+        }
+        let checkout = Checkout::at(git.source.clone(), graph)?;
+        match checkout.assert_release(self.patches, base) {
+            Ok(()) => Ok(graph::assert_no_published(graph, &git.source, base).err()),
+            Err(error) => error.downcast::<Failure>().map(Some),
+        }
+    }
+
+    /// Returns the failure for patches that are not in effect as recorded, or of which that cannot be told.
+    fn refusal(
+        &self,
+        stanza: &Stanza,
+        status: &Status,
+        packages: &Packages,
+        objection: Option<Failure>,
+        unreviewed: Option<Failure>,
+    ) -> Failure {
+        let path = &status.manifest;
+        let what = format!("{path}: the patches are not in effect as recorded");
+        if let Some(Failure { message, hint, .. }) = objection {
+            let message = message
+                .strip_prefix(&format!("{path}: "))
+                .unwrap_or(&message);
+            let failure = Failure::check(format!("{what}: {}", message));
+            return failure.hint(hint.unwrap_or_default());
+        }
+        let is_intact = status.trees.iter().all(|tree| tree.state == "intact");
+        if let Some(unreviewed) = unreviewed.filter(|_| is_intact) {
+            return unreviewed;
+        }
+        if is_intact && status.trees.iter().all(|tree| tree.used) {
+            return self.changed_checksum();
+        }
+        if let Some(error) = packages.error() {
+            let root = self.manifest.root();
+            let unknown = format!("{path}: cannot tell whether the patches are in effect: {error}");
+            let what = format!("{what}: {error}");
+            return if let Some(hint) = out_of_a_wrong_configuration(root, error) {
+                Failure::input(unknown).hint(hint)
+            } else if let Some(hint) = out_of_a_wrong_lock_file(root, error) {
+                Failure::check(what).hint(hint)
+            } else if is_intact && is_unfetched(error) {
+                Failure::environment(unknown).hint("`cargo fetch` in that folder brings what cargo's cache lacks; then `status` can look")
+            } else if is_intact && error.contains("--locked") {
+                Failure::check(what).hint("`cargo fetch` in that folder brings the lock file up to date with the manifest")
+            } else {
+                Failure::check(what).hint(APPLY_AGAIN)
+            };
+        }
+        let mut trees = self.trees(stanza);
+        if trees.any(|tree| packages.has_other_release(&tree)) {
+            let hint = format!("{REMOVE}, then `apply` goes by what the workspace has");
+            Failure::check(what).hint(hint)
+        } else if is_intact
+            && !stanza
+                .overrides
+                .keys()
+                .any(|package| packages.need(package))
+        {
+            Failure::check(format!("{what}: no package here needs what they patch")).hint(REMOVE)
+        } else {
+            Failure::check(what).hint(APPLY_AGAIN)
+        }
+    }
+
+    /// Compares the lock file with the reviewed checksums where that is asked for, and looks for packages of Plonky3's that come from
+    /// elsewhere: in the graph or, where it is not known, in the lock file. Returns the objection besides.
+    fn compare_lock(
+        &self,
+        graph: Option<&Metadata>,
+    ) -> Result<(Option<LockStatus>, Option<Failure>)> {
+        if !self.args.verify && !self.args.without_cargo {
+            return Ok((None, None));
+        }
+        let Comparison {
+            mut differences,
+            unreviewed,
+            unlocked,
+            elsewhere,
+            same,
+        } = registry::compare_locks(self.patches, self.lock)?;
+        let manifest = self.manifest;
+        let git = manifest
+            .stanza
+            .as_ref()
+            .and_then(|stanza| stanza.git.as_ref());
+        let git = git.map(|git| &git.source);
+        let foreign = match graph {
+            Some(graph) => graph::foreign(self.patches, graph, &manifest.named_trees(), git)?,
+            None => self.foreign(&elsewhere, git)?,
+        };
+        let path = manifest.path.display();
+        let refuse = |what: &str, hint: &str| Failure::check(format!("{path}: {what}")).hint(hint);
+        let objection = if !differences.is_empty() {
+            Some(self.changed_checksum())
+        } else if let Some(what) = foreign.first() {
+            let files = configured_by(manifest.root());
+            let hint = format!(
+                "a path, a repository or a `[patch]` of the manifest or of cargo's configuration comes before the registry; {files}"
+            );
+            Some(refuse(what, &hint))
+        } else if let Some(package) = unlocked.first() {
+            let what = format!("Cargo.lock has no checksum of {package}");
+            let hint = "`cargo metadata` in that folder adds what the registry's index has; then `status --verify` compares it";
+            Some(refuse(&what, hint))
+        } else if !unreviewed.is_empty() {
+            let what = "a package of Plonky3's is not one that was reviewed";
+            let hint = "`cargo update PACKAGE --precise VERSION` takes a reviewed version; a newer release of this tool may know more";
+            Some(refuse(what, hint))
+        } else {
+            None
+        };
+        let unreviewed = unreviewed.into_iter();
+        differences.extend(unreviewed.map(|package| format!("{package} has no reviewed checksum")));
+        let unlocked = unlocked.into_iter();
+        differences.extend(unlocked.map(|package| format!("{package} has no checksum")));
+        differences.extend(foreign);
+        Ok((Some(LockStatus { differences, same }), objection))
+    }
+
+    /// Lists the packages of Plonky3's that come from elsewhere, as [`graph::foreign`] does, by the manifest and the lock file: from the
+    /// packages `elsewhere` that the lock file has from no registry, those from trees and from `git` are taken out.
+    fn foreign(&self, elsewhere: &[Locked], git: Option<&GitSource>) -> Result<Vec<String>> {
+        let is_tree = |locked: &Locked| {
+            let is_of = |stanza: &Stanza| {
+                stanza.base == locked.version && stanza.overrides.contains_key(&locked.name)
+            };
+            locked.source.is_empty() && self.manifest.stanza.as_ref().is_some_and(is_of)
+        };
+        let elsewhere: Vec<_> = elsewhere.iter().filter(|locked| !is_tree(locked)).collect();
+        let shown = |locked: &&Locked| {
+            let from = match &*locked.source {
+                "" => "a path".to_owned(),
+                source => without_credentials(source),
+            };
+            graph::in_place_of_a_registry(&locked.to_string(), &from)
+        };
+        let is_foreign =
+            |locked: &&&Locked| git.is_none() || GitSource::parse(&locked.source).as_ref() != git;
+        let mut foreign: Vec<_> = elsewhere.iter().filter(is_foreign).map(shown).collect();
+        // Cargo has not written yet to the lock file what the manifest says by now.
+        let reviewed = Checksums::load(self.patches)?;
+        for (name, place) in self.manifest.redirected()? {
+            if reviewed.knows(&name)
+                && elsewhere.iter().all(|locked| locked.name != name)
+                && !git.is_some_and(|git| git.is_at(&place))
+            {
+                let from = without_credentials(&place);
+                foreign.push(graph::in_place_of_a_registry(&name, &from));
+            }
+        }
+        Ok(foreign)
+    }
+
+    /// Returns the failure for a checksum that is not the reviewed one.
+    fn changed_checksum(&self) -> Failure {
+        let path = self.manifest.path.display();
+        let what = format!("{path}: a checksum is not the one that was reviewed with the patches");
+        Failure::check(what).hint(match self.args.without_cargo {
+            true => ANOTHER_REGISTRY.to_owned(),
+            false => out_of_a_changed_package(self.manifest.root()),
+        })
+    }
+}
+
+impl Packages {
+    fn graph(&self) -> Option<&Metadata> {
+        self.graph.as_ref()?.as_ref().ok()
+    }
+
+    /// Returns the error of cargo's in place of a graph.
+    fn error(&self) -> Option<&str> {
+        self.graph.as_ref()?.as_ref().err().map(String::as_str)
+    }
+
+    /// Lists the packages of that name in the lock file.
+    fn locked(&self, name: &str) -> impl Iterator<Item = &Locked> {
+        self.locked.iter().filter(move |locked| locked.name == name)
+    }
+
+    /// Tells whether a package is there in a release.
+    fn has(&self, name: &str, release: &str) -> bool {
+        match &self.graph {
+            Some(graph) => {
+                (graph.as_ref()).is_ok_and(|graph| graph::has_release(graph, name, release))
+            }
+            None => self.locked(name).any(|locked| locked.version == release),
+        }
+    }
+
+    /// Tells whether a package is there in whatever release.
+    fn need(&self, name: &str) -> bool {
+        match &self.graph {
+            Some(graph) => graph.as_ref().is_ok_and(|graph| graph::has(graph, name)),
+            None => self.locked(name).next().is_some(),
+        }
+    }
+
+    /// Tells whether a tree is what is built, and the only copy of its package in that release.
+    fn use_tree(&self, tree: &Tree) -> bool {
+        let Tree {
+            package, version, ..
+        } = tree;
+        match &self.graph {
+            Some(Ok(graph)) => {
+                graph::usage(graph, tree) == Use::Used
+                    && graph::assert_one_copy(graph, package, version).is_ok()
             }
             Some(Err(_)) => false,
             None => {
-                let same = locked.iter().filter(|locked| locked.name == *package);
-                is_needed |= same.clone().next().is_some();
+                let copies = self
+                    .locked(package)
+                    .filter(|locked| locked.version == *version);
                 // A package from a path has no source.
-                let copies: Vec<_> = same
-                    .filter(|locked| locked.version == stanza.base)
-                    .collect();
-                matches!(*copies, [copy] if copy.source.is_empty())
+                matches!(*copies.collect::<Vec<_>>(), [copy] if copy.source.is_empty())
             }
-        };
-        let made_from = match planned {
-            Some(planned) if args.verify => {
-                Some(Provenance::new(patches, planned, folder.as_ref())?)
-            }
-            _ => None,
-        };
-        status.trees.push(TreeStatus {
-            package: tree.package,
-            path: place.clone(),
-            state,
-            used,
-            made_from,
-        });
-    }
-    let is_in_graph = |package: &str| match &metadata {
-        Some(Ok(metadata)) => graph::has_release(metadata, package, &stanza.base),
-        Some(Err(_)) => false,
-        None => {
-            (locked.iter()).any(|locked| locked.name == package && locked.version == stanza.base)
-        }
-    };
-    let patched = (plan.trees.iter()).map(|planned| planned.stamp.package.as_str());
-    let patched: BTreeSet<_> = patched.chain(plan.missing()).collect();
-    let is_lost = |package: &str| !stanza.overrides.contains_key(package) && is_in_graph(package);
-    if let Some(package) = patched.iter().find(|package| is_lost(package)) {
-        let what = format!(
-            "the p3-patches block does not override {package}, which they change and the workspace has in {}",
-            stanza.base
-        );
-        let hint = "`cargo p3 apply` without names applies them again";
-        objection = objection.or(Some(Failure::check(what).hint(hint)));
-    }
-    if args.without_cargo {
-        let recorded = stanza.overrides.keys().map(String::as_str);
-        let own = manifest.assert_unpatched_by_itself(
-            recorded.chain(patched.iter().copied()),
-            stanza.git.as_ref(),
-        );
-        if let Err(error) = own {
-            objection = Some(error.downcast::<Failure>()?);
         }
     }
-    let metadata = metadata.transpose();
-    if let Some(git) = &stanza.git {
-        let pinned = match &metadata {
-            Ok(Some(metadata)) => git.source.assert_pinned(&manifest.path, metadata),
-            _ => Ok(()),
-        };
-        let moved = manifest.commit_moved(git, &lock)?;
-        objection = objection.or(moved).or(pinned.err());
-        if args.verify
-            && objection.is_none()
-            && let Ok(Some(metadata)) = &metadata
-        {
-            let checkout = Checkout::at(git.source.clone(), metadata)?;
-            objection = match checkout.assert_release(patches, &stanza.base) {
-                Ok(()) => graph::assert_no_published(metadata, &git.source, &stanza.base).err(),
-                Err(error) => Some(error.downcast::<Failure>()?),
-            };
-        }
-    }
-    if args.verify || args.without_cargo {
-        let metadata = metadata.as_ref().ok().and_then(Option::as_ref);
-        let compared = compare_lock(args, patches, &manifest, &lock, metadata)?;
-        status.lock = Some(compared.0);
-        unreviewed = compared.1;
-    }
-    if args.verify {
-        status.replacement = replacement(manifest.root())?;
-    }
-    if let Ok(Some(metadata)) = &metadata {
-        let patched = stanza.overrides.keys();
-        status.other_releases = graph::other_releases(metadata, patched, &stanza.base);
-    }
-    if stanza.git.is_none() {
-        let newer = choice::newer(stanza.overrides.keys(), &stanza.base)?;
-        let shown =
-            |(release, packages): (_, Vec<_>)| format!("{release} of {}", packages.join(", "));
-        status.newer_releases = newer.into_iter().map(shown).collect();
-    }
-    let hash = catalog.sha256(&base, &names)?;
-    if args.verify {
-        let built_in = Catalog::load(&patches.built_in());
-        let built_in = built_in.and_then(|built_in| built_in.sha256(&base, &names));
-        status.built_in = Some(built_in.is_ok_and(|built_in| built_in == hash));
-    }
-    status.patches_sha256 = Some(hash);
-    status.base = Some(stanza.base.clone());
-    status.source = stanza.git.as_ref().map(|git| git.source.to_string());
-    status.patches.clone_from(&stanza.names);
-    status.inert = catalog.inert(&stanza.base, &names)?;
-    progress.finish_and_clear();
 
-    if args.json {
-        print_json(&status)?;
-    } else {
-        println!(
-            "{}: Plonky3 {} with {}",
-            status.manifest,
-            stanza.base,
-            stanza.names.join(", ")
-        );
-        if let Some(hash) = &status.patches_sha256 {
-            let built_in = match status.built_in {
-                None => "",
-                Some(true) => ", those built into this tool",
-                Some(false) => ", not those built into this tool",
-            };
-            println!("patches {hash}{built_in}");
-        }
-        if let Some(source) = &status.source {
-            println!("in place of {source}");
-        }
-        for (name, reason) in &status.inert {
-            println!("{name}: {reason}");
-        }
-        for other in &status.other_releases {
-            println!("{other}");
-        }
-        for newer in &status.newer_releases {
-            println!(
-                "{newer} is out; `cargo update` keeps {} while it is patched",
-                stanza.base
-            );
-        }
-        for moved in &status.inside_block {
-            println!("yours, inside the block: {moved}; `apply` and `remove` move it out");
-        }
-        let mut table = Table::new();
-        table
-            .load_style(presets::NOTHING)
-            .set_header(["package", "tree", "state", "used"]);
-        for tree in &status.trees {
-            table.add_row([
-                tree.package.as_str(),
-                tree.path.as_str(),
-                tree.state,
-                match (tree.used, &metadata) {
-                    (true, _) => "yes",
-                    (false, Ok(_)) => "no",
-                    (false, Err(_)) => "unknown",
-                },
-            ]);
-        }
-        println!("{}", table.trim_fmt());
-        status.print_provenance();
+    /// Tells whether the graph takes another release in place of a tree.
+    fn has_other_release(&self, tree: &Tree) -> bool {
+        let Some(Use::Bypassed(found)) = self.graph().map(|graph| graph::usage(graph, tree)) else {
+            return false;
+        };
+        found.iter().any(|(version, _)| *version != tree.version)
     }
-    if status.holds() && objection.is_none() && unreviewed.is_none() {
-        return Ok(());
-    }
-    let path = &status.manifest;
-    let what = format!("{path}: the patches are not in effect as recorded");
-    if let Some(Failure { message, hint, .. }) = objection {
-        let message = message
-            .strip_prefix(&format!("{path}: "))
-            .unwrap_or(&message);
-        let failure = Failure::check(format!("{what}: {message}"));
-        return Err(failure.hint(hint.unwrap_or_default()).into());
-    }
-    let is_intact = status.trees.iter().all(|tree| tree.state == "intact");
-    if let Some(unreviewed) = unreviewed.filter(|_| is_intact) {
-        return Err(unreviewed.into());
-    }
-    if is_intact && status.trees.iter().all(|tree| tree.used) {
-        return Err(changed_checksum(args, &manifest).into());
-    }
-    if let Err(error) = &metadata
-        && let Some(hint) = out_of_a_wrong_configuration(manifest.root(), error)
-    {
-        let what = format!("{path}: cannot tell whether the patches are in effect: {error}");
-        return Err(Failure::input(what).hint(hint).into());
-    }
-    if let Err(error) = &metadata
-        && let Some(hint) = out_of_a_wrong_lock_file(manifest.root(), error)
-    {
-        return Err(Failure::check(format!("{what}: {error}")).hint(hint).into());
-    }
-    Err(match metadata {
-        Err(error) if is_intact && is_unfetched(&error) => Failure::environment(format!(
-            "{path}: cannot tell whether the patches are in effect: {error}"
-        ))
-        .hint(
-            "`cargo fetch` in that folder brings what cargo's cache lacks; then `status` can look",
-        ),
-        Err(error) if is_intact && error.contains("--locked") => Failure::check(format!(
-            "{what}: {error}"
-        ))
-        .hint("`cargo fetch` in that folder brings the lock file up to date with the manifest"),
-        Err(error) => Failure::check(format!("{what}: {error}"))
-            .hint("`cargo p3 apply` without names applies them again"),
-        Ok(_) if is_other_release => Failure::check(what).hint(
-            "`cargo p3 remove` takes the patches out, then `apply` goes by what the workspace has",
-        ),
-        Ok(_) if is_intact && !is_needed => {
-            Failure::check(format!("{what}: no package here needs what they patch"))
-                .hint("`cargo p3 remove` takes the patches out")
-        }
-        Ok(_) => Failure::check(what).hint("`cargo p3 apply` without names applies them again"),
-    }
-    .into())
-}
-
-/// Compares the lock file of a workspace with the reviewed checksums, and looks for packages of Plonky3's in its graph that come
-/// from elsewhere; where the graph is not known, in the lock file. Returns the objection besides.
-fn compare_lock(
-    args: &Args,
-    patches: &Patches,
-    manifest: &Manifest,
-    lock: &str,
-    metadata: Option<&Metadata>,
-) -> Result<(LockStatus, Option<Failure>)> {
-    let registry::Comparison {
-        mut differences,
-        unreviewed,
-        unlocked,
-        elsewhere,
-        same,
-    } = registry::compare_locks(patches, lock)?;
-    let stanza = manifest.stanza.as_ref();
-    let git = stanza.and_then(|stanza| Some(&stanza.git.as_ref()?.source));
-    let foreign = match metadata {
-        Some(metadata) => graph::foreign(patches, metadata, &manifest.named_trees(), git)?,
-        None => {
-            let is_tree = |locked: &Locked| {
-                let is_of = |stanza: &Stanza| {
-                    stanza.base == locked.version && stanza.overrides.contains_key(&locked.name)
-                };
-                locked.source.is_empty() && stanza.is_some_and(is_of)
-            };
-            let is_compared = |locked: &Locked| {
-                git.is_some_and(|git| GitSource::parse(&locked.source).as_ref() == Some(git))
-            };
-            let foreign = elsewhere
-                .iter()
-                .filter(|locked| !is_tree(locked) && !is_compared(locked));
-            // Cargo has not written yet to the lock file what the manifest says by now.
-            let reviewed = Checksums::load(patches)?;
-            let mut redirected = manifest.redirected()?;
-            redirected.retain(|(name, place)| {
-                reviewed.knows(name)
-                    && !elsewhere
-                        .iter()
-                        .any(|locked| locked.name == *name && !is_tree(locked))
-                    && !git.is_some_and(|git| git.is_at(place))
-            });
-            let redirected = redirected.iter().map(|(name, place)| {
-                graph::in_place_of_a_registry(name, &without_credentials(place))
-            });
-            let shown = |locked: &Locked| {
-                let from = match &*locked.source {
-                    "" => "a path".to_owned(),
-                    source => without_credentials(source),
-                };
-                graph::in_place_of_a_registry(&locked.to_string(), &from)
-            };
-            foreign.map(shown).chain(redirected).collect()
-        }
-    };
-    let path = manifest.path.display();
-    let refuse = |what: &str, hint: &str| Failure::check(format!("{path}: {what}")).hint(hint);
-    let objection = if !differences.is_empty() {
-        Some(changed_checksum(args, manifest))
-    } else if let Some(what) = foreign.first() {
-        let files = configured_by(manifest.root());
-        let hint = format!(
-            "a path, a repository or a `[patch]` of the manifest or of cargo's configuration comes before the registry; {files}"
-        );
-        Some(refuse(what, &hint))
-    } else if let Some(package) = unlocked.first() {
-        let what = format!("Cargo.lock has no checksum of {package}");
-        let hint = "`cargo metadata` in that folder adds what the registry's index has; then `status --verify` compares it";
-        Some(refuse(&what, hint))
-    } else if !unreviewed.is_empty() {
-        let what = "a package of Plonky3's is not one that was reviewed";
-        let hint = "`cargo update PACKAGE --precise VERSION` takes a reviewed version; a newer release of this tool may know more";
-        Some(refuse(what, hint))
-    } else {
-        None
-    };
-    let unreviewed = unreviewed.into_iter();
-    differences.extend(unreviewed.map(|package| format!("{package} has no reviewed checksum")));
-    let unlocked = unlocked.into_iter();
-    differences.extend(unlocked.map(|package| format!("{package} has no checksum")));
-    differences.extend(foreign);
-    Ok((LockStatus { differences, same }, objection))
-}
-
-/// The objection to a checksum that is not the reviewed one.
-fn changed_checksum(args: &Args, manifest: &Manifest) -> Failure {
-    let path = manifest.path.display();
-    let what = format!("{path}: a checksum is not the one that was reviewed with the patches");
-    Failure::check(what).hint(match args.without_cargo {
-        true => ANOTHER_REGISTRY.to_owned(),
-        false => out_of_a_changed_package(manifest.root()),
-    })
 }
 
 impl Status {
-    /// Prints the status of a workspace that nothing is applied to.
-    fn print_unpatched(&self, json: bool) -> Result<()> {
-        if json {
-            return print_json(self);
-        }
-        println!("{}: no patches applied", self.manifest);
-        if !self.available.is_empty() {
-            println!("`apply` would apply {}", self.available.join(", "));
-        }
-        self.print_provenance();
-        Ok(())
-    }
-
+    /// Tells whether each tree is intact and used, and made from what was reviewed.
     fn holds(&self) -> bool {
         self.trees.iter().all(|tree| {
             let made_from = tree.made_from.as_ref();
@@ -633,6 +676,69 @@ impl Status {
                 && tree.used
                 && made_from.is_none_or(|made_from| made_from.differences.is_empty())
         })
+    }
+
+    /// Prints the status. Whether a tree is used is not known where there should be a graph and is none.
+    fn print(&self, as_json: bool, is_known: bool) -> Result<()> {
+        if as_json {
+            println!("{}", serde_json::to_string_pretty(self)?);
+            return Ok(());
+        }
+        match &self.base {
+            Some(base) => self.print_patches(base, is_known),
+            None => {
+                println!("{}: no patches applied", self.manifest);
+                if !self.available.is_empty() {
+                    println!("`apply` would apply {}", self.available.join(", "));
+                }
+            }
+        }
+        self.print_provenance();
+        Ok(())
+    }
+
+    fn print_patches(&self, base: &str, is_known: bool) {
+        println!(
+            "{}: Plonky3 {base} with {}",
+            self.manifest,
+            self.patches.join(", ")
+        );
+        if let Some(hash) = &self.patches_sha256 {
+            let built_in = match self.built_in {
+                None => "",
+                Some(true) => ", those built into this tool",
+                Some(false) => ", not those built into this tool",
+            };
+            println!("patches {hash}{built_in}");
+        }
+        if let Some(source) = &self.source {
+            println!("in place of {source}");
+        }
+        for (name, reason) in &self.inert {
+            println!("{name}: {reason}");
+        }
+        for other in &self.other_releases {
+            println!("{other}");
+        }
+        for newer in &self.newer_releases {
+            println!("{newer} is out; `cargo update` keeps {base} while it is patched");
+        }
+        for moved in &self.inside_block {
+            println!("yours, inside the block: {moved}; `apply` and `remove` move it out");
+        }
+        let mut table = Table::new();
+        table
+            .load_style(presets::NOTHING)
+            .set_header(["package", "tree", "state", "used"]);
+        for tree in &self.trees {
+            let used = match tree.used {
+                true => "yes",
+                false if is_known => "no",
+                false => "unknown",
+            };
+            table.add_row([&tree.package, &tree.path, tree.state, used]);
+        }
+        println!("{}", table.trim_fmt());
     }
 
     fn print_provenance(&self) {
@@ -674,9 +780,4 @@ impl Status {
             }
         }
     }
-}
-
-fn print_json(status: &Status) -> Result<()> {
-    println!("{}", serde_json::to_string_pretty(status)?);
-    Ok(())
 }
