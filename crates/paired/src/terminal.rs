@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
@@ -116,6 +117,15 @@ pub fn measuring(len: u64, of: &str) -> Progress {
     let progress = Progress::new(ProgressBar::new(len).with_style(style), of, String::new());
     progress.bar.enable_steady_tick(Duration::from_secs(1));
     progress
+}
+
+/// Writes a path as a part of a line: control characters are escaped.
+pub fn shown(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    path.chars().fold(String::new(), |shown, c| match c {
+        c if is_control(c) => shown + &c.escape_default().to_string(),
+        c => shown + c.encode_utf8(&mut [0; 4]),
+    })
 }
 
 /// Prints `what: text` to stderr, without the credentials in addresses and with control characters escaped, since `text` may

@@ -21,7 +21,7 @@ use paired::address::without_credentials;
 use paired::cargo::{self, Toolchain};
 use paired::error::Failure;
 use paired::run::rustflags::Rustflags;
-use paired::terminal::{Progress, print_line, spinner};
+use paired::terminal::{Progress, print_line, shown, spinner};
 
 /// Point a prover's workspace at patched packages.
 ///
@@ -140,7 +140,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     println!(
         "applied {} to {}",
         names.join(", "),
-        manifest.path.display()
+        shown(&manifest.path)
     );
     println!("  patches {}", catalog.sha256(&base, &names)?);
     if args.verbose {
@@ -153,7 +153,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             path,
         } in &trees
         {
-            println!("  {package} {version} -> {}", path.display());
+            println!("  {package} {version} -> {}", shown(path));
         }
     } else {
         for line in effects.summary(&names, &base) {

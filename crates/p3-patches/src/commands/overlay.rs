@@ -10,7 +10,7 @@ use crate::overlay::{self, Overlay};
 use crate::project::Patches;
 use paired::cargo::home;
 use paired::files::dir::Dir;
-use paired::terminal::spinner;
+use paired::terminal::{shown, spinner};
 
 /// Write patched packages to a folder that a team can push to a git repository.
 ///
@@ -53,6 +53,6 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let overlay = Overlay::new(catalog, base, &names)?;
     overlay.write(out)?;
     progress.finish_and_clear();
-    println!("{}: {}", out.display(), overlay.describe());
+    println!("{}: {}", shown(out), overlay.describe());
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::project::Patches;
 use crate::prover::locked_dir::LockedDir;
 use crate::prover::manifest::Manifest;
 use paired::error::Failure;
-use paired::terminal::spinner;
+use paired::terminal::{shown, spinner};
 
 /// Take the overrides out of a prover's workspace again.
 ///
@@ -45,7 +45,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     folder.keep_only(&[])?;
     progress.finish_and_clear();
     manifest.print_moved();
-    let path = manifest.path.display();
+    let path = shown(&manifest.path);
     match &manifest.stanza {
         Some(stanza) => println!("removed {} from {path}", stanza.names.join(", ")),
         None => println!("removed what was left of patches beside {path}"),

@@ -30,7 +30,7 @@ use paired::cargo::{
 use paired::error::Failure;
 use paired::files::dir::{Dir, cannot_write};
 use paired::show::report;
-use paired::terminal::{print_line, spinner};
+use paired::terminal::{print_line, shown, spinner};
 
 /// Show what is applied to a workspace, and whether it holds.
 ///
@@ -687,7 +687,7 @@ impl Status {
         match &self.base {
             Some(base) => self.print_patches(base, is_known),
             None => {
-                println!("{}: no patches applied", self.manifest);
+                println!("{}: no patches applied", shown(Path::new(&self.manifest)));
                 if !self.available.is_empty() {
                     println!("`apply` would apply {}", self.available.join(", "));
                 }
@@ -700,7 +700,7 @@ impl Status {
     fn print_patches(&self, base: &str, is_known: bool) {
         println!(
             "{}: Plonky3 {base} with {}",
-            self.manifest,
+            shown(Path::new(&self.manifest)),
             self.patches.join(", ")
         );
         if let Some(hash) = &self.patches_sha256 {

@@ -6,6 +6,7 @@ use std::path::{self, Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_metadata::Metadata;
+use serde::Deserialize;
 use toml_edit::{Document, DocumentMut, Item, Key, Table};
 
 use crate::project::Patches;
@@ -44,13 +45,7 @@ impl Manifest {
     pub fn load(member: &Path) -> Result<Self> {
         read_toml(member)?;
         // Only the root's `[patch]` counts, and cargo alone knows which manifest that is.
-        let locate = [
-            "locate-project",
-            "--workspace",
-            "--message-format",
-            "plain",
-            "--manifest-path",
-        ];
+        let locate = ["locate-project", "--workspace", "--manifest-path"];
         // The folder that cargo runs in decides on its toolchain and configuration.
         let path = path::absolute(member).context("cannot tell the current folder")?;
         let folder = path.parent().context("a manifest lies in a folder")?;
@@ -79,9 +74,14 @@ impl Manifest {
                 .hint(hint)
                 .into());
         }
-        let path = String::from_utf8(output.stdout)
-            .context("cargo located a manifest with a path that is not UTF-8")?;
-        Self::read(Path::new(path.trim_end()))
+        // As plain text, cargo leaves out the parts of a path that a terminal would obey.
+        #[derive(Deserialize)]
+        struct Located {
+            root: PathBuf,
+        }
+        let located: Located = serde_json::from_slice(&output.stdout)
+            .context("cannot parse what cargo locate-project printed")?;
+        Self::read(&located.root)
     }
 
     /// Reads the root manifest of the workspace that `member` belongs to, as [`Self::load`] does, but runs no cargo.

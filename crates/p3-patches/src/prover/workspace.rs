@@ -167,13 +167,12 @@ mod tests {
             let expected = top.join(root).join("Cargo.toml");
             assert_eq!(super::root(&member).unwrap(), expected, "{manifests:?}");
             let mut cargo = cargo();
-            cargo.args(["locate-project", "--workspace", "--message-format", "plain"]);
+            cargo.args(["locate-project", "--workspace"]);
             cargo.arg("--manifest-path").arg(&member);
             let located = interrupt::output(&mut cargo).unwrap();
             let stderr = String::from_utf8_lossy(&located.stderr);
-            let located = String::from_utf8(located.stdout).unwrap();
-            let expected = expected.display().to_string();
-            assert_eq!(located.trim_end(), expected, "{manifests:?}: {stderr}");
+            let located = serde_json::from_slice::<serde_json::Value>(&located.stdout).unwrap();
+            assert_eq!(located["root"].as_str(), expected.to_str(), "{manifests:?}: {stderr}");
         }
     }
 }

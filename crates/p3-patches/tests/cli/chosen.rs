@@ -1,6 +1,8 @@
 //! `apply` without names: the release comes from the lock file, the patches from the graph.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use insta::assert_snapshot;
 
@@ -332,4 +334,37 @@ fn nothing_to_choose() {
     write(&fixture.prover().join("src/lib.rs"), "");
     fixture.relock();
     assert_snapshot!(refused(&fixture));
+}
+
+/// Cargo leaves characters that a terminal obeys out of what it prints as text: `a` and an escape sequence and `b` becomes `ab`.
+#[test]
+fn a_folder_that_a_terminal_would_obey_is_the_one_that_is_changed() {
+    let fixture = Fixture::new();
+    let odd = fixture.path().join("a\u{1b}[31mb\n'\" \u{7}");
+    fs::rename(fixture.prover(), &odd).unwrap();
+    for sibling in ["ab", "ab\n'\" "] {
+        let sibling = fixture.path().join(sibling);
+        for file in ["Cargo.toml", "Cargo.lock", "src/lib.rs"] {
+            write(&sibling.join(file), &fs::read_to_string(odd.join(file)).unwrap());
+        }
+    }
+    let applied = |folder: &Path| {
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        manifest.contains(">>> p3-patches")
+    };
+    for (args, is_applied) in [
+        (&["apply", "demo"][..], true),
+        (&["status"], true),
+        (&["remove"], false),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_p3-patches"));
+        command.arg("--project").arg(fixture.project()).args(args);
+        command.current_dir(&odd).env("CARGO_NET_OFFLINE", "true");
+        let output = command.output().unwrap();
+        let printed = fixture.transcript(&output);
+        assert!(printed.starts_with("exit 0\n"), "{printed}");
+        assert!(!printed.contains(['\u{1b}', '\u{7}']), "{printed}");
+        assert_eq!(applied(&odd), is_applied, "{printed}");
+        assert!(!applied(&fixture.path().join("ab")), "{printed}");
+    }
 }
