@@ -75,7 +75,7 @@ summarize() {
   if [[ -n $(tail -c 1 "$printed") ]]; then echo; fi
   printf '%s\n' "$fence"
 }
-trap 'summarize >>"${GITHUB_STEP_SUMMARY:-/dev/null}"' EXIT
+trap 'summarize >>"${GITHUB_STEP_SUMMARY:-/dev/null}" || echo "action.sh: the summary cannot be written" >&2' EXIT
 
 pipe=$RUNNER_TEMP/p3-patches/pipe
 rm -f "$pipe"

@@ -7,5 +7,7 @@ cd "$(dirname "$0")/.."
 
 rustup target add aarch64-unknown-linux-gnu || echo "drift.sh: no Rust for aarch64, so NEON is not compiled" >&2
 summary=${GITHUB_STEP_SUMMARY:-/dev/null}
-echo '```' >>"$summary"
+fence='```'
+echo "$fence" >>"$summary"
+trap 'echo "$fence" >>"$summary"' EXIT
 cargo p3 refresh --dry-run --test "$@" | tee -a "$summary"

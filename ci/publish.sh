@@ -17,14 +17,16 @@ if [[ -n $odd ]]; then
   exit 1
 fi
 for overlay in "$folder"/*/; do
-  base=$(basename "$overlay")
+  base=${overlay%/}
+  base=${base##*/}
   if [[ ! -d patches/$base || ! $base =~ ^[0-9]+\.[0-9]+\.[0-9]+(-[0-9a-z.]+)?$ ]]; then
     echo "publish.sh: $base: no release that there are patches for" >&2
     exit 1
   fi
 done
 for overlay in "$folder"/*/; do
-  base=$(basename "$overlay")
+  base=${overlay%/}
+  base=${base##*/}
   branch=plonky3-$base
 
   # The checkout's own repository, since its configuration has the right to push. Its index is not touched.

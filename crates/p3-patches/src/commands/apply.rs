@@ -137,11 +137,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     {
         print_line("note", &note);
     }
-    println!(
-        "applied {} to {}",
-        names.join(", "),
-        shown(&manifest.path)
-    );
+    println!("applied {} to {}", names.join(", "), shown(&manifest.path));
     println!("  patches {}", catalog.sha256(&base, &names)?);
     if args.verbose {
         for name in &names {

@@ -172,7 +172,11 @@ mod tests {
             let located = interrupt::output(&mut cargo).unwrap();
             let stderr = String::from_utf8_lossy(&located.stderr);
             let located = serde_json::from_slice::<serde_json::Value>(&located.stdout).unwrap();
-            assert_eq!(located["root"].as_str(), expected.to_str(), "{manifests:?}: {stderr}");
+            assert_eq!(
+                located["root"].as_str(),
+                expected.to_str(),
+                "{manifests:?}: {stderr}"
+            );
         }
     }
 }

@@ -171,3 +171,20 @@ fn a_failure_of_the_tool_fails_the_job() {
 fn another_command_is_refused() {
     assert_eq!(run("remove", "", "exit 0"), (Some(2), String::new()));
 }
+
+#[test]
+fn a_summary_that_cannot_be_written_changes_no_exit_code() {
+    for code in [0, 1] {
+        let mut action = Action::new("status", "", INSTALLS, &format!("exit {code}"));
+        action
+            .script
+            .env("GITHUB_STEP_SUMMARY", action.folder.path());
+        let output = action.script.output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            stderr.contains("action.sh: the summary cannot be written"),
+            "{stderr}"
+        );
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+    }
+}

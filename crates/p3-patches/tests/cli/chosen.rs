@@ -345,7 +345,10 @@ fn a_folder_that_a_terminal_would_obey_is_the_one_that_is_changed() {
     for sibling in ["ab", "ab\n'\" "] {
         let sibling = fixture.path().join(sibling);
         for file in ["Cargo.toml", "Cargo.lock", "src/lib.rs"] {
-            write(&sibling.join(file), &fs::read_to_string(odd.join(file)).unwrap());
+            write(
+                &sibling.join(file),
+                &fs::read_to_string(odd.join(file)).unwrap(),
+            );
         }
     }
     let applied = |folder: &Path| {

@@ -147,3 +147,14 @@ fn a_folder_of_somebody_else_is_refused() {
     refused("does not apply");
     assert!(files(&overlay) == before);
 }
+
+#[test]
+fn a_name_that_is_too_long_is_told_from_a_full_disk() {
+    let fixture = Fixture::new();
+    let printed = fixture.run(&["overlay", "--out", &"x".repeat(300)]);
+    assert!(printed.starts_with("exit 4\n"), "{printed}");
+    assert!(
+        printed.ends_with("\nhint: choose a shorter name\n"),
+        "{printed}"
+    );
+}

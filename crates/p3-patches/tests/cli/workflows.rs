@@ -144,6 +144,7 @@ fn only_plain_overlays_of_releases_are_published() {
         ("0.8.0/p3-x/.git", &folder_at),
         ("0.8.0/.gitattributes", &text_at),
         ("-d", &folder_at),
+        ("0.8.0\n", &folder_at),
     ] {
         let path = place("overlays").join(name);
         make(&path);

@@ -461,6 +461,10 @@ fn is_other(path: &Path, what: &str) -> Failure {
 
 /// Returns the failure for a file that cannot be written.
 pub fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::environment(format!("cannot write {}: {error}", path.display()))
-        .hint("check that the folder is writable and that the disk has space")
+    let hint = match Errno::from_io_error(error) {
+        Some(Errno::MFILE | Errno::NFILE) => "raise the limit on open files, as `ulimit -n` does",
+        Some(Errno::NAMETOOLONG) => "choose a shorter name",
+        _ => "check that the folder is writable and that the disk has space",
+    };
+    Failure::environment(format!("cannot write {}: {error}", path.display())).hint(hint)
 }
