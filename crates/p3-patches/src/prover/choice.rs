@@ -12,7 +12,7 @@ use crate::catalog::Catalog;
 use crate::prover::git_source::canonical;
 use crate::prover::graph::{self, is_crates_io};
 use crate::prover::manifest::{self, Manifest};
-use crate::source::registry;
+use crate::source::index;
 use paired::address::without_credentials;
 use paired::error::Failure;
 
@@ -448,7 +448,7 @@ pub fn newer<'p>(
     let base = Version::parse(base)?;
     let mut found = BTreeMap::<_, Vec<_>>::new();
     for package in packages {
-        for release in registry::indexed(package)? {
+        for release in index::indexed(package)? {
             let version = release.version;
             if !release.yanked
                 && version > base
