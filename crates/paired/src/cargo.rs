@@ -11,6 +11,7 @@ use serde_json::Value;
 use toml_edit::DocumentMut;
 
 use crate::address::without_credentials;
+use crate::environment::from_here;
 use crate::error::Failure;
 use crate::interrupt;
 
@@ -26,41 +27,6 @@ pub fn home() -> Result<PathBuf> {
         .context(Failure::environment(
             "neither CARGO_HOME nor a home folder is set",
         ))
-}
-
-/// The variables that name a folder for cargo or rustup.
-const FOLDERS: [&str; 4] = [
-    "CARGO_BUILD_TARGET_DIR",
-    "CARGO_HOME",
-    "CARGO_TARGET_DIR",
-    "RUSTUP_HOME",
-];
-
-/// The variables that name a program for cargo, and the one that names cargo itself.
-const PROGRAMS: [&str; 4] = ["CARGO", "RUSTC", "RUSTC_WORKSPACE_WRAPPER", "RUSTC_WRAPPER"];
-
-/// Makes the relative paths in the environment of `command` absolute, so that they start in this process's folder, whatever
-/// folder the command runs in.
-pub(crate) fn settle_paths(command: &mut Command) {
-    let set = |command: &Command, name| command.get_envs().any(|(key, _)| key == name);
-    for name in FOLDERS.into_iter().chain(PROGRAMS) {
-        if !set(command, name)
-            && let Some(path) = from_here(name)
-        {
-            command.env(name, path);
-        }
-    }
-}
-
-/// Returns the path in an environment variable as an absolute path, and `None` where it is unset or empty. The name of a program
-/// without a folder stays as it is, for `PATH`.
-fn from_here(name: &str) -> Option<PathBuf> {
-    let path = PathBuf::from(env::var_os(name).filter(|path| !path.is_empty())?);
-    let is_looked_up = PROGRAMS.contains(&name) && path.components().count() == 1;
-    if is_looked_up {
-        return Some(path);
-    }
-    Some(path::absolute(&path).unwrap_or(path))
 }
 
 /// Reads the value of `key` in cargo's configuration for a folder, or `Null` where it is not set.

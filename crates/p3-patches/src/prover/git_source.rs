@@ -12,7 +12,6 @@ use walkdir::WalkDir;
 use crate::project::Patches;
 use crate::prover::inherited;
 use crate::prover::locked_dir::LockedDir;
-use crate::prover::stanza::Git;
 use crate::prover::tree::Tree;
 use crate::source::resolve::{CACHE_FIRST, metadata, resolve, unresolved};
 use crate::source::{package, registry};
@@ -27,6 +26,14 @@ const DIGITS: usize = 7;
 /// A git repository at a commit, as cargo writes it: `git+URL?rev=REV#COMMIT`, or with `tag`, `branch` or none of them.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct GitSource(String);
+
+/// The part of a stanza for Plonky3 from git.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Git {
+    pub source: GitSource,
+    /// The packages that the trees ask the registry for.
+    pub needed: BTreeSet<String>,
+}
 
 impl GitSource {
     pub fn parse(text: &str) -> Option<Self> {

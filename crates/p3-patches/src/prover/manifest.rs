@@ -9,12 +9,12 @@ use cargo_metadata::Metadata;
 use toml_edit::{Document, DocumentMut, Item, Key, Table};
 
 use crate::project::Patches;
-use crate::prover::git_source::{self, GitSource, canonical};
+use crate::prover::git_source::{self, Git, GitSource, canonical};
 use crate::prover::locked_dir::LockedDir;
 use crate::prover::relock::{lock_to_trees, relock};
 use crate::prover::restore::Restore;
 use crate::prover::stanza::{
-    self, BEGIN, Git, Parts, REGISTRY, Stanza, TREES, join, line_at, place_of_tree, split,
+    self, BEGIN, Parts, REGISTRY, Stanza, TREES, join, line_at, place_of_tree, split,
 };
 use crate::prover::tree::Tree;
 use crate::prover::workspace;
