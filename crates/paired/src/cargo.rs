@@ -8,9 +8,10 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toml_edit::{DocumentMut, Key};
+use toml_edit::DocumentMut;
 
 use crate::address::without_credentials;
+use crate::environment::from_here;
 use crate::error::Failure;
 use crate::interrupt;
 
@@ -28,41 +29,6 @@ pub fn home() -> Result<PathBuf> {
         ))
 }
 
-/// The variables that name a folder for cargo or rustup.
-const FOLDERS: [&str; 4] = [
-    "CARGO_BUILD_TARGET_DIR",
-    "CARGO_HOME",
-    "CARGO_TARGET_DIR",
-    "RUSTUP_HOME",
-];
-
-/// The variables that name a program for cargo, and the one that names cargo itself.
-const PROGRAMS: [&str; 4] = ["CARGO", "RUSTC", "RUSTC_WORKSPACE_WRAPPER", "RUSTC_WRAPPER"];
-
-/// Makes the relative paths in the environment of `command` absolute, so that they start in this process's folder, whatever
-/// folder the command runs in.
-pub(crate) fn settle_paths(command: &mut Command) {
-    let set = |command: &Command, name| command.get_envs().any(|(key, _)| key == name);
-    for name in FOLDERS.into_iter().chain(PROGRAMS) {
-        if !set(command, name)
-            && let Some(path) = from_here(name)
-        {
-            command.env(name, path);
-        }
-    }
-}
-
-/// Returns the path in an environment variable as an absolute path, and `None` where it is unset or empty. The name of a program
-/// without a folder stays as it is, for `PATH`.
-fn from_here(name: &str) -> Option<PathBuf> {
-    let path = PathBuf::from(env::var_os(name).filter(|path| !path.is_empty())?);
-    let is_looked_up = PROGRAMS.contains(&name) && path.components().count() == 1;
-    if is_looked_up {
-        return Some(path);
-    }
-    Some(path::absolute(&path).unwrap_or(path))
-}
-
 /// Reads the value of `key` in cargo's configuration for a folder, or `Null` where it is not set.
 ///
 /// The configuration consists of cargo's files, the values `configs` of `--config` and, unless the key names a table, the
@@ -77,7 +43,7 @@ pub fn configuration(folder: &Path, key: &str, configs: &[String]) -> Result<Val
 }
 
 /// Reads the value of `key` as [`configuration`] does, as TOML in which a comment behind each value names its source.
-pub(crate) fn configuration_with_origins(
+pub fn configuration_with_origins(
     folder: &Path,
     key: &str,
     configs: &[String],
@@ -88,7 +54,7 @@ pub(crate) fn configuration_with_origins(
 }
 
 /// Returns the source of a value of [`configuration_with_origins`]: of a string, or of the first string in a list.
-pub(crate) fn origin(value: &toml_edit::Value) -> Option<&str> {
+pub fn origin(value: &toml_edit::Value) -> Option<&str> {
     let comment = match value {
         toml_edit::Value::Array(words) => match words.get(1) {
             Some(second) => second.decor().prefix(),
@@ -98,67 +64,6 @@ pub(crate) fn origin(value: &toml_edit::Value) -> Option<&str> {
     };
     let comment = comment?.as_str()?.lines().next()?;
     comment.trim_start().strip_prefix("# ")
-}
-
-/// Describes the sources that replace crates.io for a folder, and the files of cargo's configuration that set them, in a phrase:
-/// `crates.io is replaced by ..`. `None` means that nothing does. Fails where cargo cannot read its configuration.
-pub fn replacement(folder: &Path) -> Result<Option<String>> {
-    let mut sources = vec!["crates-io".to_owned()];
-    let mut steps = Vec::new();
-    while let Some(replaced) = sources.last() {
-        let key = format!("source.{}", Key::new(replaced));
-        let configured = configuration_with_origins(folder, &key, &[])?;
-        let source = (configured.get("source")).and_then(|source| source.get(replaced));
-        let set = |key: &str| {
-            let value = source?.get(key)?.as_value()?;
-            let from = origin(value).unwrap_or("cargo's configuration");
-            Some((value.as_str()?.to_owned(), from))
-        };
-        let Some((by, from)) = set("replace-with") else {
-            // The table of crates.io may name a place itself.
-            let kinds = ["registry", "local-registry", "directory", "git"].into_iter();
-            let kinds = kinds.filter(|_| sources.len() == 1);
-            let named = kinds.filter_map(|kind| Some((kind, set(kind)?)));
-            steps.extend(named.map(|(kind, (place, from))| {
-                let place = without_credentials(&place);
-                format!("by the {kind} {place:?}, in {from}")
-            }));
-            break;
-        };
-        steps.push(format!("by {by:?}, in {from}"));
-        if sources.contains(&by) {
-            break;
-        }
-        sources.push(by);
-    }
-    let replacement = format!("crates.io is replaced {}", steps.join(", and that "));
-    Ok(Some(replacement).filter(|_| !steps.is_empty()))
-}
-
-/// The hint for a package that is not the published one, where cargo's configuration replaces nothing.
-pub const ANOTHER_REGISTRY: &str = "a published package never changes, so another registry has answered in place of crates.io, here or where the lock file was written; write the lock file again where crates.io answers";
-
-/// Returns the hint for a package whose checksum is not that of the published one. Another download would give the same bytes
-/// where another registry answers, so the hint names the source that replaces crates.io.
-pub fn out_of_a_changed_package(folder: &Path) -> String {
-    match replacement(folder) {
-        Ok(Some(replacement)) => format!(
-            "{replacement}; remove that replacement and write the lock file again, then cargo takes the published package"
-        ),
-        _ => ANOTHER_REGISTRY.to_owned(),
-    }
-}
-
-/// Returns the failure for cargo's error while it resolves the dependencies of a folder: `what: error`, with `hint`. An error
-/// about cargo's configuration, or about the lock file, is one about an input, and has a hint of its own.
-pub fn unresolved(folder: &Path, what: &str, error: &str, hint: &str) -> Failure {
-    let message = format!("{what}: {error}");
-    let wrong_input = out_of_a_wrong_configuration(folder, error)
-        .or_else(|| out_of_a_wrong_lock_file(folder, error));
-    match wrong_input {
-        Some(hint) => Failure::input(message).hint(hint),
-        None => Failure::environment(message).hint(hint),
-    }
 }
 
 /// Tells whether a line of cargo's is about a key or a file of its configuration.
@@ -210,21 +115,6 @@ pub fn configured_by(folder: &Path) -> String {
     }
 }
 
-/// Returns the hint for an error of cargo's about a checksum in the lock file or about its syntax; `None` for other errors.
-pub fn out_of_a_wrong_lock_file(folder: &Path, error: &str) -> Option<String> {
-    let changed = [
-        "changed between lock files",
-        "failed to verify the checksum of",
-    ];
-    if changed.iter().any(|changed| error.contains(changed)) {
-        return Some(out_of_a_changed_package(folder));
-    }
-    error.contains("failed to parse lock file").then(|| {
-        "restore Cargo.lock from version control, or delete it and run `cargo generate-lockfile`"
-            .to_owned()
-    })
-}
-
 /// Returns the name of the setting that makes cargo compile path packages incrementally, whatever their profile says: a variable
 /// or a key. `None` means that the profile decides. Fails where cargo cannot read its configuration.
 pub fn incremental(folder: &Path, configs: &[String]) -> Result<Option<&'static str>> {
@@ -264,36 +154,14 @@ fn configured(folder: &Path, args: &[&str], configs: &[String]) -> Result<Option
     Err(Failure::input(what).hint(configured_by(folder)).into())
 }
 
-/// Returns the hint for an error of cargo's about a package that is missing in a source that replaces another one.
-pub fn vendoring(error: &str) -> Option<&'static str> {
-    error.contains(REPLACED).then_some(
-        "`cargo vendor` leaves out packages that are patched: vendor before `apply`, or run this where cargo's configuration does not replace the registry",
-    )
-}
-
-/// Returns the hint for an error of cargo's about a manifest without sources, as in a container image that copies manifests
-/// first.
-pub fn without_sources(error: &str) -> Option<&'static str> {
-    let is_missing =
-        error.contains("no targets specified in the manifest") || error.contains("can't find ");
-    is_missing.then_some(
-        "the sources are not there: cargo reads a manifest only beside the files that it names, such as src/lib.rs or src/main.rs; create them, empty ones are enough",
-    )
-}
-
 /// Returns the option that cargo proposes for a target whose features are off.
 pub(crate) fn features_to_enable(stderr: &str) -> Option<&str> {
     let proposed = "Consider enabling them by passing, e.g., ";
     stderr.lines().find_map(|line| line.strip_prefix(proposed))
 }
 
-/// Whether an error of cargo's says that it needs a package that it has not downloaded, and may not download.
-pub fn is_unfetched(error: &str) -> bool {
-    error.contains("but --offline was specified") || error.contains("no matching package named")
-}
-
 /// The words by which cargo's errors name a source that replaces another one.
-const REPLACED: &str = " (which is replacing ";
+pub const REPLACED: &str = " (which is replacing ";
 
 /// Shortens the error in cargo's stderr to one line, without credentials: the text behind `error:`, with its place in a file, the
 /// cause that names a place of cargo's configuration, its last cause, the list below it, or the source that lacks a package.
@@ -424,36 +292,6 @@ pub fn with_rustflags<'a>(command: &'a mut Command, flags: &str) -> &'a mut Comm
 mod tests {
     use super::*;
 
-    /// The table `[source.crates-io]` may name a place itself.
-    #[test]
-    fn a_place_of_crates_io_is_named() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join(".cargo/config.toml");
-        std::fs::create_dir(file.parent().unwrap()).unwrap();
-        for (key, place) in [
-            ("registry", "https://user:secret@mirror.invalid/index"),
-            ("local-registry", "mirror"),
-            ("directory", "vendor"),
-            ("git", "file:///mirror"),
-        ] {
-            std::fs::write(&file, format!("[source.crates-io]\n{key} = \"{place}\"\n")).unwrap();
-            let named = replacement(dir.path()).unwrap().unwrap();
-            let place = place.replace("user:secret@", "");
-            let expected = format!("crates.io is replaced by the {key} \"{place}\", in ");
-            assert!(named.starts_with(&expected), "{named}");
-        }
-        // A replacement comes before that, and its own place is no replacement.
-        let text = "[source.crates-io]\nregistry = \"r\"\nreplace-with = \"m\"\n[source.m]\nregistry = \"n\"\n";
-        std::fs::write(&file, text).unwrap();
-        let named = replacement(dir.path()).unwrap().unwrap();
-        assert!(
-            named.starts_with("crates.io is replaced by \"m\", in ") && !named.contains(", and"),
-            "{named}"
-        );
-        std::fs::write(&file, "[source.other]\nregistry = \"r\"\n").unwrap();
-        assert_eq!(replacement(dir.path()).unwrap(), None);
-    }
-
     #[test]
     fn configuration_is_merged_as_cargo_does() {
         let dir = tempfile::tempdir().unwrap();
@@ -505,7 +343,6 @@ mod tests {
         let replaced = "error: no\nlocation searched: b (which is replacing a)\nrequired by c\n";
         let expected = "no, location searched: b (which is replacing a)";
         assert_eq!(cargo_error(replaced), expected);
-        assert!(vendoring(expected).is_some() && vendoring("no").is_none());
         let list = "error: not a member:\ncurrent:   /a\nworkspace: /b\n\nthis may help: do\n";
         let expected = "not a member: current /a, workspace /b";
         assert_eq!(cargo_error(list), expected);

@@ -28,7 +28,7 @@ use rustix::process::{
     test_kill_process_group, waitid, waitpid,
 };
 
-use crate::cargo::settle_paths;
+use crate::environment::settle_paths;
 use crate::error::Failure;
 use crate::terminal::print_line;
 

@@ -72,6 +72,7 @@
 
 pub mod address;
 pub mod cargo;
+mod environment;
 pub mod error;
 pub mod escape;
 pub mod exit;

@@ -1,6 +1,6 @@
 //! Samples for the tests of modules that read or show samples.
 
-use crate::run::pairs::{Run, Side};
+use crate::run::sample::{Run, Side};
 
 /// Returns samples of five seeds with two rounds each: a baseline of 10 ms that drifts by 1 % per run, and a candidate of `ratio`
 /// times that.

@@ -183,7 +183,7 @@ mod tests {
         let (proofs, commits) = runs.split_at_mut(40);
         for run in proofs {
             run.workload = "stark-prove/x".into();
-            let ratio = if run.side == paired::run::pairs::Side::Candidate {
+            let ratio = if run.side == paired::run::sample::Side::Candidate {
                 hashing / proof
             } else {
                 1.0

@@ -5,8 +5,8 @@ use comfy_table::CellAlignment;
 use serde::Serialize;
 
 use paired::error::Failure;
-use paired::run::pairs::Run;
 use paired::run::protocol::{Kind, RowInfo};
+use paired::run::sample::Run;
 use paired::stats::ratio::Ratio;
 use paired::stats::row::{Row, round4};
 
@@ -184,7 +184,7 @@ fn shown(ratio: &Ratio) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paired::run::pairs::Side;
+    use paired::run::sample::Side;
 
     fn info(name: &str, quick: bool) -> RowInfo {
         RowInfo {

@@ -22,7 +22,8 @@ use paired::files::changed::write_changed;
 use paired::files::plain;
 use paired::interrupt;
 use paired::isa::Isa;
-use paired::run::pairs::{Side, Workers, assert_different};
+use paired::run::pairs::{Workers, assert_different};
+use paired::run::sample::Side;
 
 /// Whether the candidate has the patches, or has had them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -15,7 +15,8 @@ use p3_patches::prover::locked_dir::LockedDir;
 use paired::error::Failure;
 use paired::files::dir::Dir;
 use paired::isa::Isa;
-use paired::run::pairs::{Run, Workers};
+use paired::run::pairs::Workers;
+use paired::run::sample::Run;
 use paired::show::report::Report;
 use paired::stats::row::{Row, round4};
 

@@ -7,8 +7,8 @@ use crate::author::drift::{self, Builds};
 use crate::project::Project;
 use p3_patches::catalog::placement::Direction;
 use p3_patches::prover::tree;
+use p3_patches::source::index;
 use p3_patches::source::package::Package;
-use p3_patches::source::registry;
 use paired::error::Failure;
 use paired::interrupt;
 use paired::terminal::spinner;
@@ -46,7 +46,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let packages = patches.iter().flat_map(|patch| &patch.header.packages);
     let to = match (&args.to, packages.min()) {
         (Some(to), _) => to.clone(),
-        (None, Some(package)) => registry::newest(&project.root, package)?,
+        (None, Some(package)) => index::newest(&project.root, package)?,
         (None, None) => return Ok(()),
     };
     let to_text = to.to_string();

@@ -13,9 +13,8 @@ use crate::project::Project;
 use crate::report::markdown::{Links, markdown};
 use p3_patches::catalog::Entry;
 use p3_patches::catalog::difference::Difference;
-use paired::run::pairs::Run;
 use paired::run::protocol::Kind;
-use paired::run::trial;
+use paired::run::sample::{RUN, Run, SPAN};
 use paired::show::report::Report;
 use paired::show::section::{self, Folded, Line, Record};
 use paired::stats::ratio::Verdict;
@@ -47,7 +46,7 @@ const PROVER: [Kind; 7] = [
 
 /// Tells whether a row is of what a prover does.
 pub fn is_of_prover(row: &Row) -> bool {
-    let of_trial = [trial::RUN, trial::SPAN];
+    let of_trial = [RUN, SPAN];
     PROVER.contains(&Kind::of(&row.workload))
         || of_trial.iter().any(|start| row.workload.starts_with(start))
 }

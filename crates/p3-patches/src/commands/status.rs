@@ -22,11 +22,11 @@ use crate::prover::tree::{self, Plan, Planned, Stamp, StampedPatch, Tree};
 use crate::source::checksums::Checksums;
 use crate::source::locked::{Locked, packages};
 use crate::source::registry::{self, Comparison};
-use paired::address::without_credentials;
-use paired::cargo::{
-    ANOTHER_REGISTRY, configured_by, is_unfetched, out_of_a_changed_package,
-    out_of_a_wrong_configuration, out_of_a_wrong_lock_file, replacement,
+use crate::source::resolve::{
+    ANOTHER_REGISTRY, is_unfetched, out_of_a_changed_package, out_of_a_wrong_lock_file, replacement,
 };
+use paired::address::without_credentials;
+use paired::cargo::{configured_by, out_of_a_wrong_configuration};
 use paired::error::Failure;
 use paired::files::dir::{Dir, cannot_write};
 use paired::show::report;

@@ -6,14 +6,12 @@ use std::path::Path;
 
 use anyhow::Result;
 use cargo_metadata::semver::{Version, VersionReq};
-use cargo_metadata::{Dependency, Metadata, Node, Package, PackageId};
+use cargo_metadata::{Dependency, Metadata, Node, Package};
 
 use crate::catalog::Catalog;
-use crate::prover::git_source::canonical;
-use crate::prover::graph::{self, is_crates_io};
+use crate::prover::graph::{self, brought_by, is_crates_io, is_upstream, shows_users};
 use crate::prover::manifest::{self, Manifest};
-use crate::source::registry;
-use paired::address::without_credentials;
+use crate::source::index;
 use paired::error::Failure;
 
 /// The patches for a prover that names none.
@@ -242,17 +240,6 @@ fn release(catalog: &Catalog, manifest: &Path, graph: &Metadata) -> Result<Versi
     .into())
 }
 
-/// The phrase for the command that shows which packages bring the one with this `id` into a graph.
-pub fn shows_users(id: &str) -> String {
-    // An address that is not shown whole names nothing.
-    let which = match without_credentials(id) == id {
-        true => format!("--invert '{id}'"),
-        false => "--duplicates".to_owned(),
-    };
-    // Graphs are resolved with all features and for all targets.
-    format!("`cargo tree --workspace --all-features --target all {which}` shows what brings it in")
-}
-
 /// The refusal of a workspace that has none of `packages`.
 pub fn nothing_to_patch<'p>(manifest: &Path, packages: impl Iterator<Item = &'p str>) -> Failure {
     Failure::input(format!(
@@ -405,40 +392,6 @@ fn phrase(graph: &Metadata, requirements: &[Requirement<'_>]) -> String {
     phrases.into_iter().collect::<Vec<_>>().join(" and ")
 }
 
-/// The packages that bring those of one release into a graph, as `cargo tree --invert` shows them: the nearest ones above
-/// that are not of that release, each with the package of that release through which it does so.
-pub fn brought_by(graph: &Metadata, packages: &[&Package]) -> Vec<String> {
-    let nodes = graph.resolve.iter().flat_map(|resolve| &resolve.nodes);
-    let nodes = nodes.collect::<Vec<_>>();
-    let named: BTreeSet<&PackageId> = packages.iter().map(|package| &package.id).collect();
-    let mut reached = named.clone();
-    let mut todo: Vec<_> = reached.iter().copied().collect();
-    let mut found = BTreeMap::<_, BTreeSet<_>>::new();
-    while let Some(package) = todo.pop() {
-        for node in nodes
-            .iter()
-            .filter(|node| node.dependencies.contains(package))
-        {
-            let above = &graph[&node.id];
-            if !is_upstream(above) || above.version != packages[0].version {
-                let through = (!named.contains(package)).then(|| graph[package].name.as_str());
-                let above = format!("{} {}", above.name, above.version);
-                found.entry(above).or_default().insert(through);
-            } else if reached.insert(&node.id) {
-                todo.push(&node.id);
-            }
-        }
-    }
-    let phrase = |(above, through): (String, BTreeSet<Option<&str>>)| {
-        let through = through.into_iter().collect::<Option<Vec<_>>>();
-        match through {
-            Some(through) => format!("{above} through {}", through.join(", ")),
-            None => above,
-        }
-    };
-    found.into_iter().map(phrase).collect()
-}
-
 /// The releases in cargo's copy of the index that a build without patches could take in place of `base`, each with the packages
 /// that have it.
 pub fn newer<'p>(
@@ -448,7 +401,7 @@ pub fn newer<'p>(
     let base = Version::parse(base)?;
     let mut found = BTreeMap::<_, Vec<_>>::new();
     for package in packages {
-        for release in registry::indexed(package)? {
+        for release in index::indexed(package)? {
             let version = release.version;
             if !release.yanked
                 && version > base
@@ -474,15 +427,6 @@ fn node<'g>(graph: &'g Metadata, package: &Package) -> Option<&'g Node> {
 fn is_plonky3(package: &Package, touched: &BTreeSet<String>) -> bool {
     touched.contains(&*package.name) || is_upstream(package)
 }
-
-/// Whether a package says that it is Plonky3's.
-fn is_upstream(package: &Package) -> bool {
-    let repository = package.repository.as_deref();
-    package.name.starts_with("p3-")
-        && repository.is_some_and(|url| canonical(url) == canonical(UPSTREAM))
-}
-
-const UPSTREAM: &str = "https://github.com/Plonky3/Plonky3";
 
 /// Whether a version is of the form of Plonky3's own releases and previews. Forks that are published under the names of its
 /// packages, such as `0.4.3-succinct`, are not.

@@ -12,11 +12,10 @@ use walkdir::WalkDir;
 use crate::project::Patches;
 use crate::prover::inherited;
 use crate::prover::locked_dir::LockedDir;
-use crate::prover::stanza::Git;
 use crate::prover::tree::Tree;
-use crate::source::{lock, package, registry};
+use crate::source::resolve::{CACHE_FIRST, metadata, resolve, unresolved};
+use crate::source::{package, registry};
 use paired::address::without_credentials;
-use paired::cargo::unresolved;
 use paired::error::Failure;
 use paired::files::dir::Dir;
 use paired::interrupt;
@@ -27,6 +26,14 @@ const DIGITS: usize = 7;
 /// A git repository at a commit, as cargo writes it: `git+URL?rev=REV#COMMIT`, or with `tag`, `branch` or none of them.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct GitSource(String);
+
+/// The part of a stanza for Plonky3 from git.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Git {
+    pub source: GitSource,
+    /// The packages that the trees ask the registry for.
+    pub needed: BTreeSet<String>,
+}
 
 impl GitSource {
     pub fn parse(text: &str) -> Option<Self> {
@@ -153,16 +160,12 @@ pub fn graph<'n>(
     if let Some(lock) = locked {
         dir.place("Cargo.lock")?.write_new(lock)?;
     }
-    let mut problem = String::new();
-    for options in [&["--offline"][..], &[]] {
-        match lock::metadata(dir.path(), options)? {
-            Ok(graph) => return Ok(graph),
-            Err(error) => problem = error,
-        }
-    }
-    let what = format!("cargo cannot resolve the packages from {source}");
-    let hint = "what is not in cargo's cache takes the repository once";
-    Err(unresolved(dir.path(), &what, &problem, hint).into())
+    let graph = resolve(CACHE_FIRST, |options| metadata(dir.path(), options))?;
+    Ok(graph.map_err(|error| {
+        let what = format!("cargo cannot resolve the packages from {source}");
+        let hint = "what is not in cargo's cache takes the repository once";
+        unresolved(dir.path(), &what, &error, hint)
+    })?)
 }
 
 /// Plonky3's packages that a graph has from one repository, at one commit.

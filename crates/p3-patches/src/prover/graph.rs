@@ -1,16 +1,15 @@
 //! Reads a prover's graph: whether each tree is what cargo builds, and which other copies of a package there are.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use cargo_metadata::{Metadata, Package};
+use cargo_metadata::{Metadata, Package, PackageId};
 use toml_edit::Key;
 
 use crate::project::Patches;
-use crate::prover::choice;
-use crate::prover::git_source::{Checkout, GitSource};
-use crate::prover::stanza::{self, Git};
+use crate::prover::git_source::{Checkout, Git, GitSource, canonical};
+use crate::prover::stanza;
 use crate::prover::tree::Tree;
 use crate::source::checksums::Checksums;
 use paired::address::without_credentials;
@@ -81,9 +80,63 @@ fn copies<'m>(metadata: &'m Metadata, name: &str, version: &str) -> Vec<&'m Pack
     metadata.packages.iter().filter(same).collect()
 }
 
+/// Lists the packages that bring those of one release into a graph, as `cargo tree --invert` shows them: the nearest ones above
+/// that are not of that release, each with the package of that release through which it does so.
+pub fn brought_by(graph: &Metadata, packages: &[&Package]) -> Vec<String> {
+    let nodes = graph.resolve.iter().flat_map(|resolve| &resolve.nodes);
+    let nodes = nodes.collect::<Vec<_>>();
+    let named: BTreeSet<&PackageId> = packages.iter().map(|package| &package.id).collect();
+    let mut reached = named.clone();
+    let mut todo: Vec<_> = reached.iter().copied().collect();
+    let mut found = BTreeMap::<_, BTreeSet<_>>::new();
+    while let Some(package) = todo.pop() {
+        for node in nodes
+            .iter()
+            .filter(|node| node.dependencies.contains(package))
+        {
+            let above = &graph[&node.id];
+            if !is_upstream(above) || above.version != packages[0].version {
+                let through = (!named.contains(package)).then(|| graph[package].name.as_str());
+                let above = format!("{} {}", above.name, above.version);
+                found.entry(above).or_default().insert(through);
+            } else if reached.insert(&node.id) {
+                todo.push(&node.id);
+            }
+        }
+    }
+    let phrase = |(above, through): (String, BTreeSet<Option<&str>>)| {
+        let through = through.into_iter().collect::<Option<Vec<_>>>();
+        match through {
+            Some(through) => format!("{above} through {}", through.join(", ")),
+            None => above,
+        }
+    };
+    found.into_iter().map(phrase).collect()
+}
+
+/// Names the command that shows which packages bring the one with this `id` into a graph.
+pub fn shows_users(id: &str) -> String {
+    // An address that is not shown whole names nothing.
+    let which = match without_credentials(id) == id {
+        true => format!("--invert '{id}'"),
+        false => "--duplicates".to_owned(),
+    };
+    // Graphs are resolved with all features and for all targets.
+    format!("`cargo tree --workspace --all-features --target all {which}` shows what brings it in")
+}
+
+const UPSTREAM: &str = "https://github.com/Plonky3/Plonky3";
+
+/// Tells whether a package says that it is Plonky3's.
+pub(super) fn is_upstream(package: &Package) -> bool {
+    let repository = package.repository.as_deref();
+    package.name.starts_with("p3-")
+        && repository.is_some_and(|url| canonical(url) == canonical(UPSTREAM))
+}
+
 /// Where a graph takes a package from, and for which.
 fn shown_copy(metadata: &Metadata, copy: &Package) -> String {
-    let users = choice::brought_by(metadata, &[copy]).join(" and ");
+    let users = brought_by(metadata, &[copy]).join(" and ");
     format!("from {}, for {users}", origin(copy))
 }
 
@@ -100,7 +153,7 @@ pub fn assert_one_copy(metadata: &Metadata, name: &str, version: &str) -> Result
     let id = &sourced.unwrap_or(&copies[0]).id;
     Err(Failure::input(what).hint(format!(
         "{}; the prover has to take Plonky3 from one place",
-        choice::shows_users(&id.repr)
+        shows_users(&id.repr)
     )))
 }
 
@@ -243,7 +296,7 @@ pub fn assert_no_published(
     let what = format!("takes Plonky3 {base} from {source}, but {name} {version} {shown}");
     Err(Failure::input(what).hint(format!(
         "{}; the prover has to take Plonky3 from one place",
-        choice::shows_users(&id.repr)
+        shows_users(&id.repr)
     )))
 }
 

@@ -10,17 +10,18 @@ use serde::Deserialize;
 use toml_edit::{Document, DocumentMut, Item, Key, Table};
 
 use crate::project::Patches;
-use crate::prover::git_source::{self, GitSource, canonical};
+use crate::prover::git_source::{self, Git, GitSource, canonical};
 use crate::prover::locked_dir::LockedDir;
 use crate::prover::relock::{lock_to_trees, relock};
 use crate::prover::restore::Restore;
 use crate::prover::stanza::{
-    self, BEGIN, Git, Parts, REGISTRY, Stanza, TREES, join, line_at, place_of_tree, split,
+    self, BEGIN, Parts, REGISTRY, Stanza, TREES, join, line_at, place_of_tree, split,
 };
 use crate::prover::tree::Tree;
 use crate::prover::workspace;
 use crate::source::locked::{self, Locked};
-use crate::source::{lock, registry};
+use crate::source::registry;
+use crate::source::resolve::{self, CACHE_FIRST, NETWORK_FIRST};
 use paired::address::without_credentials;
 use paired::cargo::{self, cargo, cargo_error, configuration};
 use paired::error::Failure;
@@ -67,7 +68,7 @@ impl Manifest {
             } else if error.contains("believes it's in a workspace") {
                 "add the package to the `members` or to the `exclude` of that workspace, or give it an empty `[workspace]`"
             } else {
-                cargo::without_sources(&error)
+                resolve::without_sources(&error)
                     .unwrap_or("--manifest-path takes the Cargo.toml of a package or a workspace")
             };
             return Err(Failure::input(format!("{}: {error}", member.display()))
@@ -286,7 +287,7 @@ impl Manifest {
             }));
         };
         Err(refuse(&self.lock_file(), difference)
-            .hint(cargo::out_of_a_changed_package(self.root()))
+            .hint(resolve::out_of_a_changed_package(self.root()))
             .into())
     }
 
@@ -534,7 +535,7 @@ impl Manifest {
             for options in [&["--locked", "--offline"][..], &["--locked"]] {
                 match self.metadata(&[options, &configs].concat())? {
                     Ok(graph) => return Ok(graph),
-                    Err(error) if cargo::is_unfetched(&error) => {}
+                    Err(error) if resolve::is_unfetched(&error) => {}
                     Err(_) => break,
                 }
             }
@@ -545,25 +546,21 @@ impl Manifest {
     /// Resolves the graph, whatever becomes of the lock file.
     fn resolve_anew(&self, configs: &[&str]) -> Result<Metadata> {
         // With a lock file nothing has to be looked up; without one, offline would mean whatever happens to be cached.
-        let attempts = if self.lock_file().exists() {
-            [&["--offline"][..], &[]]
-        } else {
-            [&[][..], &["--offline"]]
+        let attempts = match self.lock_file().exists() {
+            true => CACHE_FIRST,
+            false => NETWORK_FIRST,
         };
-        let mut errors = Vec::new();
-        for options in attempts {
-            match self.metadata(&[options, configs].concat())? {
-                Ok(metadata) => return Ok(metadata),
-                Err(error) => errors.push(error),
-            }
-        }
-        let error = &errors[usize::from(attempts[0] == ["--offline"])];
-        self.assert_readable()?;
-        let hint = cargo::vendoring(error).unwrap_or(
-            "`cargo fetch` in that folder brings what cargo's cache lacks from the registry, or shows the whole message",
-        );
-        let what = format!("{}: cargo cannot resolve the graph", self.path.display());
-        Err(cargo::unresolved(self.root(), &what, error, hint).into())
+        let graph = resolve::resolve(attempts, |options| {
+            self.metadata(&[options, configs].concat())
+        })?;
+        graph.or_else(|error| {
+            self.assert_readable()?;
+            let hint = resolve::vendoring(&error).unwrap_or(
+                "`cargo fetch` in that folder brings what cargo's cache lacks from the registry, or shows the whole message",
+            );
+            let what = format!("{}: cargo cannot resolve the graph", self.path.display());
+            Err(resolve::unresolved(self.root(), &what, &error, hint).into())
+        })
     }
 
     /// Proves that cargo can read the workspace's manifests, which takes neither a lock file nor a registry.
@@ -575,7 +572,7 @@ impl Manifest {
             } else if error.contains(&*self.trees().to_string_lossy()) {
                 "where a glob in `members` takes the folder of trees for a member, `exclude = [\".p3-patches\"]` helps"
             } else {
-                cargo::without_sources(&error).unwrap_or(
+                resolve::without_sources(&error).unwrap_or(
                     "`cargo metadata --no-deps` in that folder shows the whole message",
                 )
             };
@@ -597,7 +594,7 @@ impl Manifest {
     fn metadata(&self, options: &[&str]) -> Result<Result<Metadata, String>> {
         let path = self.path.to_str().context("a path that is not UTF-8")?;
         let whole = ["--manifest-path", path, "--all-features"];
-        lock::metadata(self.root(), &[&whole, options].concat())
+        resolve::metadata(self.root(), &[&whole, options].concat())
     }
 }
 

@@ -18,7 +18,7 @@ use anyhow::Result;
 use cargo_metadata::semver::Version;
 use toml_edit::{Document, DocumentMut, Item, Table};
 
-use crate::prover::git_source::GitSource;
+use crate::prover::git_source::{Git, GitSource};
 
 /// The folder of trees, beside the root manifest.
 pub const TREES: &str = ".p3-patches";
@@ -50,14 +50,6 @@ pub struct Stanza {
     pub not_incremental: BTreeSet<(String, String)>,
     /// The repository whose packages they replace, where these are not the registry's.
     pub git: Option<Git>,
-}
-
-/// The part of a stanza for Plonky3 from git.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Git {
-    pub source: GitSource,
-    /// The packages that the trees ask the registry for.
-    pub needed: BTreeSet<String>,
 }
 
 impl Stanza {

@@ -11,7 +11,7 @@ use anyhow::Result;
 use cargo_metadata::semver::Version;
 
 use crate::project::{CHECKSUMS, Patches};
-use crate::source::registry;
+use crate::source::index;
 use paired::error::Failure;
 use paired::interrupt;
 
@@ -83,8 +83,8 @@ impl Checksums {
         while let Some(name) = todo.pop_first() {
             interrupt::check()?;
             // Cargo brings its copy of the index up to date for what it is asked about.
-            registry::newest(root, &name)?;
-            for release in registry::indexed_by_crates_io(&name)? {
+            index::newest(root, &name)?;
+            for release in index::indexed_by_crates_io(&name)? {
                 if !releases.contains(&release.version) {
                     continue;
                 }

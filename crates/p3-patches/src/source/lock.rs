@@ -9,23 +9,19 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use cargo_metadata::Metadata;
 use cargo_metadata::semver::Version;
-use cargo_metadata::{Metadata, MetadataCommand};
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
 
 use crate::project::Patches;
-use crate::source::locked::{self, Locked};
+use crate::source::locked::{self, Locked, REGISTRY};
 use crate::source::package::Package;
 use crate::source::registry;
-use paired::cargo::{Toolchain, cargo_error, rustc_in, unresolved};
+use crate::source::resolve::{CACHE_FIRST, CONNECT, metadata, resolve, unresolved};
 use paired::error::Failure;
 use paired::files::changed::write_changed;
-use paired::interrupt;
 
 const FILE: &str = "Cargo.lock";
-
-/// The registry, as lock files write it.
-pub(super) const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// The lock file from which a workspace is resolved.
 pub struct Seed {
@@ -149,17 +145,14 @@ impl Seed {
         let lock = dir.join(FILE);
         let seed = self.lock_file()?;
         let known: BTreeSet<_> = self.packages.values().collect();
-        let mut problem = None;
         // Offline, cargo prefers what is cached to what is locked.
-        for offline in [&["--offline"][..], &[]] {
+        let graph = resolve(CACHE_FIRST, |offline| {
             write_changed(&lock, seed.as_bytes())?;
-            let metadata = match metadata(dir, &[options, offline].concat())? {
-                Ok(metadata) => metadata,
+            let graph = match metadata(dir, &[options, offline].concat())? {
+                Ok(graph) => graph,
                 Err(error) => {
                     let what = format!("{}: the dependencies cannot be resolved", dir.display());
-                    let hint = "connect to the registry once, or run `cargo fetch` where it can be reached";
-                    problem = Some(unresolved(dir, &what, &error, hint));
-                    continue;
+                    return Ok(Err(unresolved(dir, &what, &error, CONNECT)));
                 }
             };
             let resolved = fs::read_to_string(&lock)
@@ -169,50 +162,15 @@ impl Seed {
                 .map(|package| format!("{} {}", package.name, package.version))
                 .collect::<Vec<_>>();
             if new.is_empty() {
-                return Ok(metadata);
+                return Ok(Ok(graph));
             }
-            problem = Some(
-                Failure::environment(format!(
-                    "{}: no lock file has {}",
-                    dir.display(),
-                    new.join(", ")
-                ))
-                .hint("the reviewed Cargo.lock has to have them, or one in a package of the release as published"),
-            );
-        }
-        Err(problem.expect("cargo was asked").into())
+            let what = format!("{}: no lock file has {}", dir.display(), new.join(", "));
+            Ok(Err(Failure::environment(what).hint(
+                "the reviewed Cargo.lock has to have them, or one in a package of the release as published",
+            )))
+        })?;
+        Ok(graph?)
     }
-}
-
-/// The output of `cargo metadata` for the workspace in `dir`; an error is cargo's, in one line.
-///
-/// Offline, it is that of this machine's platform where cargo's cache has no more: what only other platforms need was never
-/// fetched where nothing was built for them.
-pub fn metadata(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
-    let whole = ask(dir, options)?;
-    if whole.is_ok() || !options.contains(&"--offline") {
-        return Ok(whole);
-    }
-    let host = Toolchain::of(rustc_in(dir))?.host;
-    ask(dir, &[options, &["--filter-platform", &host]].concat())
-}
-
-fn ask(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
-    registry::assert_plain_tarballs()?;
-    let options = options.iter().copied().map(str::to_owned);
-    let mut command = MetadataCommand::new();
-    command
-        .current_dir(dir)
-        .other_options(options.collect::<Vec<_>>());
-    let output = interrupt::output(&mut command.cargo_command())?;
-    if !output.status.success() {
-        return Ok(Err(cargo_error(&String::from_utf8_lossy(&output.stderr))));
-    }
-    let text = String::from_utf8(output.stdout).context("cargo metadata printed no UTF-8")?;
-    let metadata = MetadataCommand::parse(text);
-    Ok(Ok(
-        metadata.context("cannot parse what cargo metadata printed")?
-    ))
 }
 
 fn name_and_version(package: &Locked) -> (&str, &str) {

@@ -9,6 +9,9 @@ use toml_edit::{DocumentMut, Item};
 
 use paired::error::Failure;
 
+/// The registry, as lock files write it.
+pub(super) const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
 #[derive(Deserialize)]
 struct Lock {
     #[serde(default)]

@@ -2,8 +2,11 @@
 //!
 //! In: a package's name and version. Out: its files, of the tarball with the reviewed checksum.
 
+mod cache;
 pub mod checksums;
+pub mod index;
 pub mod lock;
 pub mod locked;
 pub mod package;
 pub mod registry;
+pub mod resolve;

@@ -8,7 +8,6 @@ use anyhow::{Context, Result};
 use flate2::read::GzDecoder;
 use serde::Deserialize;
 
-use crate::source::registry::wrong_checksum;
 use paired::error::Failure;
 use paired::files::contents::sha256;
 use paired::files::dir::Dir;
@@ -160,6 +159,14 @@ pub(super) fn read_vendored(
         .with_context(|| folder.display().to_string())?;
     package.vendored = Some(folder);
     Ok(package)
+}
+
+/// Returns the failure for a file with another checksum than the expected one.
+pub(super) fn wrong_checksum(path: &Path, expected: &str, found: &str) -> Failure {
+    let path = path.display();
+    Failure::input(format!(
+        "{path}: wrong checksum\n  expected: {expected}\n  found:    {found}"
+    ))
 }
 
 /// The most that a tarball may unpack to: twenty times what the largest of Plonky3's does.

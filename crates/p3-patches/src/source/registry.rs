@@ -5,26 +5,25 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
-use cargo_metadata::semver::Version;
-use serde::Deserialize;
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use crate::project::Patches;
+use crate::source::cache::{Tarball, tarballs};
 use crate::source::checksums::Checksums;
-use crate::source::lock::{self, REGISTRY};
-use crate::source::locked::{Locked, find_locked, packages, published, without};
-use crate::source::package::{Package, is_vendored, read_vendored, unpack};
+use crate::source::index::{Indexed, indexed_by};
+use crate::source::locked::{Locked, REGISTRY, find_locked, packages, published, without};
+use crate::source::package::{Package, is_vendored, read_vendored, unpack, wrong_checksum};
+use crate::source::resolve::{
+    CACHE_FIRST, CONNECT, metadata, out_of_a_changed_package, resolve, unresolved, vendoring,
+};
 use paired::address::without_credentials;
-use paired::cargo::{self, cargo, cargo_error, home, vendoring};
+use paired::cargo::configured_by;
 use paired::error::Failure;
-use paired::files::changed::write_changed;
 use paired::files::contents::sha256;
-use paired::files::plain;
-use paired::interrupt;
 
 /// A package that cargo finds where it is asked for a published one.
 #[derive(Clone)]
@@ -44,7 +43,7 @@ impl Found {
         match self {
             Self::Published { locked, vendored } => Ok((locked, vendored)),
             Self::Replaced(what) => {
-                let files = cargo::configured_by(patches.workplace());
+                let files = configured_by(patches.workplace());
                 let hint = format!("take its entry out of `[patch]`; {files}");
                 Err(Failure::input(what).hint(hint).into())
             }
@@ -86,7 +85,7 @@ pub fn package(patches: &Patches, name: &str, version: &str) -> Result<Package> 
     let is_indexed =
         |release: &Indexed| release.version.to_string() == version && release.checksum == checksum;
     let hint = if indexed_by(cache, name).iter().any(is_indexed) {
-        cargo::out_of_a_changed_package(patches.workplace())
+        out_of_a_changed_package(patches.workplace())
     } else {
         "delete that file; cargo will fetch it again".to_owned()
     };
@@ -103,186 +102,6 @@ pub fn cached(patches: &Patches, name: &str, version: &str) -> Result<Option<Pac
     let found = tarballs(&locked)?.into_iter().find(|found| found.is_it);
     let package = found.map(|found| unpack(name, version, locked.checksum, &found.bytes));
     package.transpose()
-}
-
-pub(super) fn wrong_checksum(path: &Path, expected: &str, found: &str) -> Failure {
-    let path = path.display();
-    Failure::input(format!(
-        "{path}: wrong checksum\n  expected: {expected}\n  found:    {found}"
-    ))
-}
-
-/// A file of cargo's cache with the name of a package's tarball. The cache has a folder for each registry, and packages of
-/// another one may have the same names.
-struct Tarball {
-    path: PathBuf,
-    bytes: Vec<u8>,
-    /// It has the checksum.
-    is_it: bool,
-}
-
-impl Tarball {
-    /// It has not, though it is in the folder of crates.io.
-    fn is_corrupt(&self) -> bool {
-        !self.is_it && self.path.parent().is_some_and(is_of_crates_io)
-    }
-}
-
-/// Whether a folder of cargo's cache is that of crates.io.
-fn is_of_crates_io(cache: &Path) -> bool {
-    let folder = cache.file_name().unwrap_or_default().to_string_lossy();
-    let crates_io = ["index.crates.io-", "github.com-1ecc6299db9ec823"];
-    crates_io.iter().any(|prefix| folder.starts_with(prefix))
-}
-
-/// The files of that name in cargo's cache; one that is corrupt comes first.
-fn tarballs(locked: &Locked) -> Result<Vec<Tarball>> {
-    let file = format!("{}-{}.crate", locked.name, locked.version);
-    let mut found = Vec::new();
-    for path in caches()?.into_iter().map(|dir| dir.join(&file)) {
-        if path.is_file() {
-            let unreadable = || format!("cannot read {}", path.display());
-            let bytes = plain::read(&path).with_context(unreadable)?;
-            let is_it = sha256(&bytes) == locked.checksum;
-            found.push(Tarball { path, bytes, is_it });
-        }
-    }
-    found.sort_by_key(|found| !found.is_corrupt());
-    Ok(found)
-}
-
-/// Returns the newest release of a package that the registry has, whether or not it is a preview, as cargo finds it in the checkout
-/// with this root.
-pub fn newest(root: &Path, name: &str) -> Result<Version> {
-    // A workspace without a lock file, below the checkout's configuration: cargo would look no further than a lock file.
-    let dir = &root.join("target/p3/newest");
-    write_changed(&dir.join("Cargo.toml"), b"[workspace]\n")?;
-    let mut info = cargo();
-    info.args(["info", "--color", "never", "--", name])
-        .current_dir(dir);
-    let output = interrupt::output(&mut info)?;
-    if !output.status.success() {
-        let error = cargo_error(&String::from_utf8_lossy(&output.stderr));
-        let what = format!("cannot tell which release of {name} is the newest: {error}");
-        if ["could not find", "invalid character", "cannot be empty"]
-            .iter()
-            .any(|refused| error.contains(refused))
-        {
-            return Err(Failure::input(what)
-                .hint("name a package as crates.io has it, such as p3-field")
-                .into());
-        }
-        let what = format!("cannot tell which release of {name} is the newest");
-        return Err(cargo::unresolved(dir, &what, &error, "connect to the registry").into());
-    }
-    newest_of(&String::from_utf8_lossy(&output.stdout))
-        .ok_or_else(|| Failure::environment(format!("`cargo info {name}` names no version")).into())
-}
-
-/// The newest version in what `cargo info` prints: `version: 0.8.0 (latest 0.9.0-rc.2)` where it shows another one.
-fn newest_of(info: &str) -> Option<Version> {
-    let line = info
-        .lines()
-        .find_map(|line| line.strip_prefix("version: "))?;
-    let words = line.split([' ', '(', ')']);
-    words.filter_map(|word| Version::parse(word).ok()).max()
-}
-
-/// The folders in which cargo keeps tarballs, one per registry.
-fn caches() -> Result<Vec<PathBuf>> {
-    let Ok(entries) = fs::read_dir(home()?.join("registry/cache")) else {
-        return Ok(Vec::new());
-    };
-    let mut dirs = entries
-        .map(|entry| Ok(entry?.path()))
-        .collect::<Result<Vec<_>>>()?;
-    dirs.sort();
-    Ok(dirs)
-}
-
-/// Refuses a pipe or a device in place of a tarball in cargo's cache: cargo opens it, and waits for its other end.
-pub(super) fn assert_plain_tarballs() -> Result<()> {
-    for cache in caches()? {
-        for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
-            let path = entry.path();
-            let kind = match entry.file_type() {
-                Ok(kind) if kind.is_symlink() => fs::metadata(&path).map(|named| named.file_type()),
-                kind => kind,
-            };
-            if kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir()) {
-                return Err(
-                    Failure::input(format!("{}: not a plain file", path.display()))
-                        .hint("delete it; cargo will fetch the package again")
-                        .into(),
-                );
-            }
-        }
-    }
-    Ok(())
-}
-
-/// A release of a package in a registry's index.
-#[derive(Deserialize)]
-pub struct Indexed {
-    #[serde(rename = "vers")]
-    pub version: Version,
-    /// The tarball's SHA-256.
-    #[serde(rename = "cksum")]
-    pub checksum: String,
-    #[serde(default)]
-    pub yanked: bool,
-    #[serde(default, rename = "deps")]
-    dependencies: Vec<Dependency>,
-}
-
-#[derive(Deserialize)]
-struct Dependency {
-    /// The name in the manifest, which is another one than the package's where it has `package`.
-    name: String,
-    package: Option<String>,
-}
-
-impl Indexed {
-    /// The names of the packages that it depends on, and that its tests do.
-    pub fn needs(&self) -> impl Iterator<Item = &str> {
-        let needed = self.dependencies.iter();
-        needed.map(|needed| needed.package.as_deref().unwrap_or(&needed.name))
-    }
-}
-
-/// Lists the releases of a package in all of cargo's copies of indexes. Nothing is fetched.
-pub fn indexed(name: &str) -> Result<Vec<Indexed>> {
-    indexed_where(name, |_| true)
-}
-
-/// Lists the releases of a package in cargo's copy of crates.io's index.
-pub fn indexed_by_crates_io(name: &str) -> Result<Vec<Indexed>> {
-    indexed_where(name, is_of_crates_io)
-}
-
-/// Lists the releases of a package in the indexes of the registries whose folders of tarballs `is_asked` accepts.
-fn indexed_where(name: &str, is_asked: impl Fn(&Path) -> bool) -> Result<Vec<Indexed>> {
-    let caches = caches()?.into_iter().filter(|cache| is_asked(cache));
-    Ok(caches.flat_map(|cache| indexed_by(&cache, name)).collect())
-}
-
-/// The releases in the index of the registry with this folder of tarballs.
-///
-/// Cargo keeps a file for each package, in which every release has a version and a line of JSON, with a zero byte behind each
-/// (cargo's `src/cargo/sources/registry/index/cache.rs`). Another form gives no releases.
-fn indexed_by(cache: &Path, name: &str) -> Vec<Indexed> {
-    let (Some(first), Some(second)) = (name.get(..2), name.get(2..4)) else {
-        return Vec::new();
-    };
-    let (Some(registry), Some(of_registry)) = (cache.ancestors().nth(2), cache.file_name()) else {
-        return Vec::new();
-    };
-    let index = registry.join("index").join(of_registry).join(".cache");
-    let bytes = plain::read(&index.join(first).join(second).join(name)).unwrap_or_default();
-    let entries = bytes.split(|byte| *byte == 0);
-    entries
-        .filter_map(|entry| serde_json::from_slice(entry).ok())
-        .collect()
 }
 
 /// How lock files name a published package.
@@ -432,27 +251,21 @@ fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
     fs::write(dir.path().join("Cargo.toml"), manifest.to_string())?;
     let manifest = dir.path().join("Cargo.toml");
     let manifest = manifest.to_str().context("a path that is not UTF-8")?;
-    let graph = |offline: &[&str]| {
-        let options = [&["--manifest-path", manifest], offline].concat();
-        // Cargo goes by the configuration of the folder that it runs in.
-        lock::metadata(patches.workplace(), &options)
-    };
     let lock_file = dir.path().join("Cargo.lock");
-    let graph = match graph(&["--offline"])? {
-        Ok(graph) => graph,
-        Err(_) => {
+    let graph = resolve(CACHE_FIRST, |offline| {
+        if offline.is_empty() {
             let own = patches.lock()?.unwrap_or_default();
             fs::write(&lock_file, without(&own, name, version)?)?;
-            graph(&[])?.map_err(|error| {
-                let what =
-                    format!("{name} {version} is not in cargo's cache and cannot be fetched");
-                let hint = vendoring(&error).unwrap_or(
-                    "connect to the registry once, or run `cargo fetch` where it can be reached",
-                );
-                cargo::unresolved(patches.workplace(), &what, &error, hint)
-            })?
         }
-    };
+        let options = [&["--manifest-path", manifest], offline].concat();
+        // Cargo goes by the configuration of the folder that it runs in.
+        metadata(patches.workplace(), &options)
+    })?;
+    let graph = graph.map_err(|error| {
+        let what = format!("{name} {version} is not in cargo's cache and cannot be fetched");
+        let hint = vendoring(&error).unwrap_or(CONNECT);
+        unresolved(patches.workplace(), &what, &error, hint)
+    })?;
     let mut same = graph.packages.iter().filter(|found| found.name == name);
     let found = same
         .clone()
@@ -491,6 +304,7 @@ fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use paired::files::changed::write_changed;
 
     /// A mirror may invent a version of a package that is known, and cargo takes it for a compatible one.
     #[test]
@@ -517,14 +331,5 @@ mod tests {
         assert_eq!(compared.differences, [""; 0]);
         let expected = ["p3-util 0.7.0+evil", "p3-util 0.7.99", "p3-util 0.6.0"];
         assert_eq!(compared.unreviewed, expected);
-    }
-
-    #[test]
-    fn the_newest_release_is_read() {
-        let newest = |version: &str| newest_of(&format!("p3-x #math\nversion: {version}\n"));
-        let expected = Version::parse("0.9.0-rc.2").ok();
-        assert_eq!(newest("0.9.0-rc.2"), expected);
-        assert_eq!(newest("0.8.0 (latest 0.9.0-rc.2)"), expected);
-        assert_eq!(newest("of no kind"), None);
     }
 }

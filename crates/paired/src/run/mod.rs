@@ -7,6 +7,7 @@ pub mod pairs;
 pub mod program;
 pub mod protocol;
 pub mod rustflags;
+pub mod sample;
 pub mod spans;
 pub mod trial;
 pub mod worker;

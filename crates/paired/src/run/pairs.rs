@@ -6,15 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::error::Failure;
 use crate::files::claimed::Claimed;
 use crate::files::contents::sha256_of_file;
-use crate::isa::{self, Isa};
-use crate::run::protocol::{MOST_THREADS, Reply, Request, RowInfo, Sample, UnitInfo, name};
-use crate::run::trial::RUN;
+use crate::isa::Isa;
+use crate::run::protocol::{Reply, Request, RowInfo, Sample, UnitInfo};
+use crate::run::sample::{ROUND, Run, Side, has_more_cpu};
 use crate::run::worker::Worker;
 
 /// The two workers' executables of one comparison.
@@ -48,113 +47,6 @@ pub struct Plan {
     /// The time that a worker may take for a reply.
     pub timeout: Duration,
 }
-
-/// The side of a comparison that a run belongs to.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Side {
-    /// The executable that the other one is compared with.
-    Baseline,
-    /// The executable that is compared with the baseline.
-    Candidate,
-    /// A copy of the baseline's executable, in a process of its own.
-    Control,
-}
-
-/// A raw sample, one line of the CSV.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Run {
-    /// The name of the workload, such as `lde/goldilocks/2^16x64`.
-    #[serde(deserialize_with = "name")]
-    pub workload: String,
-    /// The name of the instruction set that the executable is built for.
-    #[serde(deserialize_with = "isa::name")]
-    pub isa: String,
-    /// The number of threads that the workload may use, 1 or more.
-    pub threads: usize,
-    /// The seed of the input. Runs of one seed and side share a process.
-    pub seed: u64,
-    /// The number of the round, which counts on through all seeds.
-    pub round: usize,
-    /// The side that ran.
-    pub side: Side,
-    /// The wall-clock time, in nanoseconds.
-    pub wall_ns: u64,
-    /// The CPU time of all threads, in nanoseconds.
-    pub cpu_ns: u64,
-    /// The peak of the process's resident memory so far, in KiB, where the system tells it. Older records have none.
-    #[serde(default)]
-    pub peak_kib: Option<u64>,
-    /// The part of `wall_ns` in which Merkle trees were built, where the worker tells it.
-    #[serde(default)]
-    pub hashing_ns: Option<u64>,
-}
-
-impl Run {
-    /// Whether the wall-clock time exceeds the CPU time by more than 5 %: another program had the core. Always false with several
-    /// threads, where the two times are not comparable.
-    pub fn disturbed(&self) -> bool {
-        self.threads == 1 && self.wall_ns as f64 > 1.05 * self.cpu_ns as f64
-    }
-
-    /// Checks that the figures can be those of a run; an error says which one cannot.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        let Self {
-            workload,
-            seed,
-            round,
-            threads,
-            ..
-        } = self;
-        // A program may for a while have more cores than its share of the machine is.
-        let cores = match workload.starts_with(RUN) {
-            true => MOST_THREADS,
-            false => *threads,
-        };
-        let what = if self.wall_ns == 0 {
-            "took no time"
-        } else if self.threads == 0 {
-            "had no threads"
-        } else if *threads > MOST_THREADS {
-            "had more threads than any machine"
-        } else if has_more_cpu(self.cpu_ns, self.wall_ns, cores) {
-            "has more CPU time than its threads had"
-        } else if self
-            .hashing_ns
-            .is_some_and(|hashing| hashing > self.wall_ns)
-        {
-            "has more hashing than it took"
-        } else {
-            return Ok(());
-        };
-        Err(format!(
-            "{workload}: a run of seed {seed}, round {round} {what}"
-        ))
-    }
-}
-
-/// Tells whether `threads` cannot have had so much CPU time in a run. The two clocks may be read a moment apart, and one may count ticks.
-fn has_more_cpu(cpu_ns: u64, wall_ns: u64, threads: usize) -> bool {
-    const TICK: f64 = 1e7;
-    const SLACK: f64 = 1.1;
-    cpu_ns as f64 > wall_ns as f64 * threads as f64 * SLACK + TICK
-}
-
-/// The order of one round. The candidate's runs lie symmetrically between the baseline's, so that a steady drift cancels.
-///
-/// A process is faster right after itself than after another process, whose data then fills the caches. So each process follows
-/// itself as often as it follows another one: in two of the candidate's four runs, and in one of two runs of the baseline and
-/// of the control. For the first run this holds if the run before the round was the baseline's.
-pub(crate) const ROUND: [Side; 8] = [
-    Side::Baseline,
-    Side::Candidate,
-    Side::Candidate,
-    Side::Control,
-    Side::Control,
-    Side::Candidate,
-    Side::Candidate,
-    Side::Baseline,
-];
 
 /// Asks the baseline's worker for its rows; the candidate has the same, from the same source. Fails where the worker does not
 /// reply within `timeout`.
@@ -414,17 +306,6 @@ fn plausible(sample: &Sample, threads: usize, took: Duration) -> Result<(), Stri
     Ok(())
 }
 
-impl Side {
-    /// Returns the name of the side, as the CSV has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Baseline => "baseline",
-            Self::Candidate => "candidate",
-            Self::Control => "control",
-        }
-    }
-}
-
 /// Fails where two `executables` have the same bytes: only one of them should have the patches. The message begins with `name`.
 pub fn assert_different(name: &str, executables: [&Path; 2], hint: &'static str) -> Result<()> {
     let [baseline, candidate] = executables;
@@ -436,38 +317,4 @@ pub fn assert_different(name: &str, executables: [&Path; 2], hint: &'static str)
         .into());
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Counts the runs of `side` that follow a run of the same side, and the other ones, where rounds follow each other.
-    fn warm(side: Side) -> (usize, usize) {
-        let before = ROUND.iter().cycle().skip(ROUND.len() - 1);
-        let of_side = ROUND.iter().zip(before).filter(|(run, _)| **run == side);
-        let (warm, other): (Vec<_>, Vec<_>) = of_side.partition(|(run, before)| run == before);
-        (warm.len(), other.len())
-    }
-
-    #[test]
-    fn a_round_favours_no_process() {
-        assert_eq!(warm(Side::Baseline), (1, 1));
-        assert_eq!(warm(Side::Control), (1, 1));
-        assert_eq!(warm(Side::Candidate), (2, 2));
-        // Nor does the order favour a side: the places of each have the same mean, in each half of a round as well.
-        for runs in [&ROUND[..], &ROUND[..4], &ROUND[4..]] {
-            let mean = |candidate: bool| {
-                let places = (0..runs.len()).filter(|&i| (runs[i] == Side::Candidate) == candidate);
-                2 * places.sum::<usize>() / (runs.len() / 2)
-            };
-            assert_eq!(mean(true), mean(false));
-        }
-        let sum = |side| {
-            (0..ROUND.len())
-                .filter(|&i| ROUND[i] == side)
-                .sum::<usize>()
-        };
-        assert_eq!(sum(Side::Baseline), sum(Side::Control));
-    }
 }

@@ -28,8 +28,8 @@ use crate::files::claimed::Claimed;
 use crate::interrupt::{self, Group};
 use crate::run::input::Input;
 use crate::run::launch::{self, Launch};
-use crate::run::pairs::Side;
 use crate::run::rustflags::Rustflags;
+use crate::run::sample::Side;
 
 /// The variable for the folder of cargo's intermediate files.
 const BUILD_DIR: &str = "CARGO_BUILD_BUILD_DIR";

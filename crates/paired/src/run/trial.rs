@@ -20,22 +20,10 @@ use crate::interrupt::{self, Group};
 use crate::isa::Isa;
 use crate::run::figures;
 use crate::run::input::Input;
-use crate::run::pairs::{ROUND, Run, Side};
 use crate::run::program::{Done, Program, contents};
 use crate::run::protocol::is_control;
+use crate::run::sample::{BENCH, ITERATIONS, ROUND, RUN, Run, SPAN, Side};
 use crate::run::spans::Spans;
-
-/// The prefix of workload names for quantities of whole runs.
-pub const RUN: &str = "run/";
-
-/// The prefix of workload names for tracing spans.
-pub const SPAN: &str = "span/";
-
-/// The prefix of workload names for figures that a bench reports.
-pub const BENCH: &str = "bench/";
-
-/// The number of iterations in a sample of a bench's figures: the time of one is often not a whole number of nanoseconds.
-pub(crate) const ITERATIONS: f64 = 1e3;
 
 /// The shortest run that is compared: the start of a process is too large a part of shorter ones.
 const SHORTEST: Duration = Duration::from_millis(10);

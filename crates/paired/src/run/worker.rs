@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use crate::error::Failure;
 use crate::interrupt::{self, Group};
-use crate::run::pairs::Side;
 use crate::run::protocol::{Reply, Request};
+use crate::run::sample::Side;
 
 /// A worker's process. It ends when the value is dropped.
 pub(crate) struct Worker {

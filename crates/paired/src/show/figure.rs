@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::run::pairs::{Run, Side};
+use crate::run::sample::{Run, Side};
 use crate::show::section::Line;
 use crate::stats::ratio::{Verdict, median};
 use crate::stats::row::{Row, calm_rounds};

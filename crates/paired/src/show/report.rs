@@ -20,9 +20,8 @@ use crate::files::contents::json;
 use crate::files::{plain, replace};
 use crate::interrupt;
 use crate::isa::Isa;
-use crate::run::pairs::Run;
 use crate::run::protocol::{MOST_THREADS, name};
-use crate::run::trial::{RUN, SPAN};
+use crate::run::sample::{RUN, Run, SPAN};
 use crate::show::section::Record;
 use crate::stats::ratio::Verdict;
 use crate::stats::row::Row;
@@ -446,8 +445,8 @@ mod tests {
     use proptest::{option, prelude::*};
 
     use super::*;
-    use crate::run::pairs::Side;
     use crate::run::protocol::is_control;
+    use crate::run::sample::Side;
     use crate::stats::row::round4;
     use crate::testing::runs;
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use crate::run::pairs::Run;
+use crate::run::sample::Run;
 use crate::show::report::Machine;
 use crate::stats::row::Row;
 

@@ -6,9 +6,8 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::isa;
-use crate::run::pairs::{Run, Side};
 use crate::run::protocol::name;
-use crate::run::trial::{ITERATIONS, RUN, SPAN};
+use crate::run::sample::{ITERATIONS, RUN, Run, SPAN, Side};
 use crate::stats::ratio::{Ratio, Verdict, median};
 
 /// The figures of one workload on one instruction set.

@@ -1,0 +1,215 @@
+//! Graphs as cargo resolves them, and the way out where it cannot.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use cargo_metadata::{Metadata, MetadataCommand};
+use toml_edit::Key;
+
+use crate::source::cache::assert_plain_tarballs;
+use paired::address::without_credentials;
+use paired::cargo::{
+    REPLACED, Toolchain, cargo_error, configuration_with_origins, origin,
+    out_of_a_wrong_configuration, rustc_in,
+};
+use paired::error::Failure;
+use paired::interrupt;
+
+/// Attempts to resolve a graph, each with options of cargo's: cargo's cache has to do, or the network may be asked.
+pub type Attempts = [&'static [&'static str]; 2];
+
+/// The attempts where nothing is looked up that cargo's cache has.
+pub const CACHE_FIRST: Attempts = [&["--offline"], &[]];
+
+/// The attempts where offline would mean whatever happens to be cached.
+pub const NETWORK_FIRST: Attempts = [&[], &["--offline"]];
+
+/// The hint for a package that is not in cargo's cache.
+pub const CONNECT: &str =
+    "connect to the registry once, or run `cargo fetch` where it can be reached";
+
+/// Makes the attempts in their order, until one succeeds. The error is that of the attempt with the network.
+pub fn resolve<T, E>(
+    attempts: Attempts,
+    mut attempt: impl FnMut(&[&str]) -> Result<Result<T, E>>,
+) -> Result<Result<T, E>> {
+    let mut told = None;
+    for options in attempts {
+        match attempt(options)? {
+            Err(error) if options.is_empty() => told = Some(error),
+            Err(_) => {}
+            graph => return Ok(graph),
+        }
+    }
+    Ok(Err(told.expect("one attempt is with the network")))
+}
+
+/// Returns the output of `cargo metadata` for the workspace in `dir`; an error is cargo's, in one line.
+///
+/// Offline, it is that of this machine's platform where cargo's cache has no more: what only other platforms need was never
+/// fetched where nothing was built for them.
+pub fn metadata(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
+    let whole = ask(dir, options)?;
+    if whole.is_ok() || !options.contains(&"--offline") {
+        return Ok(whole);
+    }
+    let host = Toolchain::of(rustc_in(dir))?.host;
+    ask(dir, &[options, &["--filter-platform", &host]].concat())
+}
+
+fn ask(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
+    assert_plain_tarballs()?;
+    let options = options.iter().copied().map(str::to_owned);
+    let mut command = MetadataCommand::new();
+    command
+        .current_dir(dir)
+        .other_options(options.collect::<Vec<_>>());
+    let output = interrupt::output(&mut command.cargo_command())?;
+    if !output.status.success() {
+        return Ok(Err(cargo_error(&String::from_utf8_lossy(&output.stderr))));
+    }
+    let text = String::from_utf8(output.stdout).context("cargo metadata printed no UTF-8")?;
+    let metadata = MetadataCommand::parse(text);
+    Ok(Ok(
+        metadata.context("cannot parse what cargo metadata printed")?
+    ))
+}
+
+/// Describes the sources that replace crates.io for a folder, and the files of cargo's configuration that set them, in a phrase:
+/// `crates.io is replaced by ..`. `None` means that nothing does. Fails where cargo cannot read its configuration.
+pub fn replacement(folder: &Path) -> Result<Option<String>> {
+    let mut sources = vec!["crates-io".to_owned()];
+    let mut steps = Vec::new();
+    while let Some(replaced) = sources.last() {
+        let key = format!("source.{}", Key::new(replaced));
+        let configured = configuration_with_origins(folder, &key, &[])?;
+        let source = (configured.get("source")).and_then(|source| source.get(replaced));
+        let set = |key: &str| {
+            let value = source?.get(key)?.as_value()?;
+            let from = origin(value).unwrap_or("cargo's configuration");
+            Some((value.as_str()?.to_owned(), from))
+        };
+        let Some((by, from)) = set("replace-with") else {
+            // The table of crates.io may name a place itself.
+            let kinds = ["registry", "local-registry", "directory", "git"].into_iter();
+            let kinds = kinds.filter(|_| sources.len() == 1);
+            let named = kinds.filter_map(|kind| Some((kind, set(kind)?)));
+            steps.extend(named.map(|(kind, (place, from))| {
+                let place = without_credentials(&place);
+                format!("by the {kind} {place:?}, in {from}")
+            }));
+            break;
+        };
+        steps.push(format!("by {by:?}, in {from}"));
+        if sources.contains(&by) {
+            break;
+        }
+        sources.push(by);
+    }
+    let replacement = format!("crates.io is replaced {}", steps.join(", and that "));
+    Ok(Some(replacement).filter(|_| !steps.is_empty()))
+}
+
+/// The hint for a package that is not the published one, where cargo's configuration replaces nothing.
+pub const ANOTHER_REGISTRY: &str = "a published package never changes, so another registry has answered in place of crates.io, here or where the lock file was written; write the lock file again where crates.io answers";
+
+/// Returns the hint for a package whose checksum is not that of the published one. Another download would give the same bytes
+/// where another registry answers, so the hint names the source that replaces crates.io.
+pub fn out_of_a_changed_package(folder: &Path) -> String {
+    match replacement(folder) {
+        Ok(Some(replacement)) => format!(
+            "{replacement}; remove that replacement and write the lock file again, then cargo takes the published package"
+        ),
+        _ => ANOTHER_REGISTRY.to_owned(),
+    }
+}
+
+/// Returns the failure for cargo's error while it resolves the dependencies of a folder: `what: error`, with `hint`. An error
+/// about cargo's configuration, or about the lock file, is one about an input, and has a hint of its own.
+pub fn unresolved(folder: &Path, what: &str, error: &str, hint: &str) -> Failure {
+    let message = format!("{what}: {error}");
+    let wrong_input = out_of_a_wrong_configuration(folder, error)
+        .or_else(|| out_of_a_wrong_lock_file(folder, error));
+    match wrong_input {
+        Some(hint) => Failure::input(message).hint(hint),
+        None => Failure::environment(message).hint(hint),
+    }
+}
+
+/// Returns the hint for an error of cargo's about a checksum in the lock file or about its syntax; `None` for other errors.
+pub fn out_of_a_wrong_lock_file(folder: &Path, error: &str) -> Option<String> {
+    let changed = [
+        "changed between lock files",
+        "failed to verify the checksum of",
+    ];
+    if changed.iter().any(|changed| error.contains(changed)) {
+        return Some(out_of_a_changed_package(folder));
+    }
+    error.contains("failed to parse lock file").then(|| {
+        "restore Cargo.lock from version control, or delete it and run `cargo generate-lockfile`"
+            .to_owned()
+    })
+}
+
+/// Returns the hint for an error of cargo's about a package that is missing in a source that replaces another one.
+pub fn vendoring(error: &str) -> Option<&'static str> {
+    error.contains(REPLACED).then_some(
+        "`cargo vendor` leaves out packages that are patched: vendor before `apply`, or run this where cargo's configuration does not replace the registry",
+    )
+}
+
+/// Returns the hint for an error of cargo's about a manifest without sources, as in a container image that copies manifests
+/// first.
+pub fn without_sources(error: &str) -> Option<&'static str> {
+    let is_missing =
+        error.contains("no targets specified in the manifest") || error.contains("can't find ");
+    is_missing.then_some(
+        "the sources are not there: cargo reads a manifest only beside the files that it names, such as src/lib.rs or src/main.rs; create them, empty ones are enough",
+    )
+}
+
+/// Tells whether an error of cargo's says that it needs a package that it has not downloaded, and may not download.
+pub fn is_unfetched(error: &str) -> bool {
+    error.contains("but --offline was specified") || error.contains("no matching package named")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table `[source.crates-io]` may name a place itself.
+    #[test]
+    fn a_place_of_crates_io_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join(".cargo/config.toml");
+        std::fs::create_dir(file.parent().unwrap()).unwrap();
+        for (key, place) in [
+            ("registry", "https://user:secret@mirror.invalid/index"),
+            ("local-registry", "mirror"),
+            ("directory", "vendor"),
+            ("git", "file:///mirror"),
+        ] {
+            std::fs::write(&file, format!("[source.crates-io]\n{key} = \"{place}\"\n")).unwrap();
+            let named = replacement(dir.path()).unwrap().unwrap();
+            let place = place.replace("user:secret@", "");
+            let expected = format!("crates.io is replaced by the {key} \"{place}\", in ");
+            assert!(named.starts_with(&expected), "{named}");
+        }
+        // A replacement comes before that, and its own place is no replacement.
+        let text = "[source.crates-io]\nregistry = \"r\"\nreplace-with = \"m\"\n[source.m]\nregistry = \"n\"\n";
+        std::fs::write(&file, text).unwrap();
+        let named = replacement(dir.path()).unwrap().unwrap();
+        assert!(
+            named.starts_with("crates.io is replaced by \"m\", in ") && !named.contains(", and"),
+            "{named}"
+        );
+        std::fs::write(&file, "[source.other]\nregistry = \"r\"\n").unwrap();
+        assert_eq!(replacement(dir.path()).unwrap(), None);
+    }
+
+    #[test]
+    fn an_error_about_vendored_sources_is_told() {
+        let replaced = "no, location searched: b (which is replacing a)";
+        assert!(vendoring(replaced).is_some() && vendoring("no").is_none());
+    }
+}
