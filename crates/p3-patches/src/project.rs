@@ -2,14 +2,15 @@
 
 use std::borrow::Cow;
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
 use include_dir::Dir;
 
+use paired::cargo::home;
 use paired::error::Failure;
-
 use paired::files::dir;
 
 /// The name of this tool, of its package and of its executable.
@@ -94,11 +95,24 @@ impl Patches {
         }
     }
 
-    /// Returns these patches for work without cargo: a package that is not in cargo's cache is an error.
-    pub fn without_cargo(&self) -> Self {
+    /// Returns these patches for work apart from any prover's configuration of cargo: in the checkout or, without one, in cargo's
+    /// home folder, which is created if need be.
+    pub fn apart(&self) -> Result<Self> {
+        if let Some(root) = &self.root {
+            return Ok(self.at_work_in(root));
+        }
+        let home = home()?;
+        let uncreated = || format!("cannot create {}", home.display());
+        fs::create_dir_all(&home).with_context(uncreated)?;
+        Ok(self.at_work_in(&home))
+    }
+
+    /// Returns these patches for work beside a workspace that is not trusted: cargo is not asked in a folder that is part of it.
+    pub fn trusting_nothing_in(self, workspace: &Path) -> Self {
+        let workplace = self.workplace.canonicalize();
         Self {
-            asks_cargo: false,
-            ..self.clone()
+            asks_cargo: workplace.is_ok_and(|workplace| !workplace.starts_with(workspace)),
+            ..self
         }
     }
 

@@ -1,14 +1,12 @@
 //! `overlay`: patched packages as a folder for a git repository of the user's own.
 
-use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::catalog::Catalog;
 use crate::overlay::{self, Overlay};
 use crate::project::Patches;
-use paired::cargo::home;
 use paired::files::dir::Dir;
 use paired::terminal::{shown, spinner};
 
@@ -33,19 +31,10 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
-    let catalog = Catalog::load(patches)?;
+    // The configuration of the current folder is of some prover, and an overlay is for all.
+    let catalog = &Catalog::load(&patches.apart()?)?;
     let (base, names) = catalog.chosen(args.base.as_deref(), &args.names)?;
     let out = &std::path::absolute(&args.out)?;
-    // The configuration of the current folder is of some prover, and an overlay is for all.
-    let catalog = &match patches.root() {
-        Some(root) => catalog.at_work_in(root),
-        None => {
-            let home = home()?;
-            let uncreated = || format!("cannot create {}", home.display());
-            fs::create_dir_all(&home).with_context(uncreated)?;
-            catalog.at_work_in(&home)
-        }
-    };
     let progress = spinner(format!("writing {}", out.display()));
     if out.exists() {
         overlay::own_entries(&Dir::open(out)?)?;

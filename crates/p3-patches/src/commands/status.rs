@@ -43,17 +43,17 @@ use paired::terminal::{print_line, shown, spinner};
 /// --verify, the registry's index has to agree, and the workspace's lock file in what was reviewed; it is printed what each tree
 /// was made from, by which files it differs, and what cargo's configuration has in place of crates.io.
 ///
-/// Cargo runs the programs that its configuration in the workspace names. With --without-cargo no program is run: packages come
-/// from cargo's cache, and the manifest and the lock file say whether the trees are used. The lock file's checksums have to be
-/// those that were reviewed, as with --verify. Cargo's configuration is not read: `paths` in it go unseen, and a `[patch]` is seen
-/// in the lock file alone.
+/// Cargo runs the programs that its configuration in the workspace names. With --without-cargo no program is run there, and the
+/// manifest and the lock file say whether the trees are used. A package that cargo's cache lacks is fetched by cargo in its home
+/// folder. The lock file's checksums have to be those that were reviewed, as with --verify. Cargo's configuration in the workspace is
+/// not read: `paths` in it go unseen, and a `[patch]` is seen in the lock file alone.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cargo p3 status --manifest-path ../prover/Cargo.toml
   cargo p3 status --verify --manifest-path ../prover/Cargo.toml
   cargo p3 status --without-cargo --manifest-path ../prover/Cargo.toml")]
 pub struct Args {
-    /// Run no program: compare the root manifest, the lock file and the trees alone.
+    /// Run no program in the workspace: compare the root manifest, the lock file and the trees alone.
     #[arg(long, conflicts_with_all = ["verify", "published_lock"])]
     without_cargo: bool,
     /// Ask the registry's index too, and print what each tree was made from.
@@ -191,11 +191,15 @@ const REMOVE: &str = "`cargo p3 remove` takes the patches out";
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let path = &args.downstream.manifest_path;
     let (manifest, patches) = if args.without_cargo {
-        (Manifest::load_by_itself(path)?, &patches.without_cargo())
+        let manifest = Manifest::load_by_itself(path)?;
+        let patches = patches.apart()?.trusting_nothing_in(manifest.root());
+        (manifest, patches)
     } else {
-        (Manifest::load(path)?, patches)
+        let manifest = Manifest::load(path)?;
+        let patches = patches.at_work_in(manifest.root());
+        (manifest, patches)
     };
-    let patches = &patches.at_work_in(manifest.root());
+    let patches = &patches;
     if let Some(path) = &args.published_lock {
         write_published_lock(path, &manifest, patches)?;
     }

@@ -555,7 +555,8 @@ impl Manifest {
         })?;
         graph.or_else(|error| {
             self.assert_readable()?;
-            let hint = resolve::vendoring(&error).unwrap_or(
+            let hint = resolve::out_of_a_replacement(self.root(), &error);
+            let hint = hint.as_deref().unwrap_or(
                 "`cargo fetch` in that folder brings what cargo's cache lacks from the registry, or shows the whole message",
             );
             let what = format!("{}: cargo cannot resolve the graph", self.path.display());

@@ -18,7 +18,8 @@ use crate::source::index::{Indexed, indexed_by};
 use crate::source::locked::{Locked, REGISTRY, find_locked, packages, published, without};
 use crate::source::package::{Package, is_vendored, read_vendored, unpack, wrong_checksum};
 use crate::source::resolve::{
-    CACHE_FIRST, CONNECT, metadata, out_of_a_changed_package, resolve, unresolved, vendoring,
+    CACHE_FIRST, CONNECT, metadata, out_of_a_changed_package, out_of_a_replacement, resolve,
+    unresolved,
 };
 use paired::address::without_credentials;
 use paired::cargo::configured_by;
@@ -219,9 +220,12 @@ fn fetch(patches: &Patches, name: &str, version: &str) -> Result<Found> {
     type Asked = (PathBuf, String, String);
     static ANSWERS: Mutex<BTreeMap<Asked, Found>> = Mutex::new(BTreeMap::new());
     if !patches.may_ask_cargo() {
-        let missing = format!("{name} {version} is not in cargo's cache, and no program was run");
+        let workplace = patches.workplace().display();
+        let missing = format!(
+            "{name} {version} is not in cargo's cache, and cargo is not run in {workplace}, which is part of the workspace"
+        );
         return Err(Failure::environment(missing)
-            .hint("`cargo fetch` where its configuration is trusted fills the cache")
+            .hint("set CARGO_HOME to a folder outside of the workspace")
             .into());
     }
     let asked = (
@@ -263,7 +267,8 @@ fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
     })?;
     let graph = graph.map_err(|error| {
         let what = format!("{name} {version} is not in cargo's cache and cannot be fetched");
-        let hint = vendoring(&error).unwrap_or(CONNECT);
+        let hint = out_of_a_replacement(patches.workplace(), &error);
+        let hint = hint.as_deref().unwrap_or(CONNECT);
         unresolved(patches.workplace(), &what, &error, hint)
     })?;
     let mut same = graph.packages.iter().filter(|found| found.name == name);

@@ -9,7 +9,7 @@ use toml_edit::Key;
 use crate::source::cache::assert_plain_tarballs;
 use paired::address::without_credentials;
 use paired::cargo::{
-    REPLACED, Toolchain, cargo_error, configuration_with_origins, origin,
+    REPLACED, Toolchain, cargo_error, configuration_with_origins, configured_by, origin,
     out_of_a_wrong_configuration, rustc_in,
 };
 use paired::error::Failure;
@@ -152,10 +152,18 @@ pub fn out_of_a_wrong_lock_file(folder: &Path, error: &str) -> Option<String> {
 }
 
 /// Returns the hint for an error of cargo's about a package that is missing in a source that replaces another one.
-pub fn vendoring(error: &str) -> Option<&'static str> {
-    error.contains(REPLACED).then_some(
-        "`cargo vendor` leaves out packages that are patched: vendor before `apply`, or run this where cargo's configuration does not replace the registry",
-    )
+pub fn out_of_a_replacement(folder: &Path, error: &str) -> Option<String> {
+    if !error.contains(REPLACED) {
+        return None;
+    }
+    if error.contains("directory source `") {
+        return Some("`cargo vendor` leaves out packages that are patched: vendor before `apply`, or run this where cargo's configuration does not replace the registry".to_owned());
+    }
+    let replacement = replacement(folder).ok().flatten();
+    let replacement = replacement.unwrap_or_else(|| configured_by(folder));
+    Some(format!(
+        "{replacement}; add the package there, or run this where cargo's configuration does not replace the registry"
+    ))
 }
 
 /// Returns the hint for an error of cargo's about a manifest without sources, as in a container image that copies manifests
@@ -176,6 +184,7 @@ pub fn is_unfetched(error: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use paired::files::changed::write_changed;
 
     /// The table `[source.crates-io]` may name a place itself.
     #[test]
@@ -208,8 +217,24 @@ mod tests {
     }
 
     #[test]
-    fn an_error_about_vendored_sources_is_told() {
-        let replaced = "no, location searched: b (which is replacing a)";
-        assert!(vendoring(replaced).is_some() && vendoring("no").is_none());
+    fn a_source_that_lacks_a_package_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let hint = |error| out_of_a_replacement(dir.path(), error);
+        assert_eq!(hint("no"), None);
+        let vendored =
+            "no, location searched: directory source `v` (which is replacing registry `crates-io`)";
+        assert!(
+            hint(vendored)
+                .unwrap()
+                .starts_with("`cargo vendor` leaves out ")
+        );
+        let text = "[source.crates-io]\nreplace-with = \"m\"\n[source.m]\nlocal-registry = \"r\"\n";
+        write_changed(&dir.path().join(".cargo/config.toml"), text.as_bytes()).unwrap();
+        let mirrored = "no, location searched: `r` index (which is replacing registry `crates-io`)";
+        assert!(
+            hint(mirrored)
+                .unwrap()
+                .starts_with("crates.io is replaced by \"m\", in ")
+        );
     }
 }

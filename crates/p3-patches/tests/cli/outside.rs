@@ -215,3 +215,34 @@ fn an_overlay_obeys_no_configuration_of_the_current_folder() {
     let hint = "\nhint: cargo's configuration here is [DIR]/new-home/config.toml, and what these include\n";
     assert!(run.starts_with("exit 3\n") && run.contains(hint), "{run}");
 }
+
+/// Cargo's home may be a folder of the workspace, whose configuration is the workspace's then.
+#[test]
+fn a_home_of_cargos_in_the_workspace_is_not_trusted() {
+    let fixture = Fixture::new();
+    fixture.set_manifest(&MANIFEST.replace("p3-goldilocks", "p3-koala-bear"));
+    fixture.relock();
+    succeed(&fixture, &["apply", "monty-paired-diagonal"]);
+    for (home, missing) in [
+        (
+            fixture.prover().join("home"),
+            " is not in cargo's cache, and cargo is not run in ",
+        ),
+        (
+            fixture.path().join("home"),
+            " is not in cargo's cache and cannot be fetched",
+        ),
+    ] {
+        let mut status = Command::new(env!("CARGO_BIN_EXE_p3-patches"));
+        status.args(["status", "--without-cargo"]);
+        status
+            .current_dir(fixture.prover())
+            .env("CARGO_HOME", &home);
+        status.env("CARGO_NET_OFFLINE", "true");
+        let run = fixture.transcript(&status.output().unwrap());
+        assert!(
+            run.starts_with("exit 4\n") && run.contains(missing),
+            "{run}"
+        );
+    }
+}

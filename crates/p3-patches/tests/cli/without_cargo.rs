@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use crate::fixture::{Fixture, MANIFEST, write};
 
@@ -57,18 +58,33 @@ fn trees_and_the_lock_file_have_to_hold() {
 }
 
 #[test]
-fn a_package_that_is_not_cached_is_not_fetched() {
+fn a_package_that_is_not_cached_is_fetched_outside_of_the_workspace() {
     let fixture = Fixture::new();
     fixture.succeed(&["apply", "demo"]);
     let home = fixture.home_without("p3-goldilocks-");
+    let folders = fixture.path().join("folders");
+    let cargo = fixture.path().join("cargo");
+    let text = format!(
+        "#!/bin/sh\npwd >>'{}'\nexec '{}' \"$@\"\n",
+        folders.display(),
+        env!("CARGO")
+    );
+    write(&cargo, &text);
+    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
     let mut status = fixture.command(&STATUS);
-    status
-        .env("CARGO_HOME", &home)
-        .env_remove("CARGO_NET_OFFLINE");
+    status.env("CARGO_HOME", &home).env("CARGO", &cargo);
     let run = fixture.transcript(&status.output().unwrap());
+    // Nothing can be fetched here.
     assert!(run.starts_with("exit 4\n"), "{run}");
-    let missing = "p3-goldilocks 0.8.0 is not in cargo's cache, and no program was run";
+    let missing = "p3-goldilocks 0.8.0 is not in cargo's cache and cannot be fetched";
     assert!(run.contains(missing), "{run}");
+    let folders = fs::read_to_string(folders).unwrap();
+    let project = fixture.project().canonicalize().unwrap();
+    assert!(folders.lines().count() > 0);
+    assert!(
+        folders.lines().all(|folder| Path::new(folder) == project),
+        "{folders}"
+    );
 }
 
 #[test]
