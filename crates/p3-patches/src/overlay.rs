@@ -5,11 +5,12 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
-use rustix::fs::{FileType, FlockOperation, flock};
+use rustix::fs::FileType;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::Catalog;
 use crate::project::TOOL;
+use crate::prover::locked_dir::LockedDir;
 use crate::prover::tree::{self, Stamp, StampedPatch};
 use paired::error::Failure;
 use paired::files::contents::json;
@@ -135,46 +136,32 @@ impl Overlay {
 /// Replaces the contents of a folder by these files, entry by entry (a package is one). An interrupted run leaves each entry as it
 /// was or whole. The provenance is written last.
 fn publish(out: &Dir, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
-    let unfinished = out.create_folder(UNFINISHED)?;
-    if flock(
-        unfinished.handle(),
-        FlockOperation::NonBlockingLockExclusive,
-    )
-    .is_err()
-    {
-        return Err(is_locked(out.path()).into());
-    }
+    let unfinished = LockedDir::try_lock(&out.path().join(UNFINISHED))?;
+    let unfinished = unfinished.ok_or_else(|| is_locked(out.path()))?;
     // Once more, now that no other run can change it.
     let before = own_entries(out)?;
     let new = files.keys().filter_map(|path| path.split('/').next());
     let new: BTreeSet<_> = new.map(str::to_owned).collect();
-    for (name, _) in unfinished.entries()? {
-        if name != OWN {
-            unfinished.remove(&name)?;
-        }
-    }
     let own = before.union(&new).cloned().collect::<Vec<_>>().join("\n");
-    unfinished
-        .place(OWN)?
-        .stage(&unfinished, own.as_bytes())?
-        .put()?;
+    unfinished.replace(unfinished.dir.place(OWN)?, own.as_bytes())?;
 
-    let written = tree::write_files(&unfinished.create_folder("new")?, files);
+    let staged = unfinished.temporary()?;
+    let entries = staged.folder();
+    let written = tree::write_files(entries, files);
     if written.is_ok() {
-        unfinished.sync_all()?;
-        let entries = unfinished.create_folder("new")?;
+        unfinished.sync()?;
         let put = |name: &String| entries.swap(name.as_ref(), &out.place(name)?);
         new.iter()
             .filter(|name| *name != PROVENANCE)
             .try_for_each(put)?;
         // The provenance vouches for what is on the disk.
-        unfinished.sync_all()?;
+        unfinished.sync()?;
         put(&PROVENANCE.to_owned())?;
         for name in before.difference(&new) {
-            out.rename(name.as_ref(), &unfinished, name.as_ref())?;
+            out.rename(name.as_ref(), entries, name.as_ref())?;
         }
         // The old content goes when no power failure brings it back.
-        unfinished.sync_all()?;
+        unfinished.sync()?;
     }
     out.remove(UNFINISHED.as_ref())?;
     written

@@ -151,7 +151,7 @@ impl PublishedProver {
         self.lay_out(&patched, &package, &trees)?;
         let patched_proof = self.prove(isa, &patched)?;
         let kept: Vec<PathBuf> = trees.into_iter().map(|tree| tree.path).collect();
-        folder.keep_only(&kept)?;
+        tree::keep_only(folder, &kept)?;
 
         if proof != patched_proof {
             return Err(Failure::check(format!(

@@ -247,7 +247,7 @@ fn a_link_in_an_overlay_is_refused() {
         victim.assert_untouched(name);
         fs::remove_file(&place).unwrap();
     }
-    victim.link("", &real.join(".tmp-overlay/new"));
+    victim.link("", &real.join(".tmp-overlay/.tmp-1"));
     // As a killed run has left it: not all entries are there.
     write(
         &real.join(".tmp-overlay/own"),

@@ -101,7 +101,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         Ok(applied) => applied.trees.iter().map(|tree| tree.path.clone()).collect(),
         Err(_) => manifest.named_trees(),
     };
-    let cleaned = folder.keep_only(&kept);
+    let cleaned = tree::keep_only(folder, &kept);
     let Applied {
         base,
         names,

@@ -6,6 +6,7 @@ use super::Downstream;
 use crate::project::Patches;
 use crate::prover::locked_dir::LockedDir;
 use crate::prover::manifest::Manifest;
+use crate::prover::tree;
 use paired::error::Failure;
 use paired::terminal::{shown, spinner};
 
@@ -42,7 +43,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     }
     restore.keep();
     lock.keep();
-    folder.keep_only(&[])?;
+    tree::keep_only(folder, &[])?;
     progress.finish_and_clear();
     manifest.print_moved();
     let path = shown(&manifest.path);

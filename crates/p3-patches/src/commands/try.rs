@@ -135,7 +135,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let built = build(&builder, &manifest, &prover, &chosen, &progress)?;
         Ok((chosen, built))
     });
-    let cleaned = prover.keep_only(&manifest.named_trees());
+    let cleaned = tree::keep_only(prover, &manifest.named_trees());
     let (chosen, [baseline, candidate]) = built?;
     cleaned?;
     assert_different(
@@ -254,7 +254,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     }
     let kept = chosen.trees.iter().chain(&chosen.published);
     let kept: Vec<_> = kept.map(|tree| tree.path.clone()).collect();
-    folder.keep_only(&kept)?;
+    tree::keep_only(folder, &kept)?;
     // Last, since it may fail: the figures are in the files by now.
     println!("{tables}");
     Ok(())

@@ -2,32 +2,30 @@
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use cargo_metadata::semver::Version;
 use rustix::fs::FileType;
 
-use crate::prover::tree::{Planned, Tree};
 use paired::files::dir::{
     Dir, Place, Staged, Temporary, UNFINISHED, cannot_write, is_link, is_locked,
 };
 use paired::interrupt;
 use paired::terminal::spinner;
 
-/// The lock file of a folder of trees.
+/// The lock file of the folder.
 const LOCK: &str = ".lock";
 
 const IGNORE: &str = ".gitignore";
 
-/// A folder of trees that no other run is at work in.
+/// A folder that no other run is at work in.
 pub struct LockedDir {
     /// The folder that it is in, and its name there.
     parent: Dir,
     name: OsString,
-    pub(super) dir: Dir,
+    pub(crate) dir: Dir,
     /// Holds the lock; the system lets go of it however the process ends.
     lock: File,
 }
@@ -57,8 +55,8 @@ impl LockedDir {
         }
     }
 
-    /// Nothing where another run is at work.
-    fn try_lock(path: &Path) -> Result<Option<Self>> {
+    /// Locks the folder as [`Self::lock`] does; `None` where another run is at work.
+    pub(crate) fn try_lock(path: &Path) -> Result<Option<Self>> {
         let parent = Dir::create(path.parent().context("a folder in a folder")?)?;
         let name = path.file_name().context("a folder with a name")?.to_owned();
         let dir = parent.create_folder(&name)?;
@@ -105,7 +103,7 @@ impl LockedDir {
         staged.into_iter().try_for_each(Staged::put)
     }
 
-    /// Flushes the trees to the disk. A manifest may name them only then.
+    /// Flushes what is in the folder to the disk. A file elsewhere may name it only then.
     pub fn sync(&self) -> Result<()> {
         self.dir.sync_all()
     }
@@ -120,29 +118,8 @@ impl LockedDir {
         self.dir.temporary()
     }
 
-    /// Ends the work here: removes every tree but these, and the folder where none is left.
-    pub fn keep_only(self, kept: &[PathBuf]) -> Result<()> {
-        for (base, _) in self.dir.entries()? {
-            // `edit` keeps its repositories beside the trees.
-            if Version::parse(&base.to_string_lossy()).is_err() {
-                continue;
-            }
-            let Some(trees) = self.dir.folder(&base)? else {
-                continue;
-            };
-            for (name, _) in trees.entries()? {
-                if !kept.contains(&trees.path().join(&name)) {
-                    // Under another name: what has a tree's name is whole.
-                    let mut gone = OsString::from(UNFINISHED);
-                    gone.push(&name);
-                    trees.rename(&name, &self.dir, &gone)?;
-                    self.dir.remove(&gone)?;
-                }
-            }
-            if trees.entries()?.is_empty() {
-                self.dir.remove(&base)?;
-            }
-        }
+    /// Ends the work here, and removes the folder where nothing but its own files is left.
+    pub fn remove_if_empty(self) -> Result<()> {
         let own = [IGNORE, LOCK];
         let mut entries = self.dir.entries()?.into_iter();
         if entries.all(|(name, _)| own.iter().any(|own| name == *own)) {
@@ -150,14 +127,5 @@ impl LockedDir {
             self.parent.remove(&self.name)?;
         }
         Ok(())
-    }
-
-    /// Where a planned tree is, or is to be.
-    pub(super) fn tree(&self, planned: &Planned) -> Tree {
-        Tree {
-            package: planned.stamp.package.clone(),
-            version: planned.stamp.version.clone(),
-            path: self.dir.path().join(&planned.place),
-        }
     }
 }

@@ -5,10 +5,12 @@
 //! and renamed: whoever kills the tool at any moment, a folder with a tree's name is a whole tree.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::ops::Not;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use cargo_metadata::semver::Version;
 use rustix::fs::FileType;
 use serde::Serialize;
 
@@ -22,7 +24,7 @@ use crate::source::registry;
 use paired::error::{Failure, Kind};
 use paired::files::contents::json;
 use paired::files::contents::sha256;
-use paired::files::dir::{Dir, Place, Temporary};
+use paired::files::dir::{Dir, Place, Temporary, UNFINISHED};
 use paired::interrupt;
 
 /// The stamp's file name. Upstream has no hidden files of that name, and a patch cannot write one.
@@ -130,7 +132,16 @@ impl Planned {
         }
     }
 
-    /// Whether a folder holds this tree: the same files, each with the same bytes.
+    /// Returns the tree as it is, or is to be, in a folder of trees.
+    fn tree(&self, folder: &LockedDir) -> Tree {
+        Tree {
+            package: self.stamp.package.clone(),
+            version: self.stamp.version.clone(),
+            path: folder.dir.path().join(&self.place),
+        }
+    }
+
+    /// Tells whether a folder holds this tree: the same files, each with the same bytes.
     pub fn equals(&self, folder: &Dir) -> Result<bool> {
         Ok(self.differences(folder)?.is_empty())
     }
@@ -208,7 +219,7 @@ impl Plan {
                 staged.push((planned, stage_folder(&dest.dir, &planned.files)?));
                 replaces |= present.is_some();
             }
-            trees.push(dest.tree(planned));
+            trees.push(planned.tree(dest));
         }
         if !staged.is_empty() {
             sync()?;
@@ -340,6 +351,33 @@ pub fn materialize_reverted(
     dest: &LockedDir,
 ) -> Result<Vec<Tree>> {
     plan(catalog, base, names, true)?.complete()?.write(dest)
+}
+
+/// Ends the work in a folder of trees: removes every tree but these, and the folder where none is left.
+pub fn keep_only(folder: LockedDir, kept: &[PathBuf]) -> Result<()> {
+    let dir = &folder.dir;
+    for (base, _) in dir.entries()? {
+        // `edit` keeps its repositories beside the trees.
+        if Version::parse(&base.to_string_lossy()).is_err() {
+            continue;
+        }
+        let Some(trees) = dir.folder(&base)? else {
+            continue;
+        };
+        for (name, _) in trees.entries()? {
+            if !kept.contains(&trees.path().join(&name)) {
+                // Under another name: what has a tree's name is whole.
+                let mut gone = OsString::from(UNFINISHED);
+                gone.push(&name);
+                trees.rename(&name, dir, &gone)?;
+                dir.remove(&gone)?;
+            }
+        }
+        if trees.entries()?.is_empty() {
+            dir.remove(&base)?;
+        }
+    }
+    folder.remove_if_empty()
 }
 
 /// Writes a folder that has no place yet.

@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -74,11 +74,6 @@ impl Dir {
     /// Returns the path, as it was opened.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Returns the handle.
-    pub fn handle(&self) -> BorrowedFd<'_> {
-        self.handle.as_fd()
     }
 
     fn again(&self) -> Result<Self> {
