@@ -40,9 +40,9 @@ mod permutation {
         Goldilocks, MATRIX_CIRC_MDS_8_COL, MATRIX_CIRC_MDS_12_COL, MdsMatrixGoldilocks,
     };
     use p3_poseidon1::Poseidon1Constants;
-    use packed_mds_karatsuba::poseidon1_packed::{
-        Circulant, fold_constant, full_rounds, partial_rounds,
-    };
+    use packed_mds_karatsuba::poseidon1_packed::circulant::Circulant;
+    use packed_mds_karatsuba::poseidon1_packed::halves::fold_constant;
+    use packed_mds_karatsuba::poseidon1_packed::rounds::{full_rounds, partial_rounds};
     use packed_mds_karatsuba::vector::Packed;
 
     type Packing = <Goldilocks as Field>::Packing;

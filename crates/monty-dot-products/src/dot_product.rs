@@ -11,12 +11,13 @@ use core::mem::transmute;
 use p3_field::{Field, PrimeCharacteristicRing};
 
 use crate::columnwise::{ROWS, UnreducedSum};
+use crate::vector::{Register, Words};
 use crate::{FieldParameters, MontyField31};
 
 #[cfg(not(target_feature = "avx512f"))]
-use crate::x86_64_avx2::dot_product::Register;
+mod avx2;
 #[cfg(target_feature = "avx512f")]
-use crate::x86_64_avx512::dot_product::Register;
+mod avx512;
 
 /// Terms after which sums are reduced.
 pub const TERMS: usize = 4096;
@@ -42,53 +43,13 @@ const GROUP: usize = 4;
 //
 // In steps 3 and 5, x in [0, P B) becomes x + P B - Q P, with Q = μ x mod B in [0, B). That is a multiple of B in (0, 2 P B).
 
-/// A vector of 64-bit words, each of which may be the two halves of 32 bits.
-pub trait Words: Copy {
-    /// Repeats `x` in each word. `vpbroadcastq`.
-    fn splat(x: u64) -> Self;
-
-    /// Repeats `x` in both halves: LLVM would build a word whose upper half is zero of two instructions. `vpbroadcastd`.
-    fn repeat(x: u32) -> Self;
-
-    /// Adds each word, modulo `2^64`. `vpaddq`.
-    fn wrapping_add(self, rhs: Self) -> Self;
-
-    /// Subtracts each word, modulo `2^64`. `vpsubq`.
+/// The operations that sums of groups take beside those of [`Words`].
+pub trait GroupWords: Words {
+    /// Subtracts each word. `vpsubq`.
     fn wrapping_sub(self, rhs: Self) -> Self;
 
-    /// Multiplies the lower halves of each word. `vpmuludq`.
-    fn mul_low(self, rhs: Self) -> Self;
-
-    /// Moves the upper halves to the lower ones. The upper halves of the result are zero. `vpsrlq`.
+    /// Moves the upper halves to the lower ones, below zeros. `vpsrlq`.
     fn shr_half(self) -> Self;
-
-    /// Moves the lower halves to the upper ones, above zeros. `vpsllq`.
-    fn shl_half(self) -> Self;
-
-    /// Moves the upper halves to the lower ones. The upper halves of the result are arbitrary. `vmovshdup`.
-    fn high(self) -> Self;
-}
-
-/// A register, as a vector of the elements of a packing.
-pub trait Elements: Words {
-    /// Returns the elements that the upper halves of `even` and `odd` stand for.
-    ///
-    /// `vmovshdup`, `vpblendd` (on AVX-512 a move under a mask), `vpsubd`, `vpminud`.
-    ///
-    /// ```text
-    /// even    | ? e0 | ? e1 | ..
-    /// odd     | ? o0 | ? o1 | ..
-    /// joined  | e0 o0 | e1 o1 | ..   less P where it is not below P
-    /// ```
-    ///
-    /// # Preconditions
-    ///
-    /// The upper halves are in `[0, 2P)`.
-    ///
-    /// # Postconditions
-    ///
-    /// The elements are in `[0, P)`.
-    fn join_reduced(even: Self, odd: Self, p: u32) -> Self;
 }
 
 type Packing<FP> = <MontyField31<FP> as Field>::Packing;
@@ -108,7 +69,7 @@ pub struct Groups<V> {
     high: V,
 }
 
-impl<V: Words> Groups<V> {
+impl<V: GroupWords> Groups<V> {
     #[inline(always)]
     pub fn zero() -> Self {
         let zero = V::splat(0);
@@ -147,11 +108,27 @@ impl<V: Words> Groups<V> {
 ///
 /// The upper halves are in `[1, 2P)`, and the lower halves are zero.
 #[inline(always)]
-fn montgomery<FP: FieldParameters, V: Words>(x: V) -> V {
+fn montgomery<FP: FieldParameters, V: GroupWords>(x: V) -> V {
     let p = u64::from(FP::PRIME);
     let q = x.mul_low(V::splat(FP::MONTY_MU.into()));
     let x = x.wrapping_add(V::splat(p << 32));
     x.wrapping_sub(q.mul_low(V::splat(p)))
+}
+
+/// Returns the elements that the upper halves of `even` and `odd` stand for, by [`Words::join_high`].
+///
+/// # Preconditions
+///
+/// The upper halves are in `[0, 2P)`.
+///
+/// # Postconditions
+///
+/// The elements are in `[0, P)`.
+#[inline(always)]
+fn join_reduced<FP: FieldParameters, V: Words>(even: V, odd: V) -> V {
+    let x = V::join_high(even, odd);
+    // Below `P`, the difference wraps, and is not below `x`.
+    x.min_halves(x.sub_halves(V::repeat(FP::PRIME)))
 }
 
 /// The sums of the even elements, and of the odd ones.
@@ -215,7 +192,7 @@ impl<FP: FieldParameters> UnreducedSum<MontyField31<FP>> for Sums<FP> {
     fn reduce(self) -> Packing<FP> {
         let [even, odd] = self.0.map(Groups::reduce::<FP>);
         // SAFETY: the packing is that of `to_register`, and its words are in `[0, P)`.
-        unsafe { transmute(Register::join_reduced(even, odd, FP::PRIME)) }
+        unsafe { transmute(join_reduced::<FP, _>(even, odd)) }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Dot products over packed KoalaBear and BabyBear elements, on AVX2 and AVX-512, that are reduced once in 4096 terms.
 //!
 //! The kernel is [`dot_product`], which the patch of the same name adds to p3-monty-31 with a file of each instruction set; its
-//! documentation has the mechanism and the bounds. The passes over rows are those of lazy-dot-products. This crate root stands in
+//! documentation has the mechanism and the bounds. The passes over rows are those of lazy-dot-products. The words under it are
+//! monty-poseidon1's, whose `vector` files are compiled here once more, as they are in p3-monty-31. This crate root stands in
 //! for p3-monty-31's, so that the same bytes compile in both places.
 //!
 //! ```
@@ -43,15 +44,9 @@ use p3_monty_31::{MontyParameters, PackedMontyParameters};
 // Documented in upstream's manner: the modules are private there.
 #[allow(missing_docs)]
 pub mod dot_product;
-
-#[cfg(not(target_feature = "avx512f"))]
-mod x86_64_avx2 {
-    pub mod dot_product;
-}
-#[cfg(target_feature = "avx512f")]
-mod x86_64_avx512 {
-    pub mod dot_product;
-}
+#[allow(missing_docs)]
+#[path = "../../monty-poseidon1/src/vector/mod.rs"]
+mod vector;
 
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,8 @@
 
 #[cfg(mutated)]
 mod instructions;
+#[path = "../../monty-poseidon1/src/tests/lanes.rs"]
+mod lanes;
 mod mutations;
 
 use std::vec::Vec;
@@ -11,7 +13,7 @@ use p3_koala_bear::{KoalaBear, KoalaBearParameters};
 use p3_patches_testing::koala_bear::{EDGES, P, residue_of};
 
 use crate::columnwise::{ROWS, UnreducedSum};
-use crate::dot_product::{Sums, TERMS, Words, coeffwise_dot_product};
+use crate::dot_product::{Sums, TERMS, coeffwise_dot_product};
 
 type Packing = <KoalaBear as Field>::Packing;
 type S = Sums<KoalaBearParameters>;
@@ -105,40 +107,5 @@ fn rows_of_edges_are_exact() {
             let expected = (0..rows.len()).map(|i| u64::from(product(i))).sum::<u64>();
             assert_eq!(sums[k].as_slice()[lane], KoalaBear::from_u64(expected));
         }
-    }
-}
-
-/// Plain integers: the sums are the same text for any words.
-impl Words for u64 {
-    fn splat(x: u64) -> Self {
-        x
-    }
-
-    fn repeat(x: u32) -> Self {
-        Self::from(x) << 32 | Self::from(x)
-    }
-
-    fn wrapping_add(self, rhs: Self) -> Self {
-        self.wrapping_add(rhs)
-    }
-
-    fn wrapping_sub(self, rhs: Self) -> Self {
-        self.wrapping_sub(rhs)
-    }
-
-    fn mul_low(self, rhs: Self) -> Self {
-        (self & 0xffff_ffff) * (rhs & 0xffff_ffff)
-    }
-
-    fn shr_half(self) -> Self {
-        self >> 32
-    }
-
-    fn shl_half(self) -> Self {
-        self << 32
-    }
-
-    fn high(self) -> Self {
-        self >> 32 | self >> 32 << 32
     }
 }

@@ -24,6 +24,8 @@ const LARGEST_EXPONENT: u32 = 15;
 
 /// A ring whose elements are cheaply divided by small powers of two.
 ///
+/// It is a trait of field elements, packed or not, and no vocabulary of words: sums and products are the ring's own.
+///
 /// A quotient is a shift `q` less a short product that takes the remainder's place. AVX2: `vpsrld`, `vpand`, `vpmaddwd`, `vpslld`
 /// (for `n = 8`, `vpmaddubsw` alone multiplies a byte). AVX-512: the last shift is under the mask of a `vptestmd`.
 ///

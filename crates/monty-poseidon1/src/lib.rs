@@ -1,7 +1,7 @@
 //! Poseidon1 over packed KoalaBear and BabyBear, on AVX2 and AVX-512, with one reduction for each output of a linear layer.
 //!
-//! The kernel is [`packed_poseidon1`], which the patch of the same name adds to p3-monty-31 with a file of each instruction set;
-//! its documentation has the mechanism and the bounds. This crate root stands in for p3-monty-31's, so that the same bytes
+//! The kernel is [`packed_poseidon1`], which the patch of the same name adds to p3-monty-31; its documentation has the mechanism
+//! and the bounds. The words under it are `vector`, with a file for each instruction set. This crate root stands in for p3-monty-31's, so that the same bytes
 //! compile in both places.
 
 #![no_std]
@@ -26,6 +26,8 @@ use p3_monty_31::{PackedMontyParameters, RelativelyPrimePower};
 // Documented in upstream's manner: the modules are private there.
 #[allow(missing_docs)]
 pub mod packed_poseidon1;
+#[allow(missing_docs)]
+mod vector;
 
 #[cfg(test)]
 mod tests;

@@ -30,17 +30,8 @@ use core::mem::transmute;
 use p3_field::{Field, InjectiveMonomial, PrimeCharacteristicRing};
 use p3_poseidon1::internal::PartialRoundConstants;
 
+use crate::vector::{Register, Words};
 use crate::{FieldParameters, MontyField31, MontyParameters};
-
-#[cfg(not(target_feature = "avx512f"))]
-mod avx2;
-#[cfg(target_feature = "avx512f")]
-mod avx512;
-
-#[cfg(not(target_feature = "avx512f"))]
-use avx2::Register;
-#[cfg(target_feature = "avx512f")]
-use avx512::Register;
 
 // BOUNDS
 //
@@ -54,45 +45,6 @@ use avx512::Register;
 //   3. a sum: two folded words, in [0, 2 P B). 2 P B < B^2.
 //   4. the reduction of a folded word C: C - Q P with Q = μ C mod B is a multiple of B in (-P B, P B). Its upper half, plus P if
 //      it is negative, is in [0, P).
-
-/// A vector of 64-bit words, each of which may be two halves of 32 bits.
-pub trait Words: Copy {
-    /// Repeats `x` in each word. `vpbroadcastq`.
-    fn splat(x: u64) -> Self;
-
-    /// Repeats `x` in both halves of each word. `vpbroadcastd`.
-    fn repeat(x: u32) -> Self;
-
-    /// Adds each word. The sums are below `2^64`. `vpaddq`.
-    fn add(self, rhs: Self) -> Self;
-
-    /// Multiplies the lower halves of each word. `vpmuludq`.
-    fn mul_low(self, rhs: Self) -> Self;
-
-    /// Adds each half, modulo `2^32`. `vpaddd`.
-    fn add_halves(self, rhs: Self) -> Self;
-
-    /// Subtracts each half, modulo `2^32`. `vpsubd`.
-    fn sub_halves(self, rhs: Self) -> Self;
-
-    /// Takes the lesser of each two halves, unsigned. `vpminud`.
-    fn min_halves(self, rhs: Self) -> Self;
-
-    /// Moves the lower halves to the upper ones, above zeros. `vpsllq`.
-    fn shl_half(self) -> Self;
-
-    /// Moves the upper halves to the lower ones. The upper halves of the result are arbitrary. `vmovshdup`.
-    fn high(self) -> Self;
-
-    /// Puts the upper halves of `odd` above those of `even`. `vmovshdup`, `vpblendd` (on AVX-512 a move under a mask).
-    ///
-    /// ```text
-    /// even    |  ? e0 |  ? e1 | ..
-    /// odd     |  ? o0 |  ? o1 | ..
-    /// result  | e0 o0 | e1 o1 | ..
-    /// ```
-    fn join_high(even: Self, odd: Self) -> Self;
-}
 
 /// Products whose sum fits a word.
 const GROUP: usize = 4;
@@ -140,22 +92,23 @@ impl<V: Words> Sums<V> {
         Self([V::splat(0); 2])
     }
 
-    /// At most `GROUP` products with constants.
+    /// At most `GROUP` products with constants, whose sums do not wrap: step 1.
     #[inline(always)]
     pub fn of_products<const N: usize>(x: &[Halves<V>; N], constants: &[u32; N]) -> Self {
         const { assert!(0 < N && N <= GROUP) };
         let constants = constants.map(V::repeat);
         Self(array::from_fn(|half| {
             let product = |i: usize| x[i][half].mul_low(constants[i]);
-            (1..N).fold(product(0), |sum, i| sum.add(product(i)))
+            (1..N).fold(product(0), |sum, i| sum.wrapping_add(product(i)))
         }))
     }
 
+    /// Adds a group. Sums of two folded words do not wrap: step 3.
     #[inline(always)]
     pub fn plus<MP: MontyParameters>(self, group: Self) -> Self {
         let fold = fold::<MP, V>;
         Self(array::from_fn(|half| {
-            fold(self.0[half]).add(fold(group.0[half]))
+            fold(self.0[half]).wrapping_add(fold(group.0[half]))
         }))
     }
 

@@ -2,6 +2,7 @@
 
 #[cfg(mutated)]
 mod instructions;
+mod lanes;
 mod mutations;
 
 use std::array;
@@ -12,7 +13,7 @@ use p3_koala_bear::{KoalaBear, KoalaBearParameters};
 use p3_patches_testing::koala_bear::{EDGES, residue_of};
 use p3_poseidon1::internal::{PartialRoundConstants, partial_permute_state};
 
-use crate::packed_poseidon1::{Circulant, PartialRounds, Words};
+use crate::packed_poseidon1::{Circulant, PartialRounds};
 
 type Packing = <KoalaBear as Field>::Packing;
 
@@ -87,51 +88,4 @@ fn one_round_of_edges_is_exact() {
 #[test]
 fn two_blocks_of_rounds_are_exact() {
     check_rounds(10);
-}
-
-/// Plain integers: the sums are the same text for any words.
-impl Words for u64 {
-    fn splat(x: u64) -> Self {
-        x
-    }
-
-    fn repeat(x: u32) -> Self {
-        Self::from(x) << 32 | Self::from(x)
-    }
-
-    fn add(self, rhs: Self) -> Self {
-        self.checked_add(rhs).expect("the sum is below 2^64")
-    }
-
-    fn mul_low(self, rhs: Self) -> Self {
-        (self & 0xffff_ffff) * (rhs & 0xffff_ffff)
-    }
-
-    fn add_halves(self, rhs: Self) -> Self {
-        of_halves(self, rhs, u32::wrapping_add)
-    }
-
-    fn sub_halves(self, rhs: Self) -> Self {
-        of_halves(self, rhs, u32::wrapping_sub)
-    }
-
-    fn min_halves(self, rhs: Self) -> Self {
-        of_halves(self, rhs, u32::min)
-    }
-
-    fn shl_half(self) -> Self {
-        self << 32
-    }
-
-    fn high(self) -> Self {
-        self >> 32 | self >> 32 << 32
-    }
-
-    fn join_high(even: Self, odd: Self) -> Self {
-        even >> 32 | odd >> 32 << 32
-    }
-}
-
-fn of_halves(x: u64, y: u64, f: fn(u32, u32) -> u32) -> u64 {
-    u64::from(f((x >> 32) as u32, (y >> 32) as u32)) << 32 | u64::from(f(x as u32, y as u32))
 }

@@ -1,6 +1,6 @@
 //! Packed Poseidon1 and its MDS matrices over Goldilocks on exact doubles, with one reduction per output.
 //!
-//! The kernel is `poseidon1_packed`, the file that the patch of the same name adds to p3-goldilocks; its documentation has
+//! The kernel is `poseidon1_packed`, the module that the patch of the same name adds to p3-goldilocks; its documentation has
 //! the mechanism and the bounds. The words under it are packed-poseidon2's, whose `vector` files are compiled here once
 //! more, as they are in p3-goldilocks. This crate root stands in for p3-goldilocks's, so that the same bytes compile in both
 //! places. It offers the kernel to provers that stay on Plonky3 as published, as a permutation of its own type; where

@@ -9,7 +9,12 @@ use super::*;
 #[test]
 fn each_wrong_instruction_is_noticed_twice() {
     let report = Instructions {
-        files: &["x86_64_avx2/dot_product.rs", "x86_64_avx512/dot_product.rs"],
+        files: &[
+            "dot_product/avx2.rs",
+            "dot_product/avx512.rs",
+            "vector/avx2.rs",
+            "vector/avx512.rs",
+        ],
         tests: &[
             ("a_pass_over_edges_is_exact", a_pass_over_edges_is_exact),
             ("rows_of_edges_are_exact", rows_of_edges_are_exact),

@@ -6,49 +6,30 @@ use p3_baby_bear::BabyBearParameters;
 use p3_koala_bear::KoalaBearParameters;
 use p3_patches_testing::mutation::{self, Equivalent, Mutated, MutationTest};
 
+use super::lanes::Integer;
 use super::*;
 use crate::FieldParameters;
-use crate::dot_product::Groups;
+use crate::dot_product::{GroupWords, Groups};
 
-impl<T: Words> Words for Mutated<T> {
-    #[track_caller]
-    fn splat(x: u64) -> Self {
-        Self(T::splat(mutation::constant(x)))
+impl GroupWords for Integer<true> {
+    fn wrapping_sub(self, rhs: Self) -> Self {
+        Self(self.0.wrapping_sub(rhs.0))
     }
 
-    #[track_caller]
-    fn repeat(x: u32) -> Self {
-        Self(T::repeat(x))
+    fn shr_half(self) -> Self {
+        Self(self.0 >> 32)
     }
+}
 
-    #[track_caller]
-    fn wrapping_add(self, rhs: Self) -> Self {
-        Self(mutation::sum(self.0, rhs.0, T::wrapping_add))
-    }
-
+impl<T: GroupWords> GroupWords for Mutated<T> {
     #[track_caller]
     fn wrapping_sub(self, rhs: Self) -> Self {
         Self(mutation::skippable(self.0, |x| x.wrapping_sub(rhs.0)))
     }
 
     #[track_caller]
-    fn mul_low(self, rhs: Self) -> Self {
-        Self(mutation::skippable(self.0, |x| x.mul_low(rhs.0)))
-    }
-
-    #[track_caller]
     fn shr_half(self) -> Self {
         Self(mutation::skippable(self.0, T::shr_half))
-    }
-
-    #[track_caller]
-    fn shl_half(self) -> Self {
-        Self(mutation::skippable(self.0, T::shl_half))
-    }
-
-    #[track_caller]
-    fn high(self) -> Self {
-        Self(mutation::skippable(self.0, T::high))
     }
 }
 
@@ -78,13 +59,13 @@ const EQUIVALENT: &[Equivalent] = &[
 /// Whether the sum of three groups is what it should be. Panics if it is, and leaves `[1, 2P)`.
 fn is_right<FP: FieldParameters>(terms: [[u32; 2]; 3]) -> bool {
     let p = u128::from(FP::PRIME);
-    let word = |x: u32| Mutated(u64::from(x) | (u64::MAX << 32));
+    let word = |x: u32| Mutated(Integer::<true>(u64::from(x) | (u64::MAX << 32)));
     let mut sum = Groups::zero();
     for [x, y] in terms {
         let (x, y) = (word(x), word(y));
         sum.add_group([x, y, x, y], [x, y, y, x]);
     }
-    let form = u128::from(sum.reduce::<FP>().0 >> 32);
+    let form = u128::from(sum.reduce::<FP>().0.0 >> 32);
     let expected = terms.map(|[x, y]| (u128::from(x) + u128::from(y)).pow(2));
     let right = (form << 32) % p == expected.into_iter().sum::<u128>() % p;
     assert!(

@@ -9,7 +9,7 @@ use super::*;
 #[test]
 fn each_wrong_instruction_is_noticed_twice() {
     let report = Instructions {
-        files: &["packed_poseidon1/avx2.rs", "packed_poseidon1/avx512.rs"],
+        files: &["vector/avx2.rs", "vector/avx512.rs"],
         tests: &[
             ("matrices_of_edges_are_exact", matrices_of_edges_are_exact),
             ("one_round_of_edges_is_exact", one_round_of_edges_is_exact),

@@ -5,74 +5,21 @@ use std::string::String;
 use p3_baby_bear::BabyBearParameters;
 use p3_patches_testing::mutation::{self, Mutated, MutationTest};
 
+use super::lanes::Integer;
 use super::*;
 use crate::FieldParameters;
 use crate::packed_poseidon1::Sums;
-
-impl<T: Words> Words for Mutated<T> {
-    #[track_caller]
-    fn splat(x: u64) -> Self {
-        Self(T::splat(mutation::constant(x)))
-    }
-
-    #[track_caller]
-    fn repeat(x: u32) -> Self {
-        // Not `mutation::constant`, which tells zeros: some of these constants are inputs.
-        let wrong = mutation::goes_wrong("constant + 1");
-        Self(T::repeat(x.wrapping_add(wrong.into())))
-    }
-
-    #[track_caller]
-    fn add(self, rhs: Self) -> Self {
-        Self(mutation::sum(self.0, rhs.0, T::add))
-    }
-
-    #[track_caller]
-    fn mul_low(self, rhs: Self) -> Self {
-        Self(mutation::skippable(self.0, |x| x.mul_low(rhs.0)))
-    }
-
-    #[track_caller]
-    fn add_halves(self, rhs: Self) -> Self {
-        Self(mutation::skippable(self.0, |x| x.add_halves(rhs.0)))
-    }
-
-    #[track_caller]
-    fn sub_halves(self, rhs: Self) -> Self {
-        Self(mutation::skippable(self.0, |x| x.sub_halves(rhs.0)))
-    }
-
-    #[track_caller]
-    fn min_halves(self, rhs: Self) -> Self {
-        Self(mutation::skippable(self.0, |x| x.min_halves(rhs.0)))
-    }
-
-    #[track_caller]
-    fn shl_half(self) -> Self {
-        Self(mutation::skippable(self.0, T::shl_half))
-    }
-
-    #[track_caller]
-    fn high(self) -> Self {
-        Self(mutation::skippable(self.0, T::high))
-    }
-
-    #[track_caller]
-    fn join_high(even: Self, odd: Self) -> Self {
-        Self(mutation::skippable(odd.0, |odd| T::join_high(even.0, odd)))
-    }
-}
 
 /// Whether the sums of two groups are what they should be. Panics if they are, and leave `[0, P)`.
 fn is_right<FP: FieldParameters>([even, odd, constants]: [[u32; 4]; 3]) -> bool {
     let p = u128::from(FP::PRIME);
     // The upper halves are arbitrary.
-    let word = |x: u32| Mutated(u64::from(x) | (u64::MAX << 32));
+    let word = |x: u32| Mutated(Integer::<false>(u64::from(x) | (u64::MAX << 32)));
     let x = array::from_fn(|i| [word(even[i]), word(odd[i])]);
     let [a, b, c, d] = constants;
     let other = [c, d, b, a];
     let sums = Sums::of_products(&x, &constants).plus::<FP>(Sums::of_products(&x, &other));
-    let forms = sums.reduce::<FP>().0;
+    let Mutated(Integer(forms)) = sums.reduce::<FP>();
     [even, odd].into_iter().enumerate().all(|(half, x)| {
         let form = u128::from(forms >> (32 * half) & 0xffff_ffff);
         let product = |x: u32, c: u32| u128::from(x) * u128::from(c);

@@ -4,9 +4,9 @@ use std::vec;
 
 use super::lanes::Range;
 use crate::MdsMatrixGoldilocks;
-use crate::poseidon1_packed::{
-    Circulant, fold_constant, full_rounds, mds_24, mds_small, partial_rounds,
-};
+use crate::poseidon1_packed::circulant::{Circulant, mds_24, mds_small};
+use crate::poseidon1_packed::halves::fold_constant;
+use crate::poseidon1_packed::rounds::{full_rounds, partial_rounds};
 
 fn run<const WIDTH: usize, const GROUP: usize, const K: usize>(partial: usize)
 where

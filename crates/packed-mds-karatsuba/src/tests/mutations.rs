@@ -10,12 +10,18 @@ use p3_patches_testing::mutation::{Mutated, MutationTest};
 use super::doubles::{Double, Float};
 use super::lanes::{Integer, Range};
 use super::*;
-use crate::poseidon1_packed::{Doubles, OFFSET, fold, fold_constant, mul_unreduced, normalize};
+use crate::poseidon1_packed::halves::{fold, fold_constant, normalize};
+use crate::poseidon1_packed::sbox::mul_unreduced;
+use crate::poseidon1_packed::{Doubles, OFFSET};
 
 type Wide = Mutated<Range>;
 type Exact<const FLIPPED: bool> = Mutated<Integer<FLIPPED>>;
 
-const FILES: &[&str] = &["poseidon1_packed.rs"];
+const FILES: &[&str] = &[
+    "poseidon1_packed.rs",
+    "poseidon1_packed/halves.rs",
+    "poseidon1_packed/sbox.rs",
+];
 
 /// The integers that shifted halves stand for, or halves that are not, with an offset of 0.
 fn integers(x: [Mutated<Float>; 2], offset: f64) -> [i128; 2] {

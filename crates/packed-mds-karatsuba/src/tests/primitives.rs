@@ -4,9 +4,9 @@ use p3_patches_testing::goldilocks::{self as plain, P, residue};
 use rand::RngExt;
 
 use super::*;
-use crate::poseidon1_packed::{
-    AsDoubles, Doubles, OFFSET, fold, fold_constant, mul_unreduced, normalize,
-};
+use crate::poseidon1_packed::halves::{fold, fold_constant, normalize};
+use crate::poseidon1_packed::sbox::mul_unreduced;
+use crate::poseidon1_packed::{AsDoubles, Doubles, OFFSET};
 use crate::vector::Packed;
 
 type V = <Packing as Packed>::Words;

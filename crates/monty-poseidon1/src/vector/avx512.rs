@@ -1,4 +1,4 @@
-//! Words of `packed_poseidon1`, on AVX-512.
+//! Vectors of eight words, on AVX-512.
 
 use core::arch::x86_64::{
     __m512i, _mm512_add_epi32, _mm512_add_epi64, _mm512_castps_si512, _mm512_castsi512_ps,
@@ -7,8 +7,6 @@ use core::arch::x86_64::{
 };
 
 use super::Words;
-
-pub type Register = __m512i;
 
 impl Words for __m512i {
     #[inline(always)]
@@ -24,7 +22,7 @@ impl Words for __m512i {
     }
 
     #[inline(always)]
-    fn add(self, rhs: Self) -> Self {
+    fn wrapping_add(self, rhs: Self) -> Self {
         // SAFETY: AVX-512, as above.
         unsafe { _mm512_add_epi64(self, rhs) }
     }

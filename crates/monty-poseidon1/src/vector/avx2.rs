@@ -1,14 +1,12 @@
-//! Words of `dot_product`, on AVX2.
+//! Vectors of four words, on AVX2.
 
 use core::arch::x86_64::{
-    __m256i, _mm256_add_epi64, _mm256_blend_epi32, _mm256_castps_si256, _mm256_castsi256_ps,
-    _mm256_min_epu32, _mm256_movehdup_ps, _mm256_mul_epu32, _mm256_set1_epi32, _mm256_set1_epi64x,
-    _mm256_slli_epi64, _mm256_srli_epi64, _mm256_sub_epi32, _mm256_sub_epi64,
+    __m256i, _mm256_add_epi32, _mm256_add_epi64, _mm256_blend_epi32, _mm256_castps_si256,
+    _mm256_castsi256_ps, _mm256_min_epu32, _mm256_movehdup_ps, _mm256_mul_epu32, _mm256_set1_epi32,
+    _mm256_set1_epi64x, _mm256_slli_epi64, _mm256_sub_epi32,
 };
 
-use crate::dot_product::{Elements, Words};
-
-pub type Register = __m256i;
+use super::Words;
 
 impl Words for __m256i {
     #[inline(always)]
@@ -30,21 +28,27 @@ impl Words for __m256i {
     }
 
     #[inline(always)]
-    fn wrapping_sub(self, rhs: Self) -> Self {
-        // SAFETY: AVX2, as above.
-        unsafe { _mm256_sub_epi64(self, rhs) }
-    }
-
-    #[inline(always)]
     fn mul_low(self, rhs: Self) -> Self {
         // SAFETY: AVX2, as above.
         unsafe { _mm256_mul_epu32(self, rhs) }
     }
 
     #[inline(always)]
-    fn shr_half(self) -> Self {
+    fn add_halves(self, rhs: Self) -> Self {
         // SAFETY: AVX2, as above.
-        unsafe { _mm256_srli_epi64::<32>(self) }
+        unsafe { _mm256_add_epi32(self, rhs) }
+    }
+
+    #[inline(always)]
+    fn sub_halves(self, rhs: Self) -> Self {
+        // SAFETY: AVX2, as above.
+        unsafe { _mm256_sub_epi32(self, rhs) }
+    }
+
+    #[inline(always)]
+    fn min_halves(self, rhs: Self) -> Self {
+        // SAFETY: AVX2, as above.
+        unsafe { _mm256_min_epu32(self, rhs) }
     }
 
     #[inline(always)]
@@ -58,15 +62,10 @@ impl Words for __m256i {
         // SAFETY: AVX2, as above.
         unsafe { _mm256_castps_si256(_mm256_movehdup_ps(_mm256_castsi256_ps(self))) }
     }
-}
 
-impl Elements for __m256i {
     #[inline(always)]
-    fn join_reduced(even: Self, odd: Self, p: u32) -> Self {
+    fn join_high(even: Self, odd: Self) -> Self {
         // SAFETY: AVX2, as above.
-        unsafe {
-            let x = _mm256_blend_epi32::<0b1010_1010>(even.high(), odd);
-            _mm256_min_epu32(x, _mm256_sub_epi32(x, _mm256_set1_epi32(p as i32)))
-        }
+        unsafe { _mm256_blend_epi32::<0b1010_1010>(even.high(), odd) }
     }
 }
