@@ -1,13 +1,13 @@
 //! Files measurements as records.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::mem;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
 use crate::bench::record::{
-    self, Head, file_name, file_stem, files, files_of, machine, now, read, read_head,
+    self, Head, file_name, file_stem, files, files_of, machine, now, plan, read, read_head,
 };
 use crate::project::Project;
 use p3_patches::catalog::difference::Difference;
@@ -171,16 +171,4 @@ impl Filed {
         ))
         .hint("measure these when the machine is idle; --loaded records them all the same, and tables say so"))
     }
-}
-
-/// Returns the seeds of the samples, and the most pairs that a row has of one.
-pub(super) fn plan(runs: &[Run]) -> (usize, usize) {
-    let mut rounds = BTreeMap::<(&str, u64), BTreeSet<usize>>::new();
-    for run in runs {
-        let of_seed = rounds.entry((&run.workload, run.seed)).or_default();
-        of_seed.insert(run.round);
-    }
-    let seeds: BTreeSet<u64> = rounds.keys().map(|(_, seed)| *seed).collect();
-    let pairs = rounds.values().map(BTreeSet::len).max();
-    (seeds.len(), pairs.unwrap_or(0))
 }

@@ -1,6 +1,6 @@
 //! Records: measurements filed in `benches/record`, each in one file that describes itself, and how they are found again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -9,7 +9,6 @@ use cargo_metadata::semver::Version;
 use rustix::fs::FileType;
 use serde::{Deserialize, Serialize};
 
-use crate::bench::filing::plan;
 use crate::project::Project;
 use paired::error::Failure;
 use paired::files::dir::{Dir, is_link};
@@ -151,6 +150,18 @@ fn check(file: &str, head: &Head, runs: &[Run]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Returns the seeds of the samples, and the most pairs that a row has of one.
+pub(super) fn plan(runs: &[Run]) -> (usize, usize) {
+    let mut rounds = BTreeMap::<(&str, u64), BTreeSet<usize>>::new();
+    for run in runs {
+        let of_seed = rounds.entry((&run.workload, run.seed)).or_default();
+        of_seed.insert(run.round);
+    }
+    let seeds: BTreeSet<u64> = rounds.keys().map(|(_, seed)| *seed).collect();
+    let pairs = rounds.values().map(BTreeSet::len).max();
+    (seeds.len(), pairs.unwrap_or(0))
 }
 
 /// Evaluates the samples of a record.

@@ -6,7 +6,7 @@ use anyhow::Result;
 use cargo_metadata::semver::Version;
 use clap::{Parser, Subcommand};
 
-use super::compared::{Compared, Executables, each_once, runnable};
+use super::compared::{Compared, Executables, SEEDS, each_once, header, measure, runnable};
 use super::phases;
 use super::report::TITLE;
 use crate::bench::attribution;
@@ -25,15 +25,11 @@ use paired::error::Failure;
 use paired::isa::Isa;
 use paired::run::pairs::{self, Plan, Workers};
 use paired::run::protocol::{Kind, RowInfo};
-use paired::run::sample::Run;
 use paired::show::page;
 use paired::show::report::{self, Machine, Report};
 use paired::stats::ratio::Verdict;
 use paired::stats::row::Row;
 use paired::terminal::{measuring, spinner};
-
-/// The default number of inputs of a row.
-pub const SEEDS: u64 = 10;
 
 /// The default number of inputs of a row with `--quick`.
 pub const QUICK: u64 = 5;
@@ -398,21 +394,6 @@ fn unknown_workload(pattern: &str, rows: &[RowInfo]) -> Failure {
         .hint(format!("the nearest are {}", nearest.join(", ")))
 }
 
-pub fn measure(workers: &[(Isa, Workers)], rows: &[RowInfo], plan: &Plan) -> Result<Vec<Run>> {
-    let per_row = plan.seeds * plan.reps as u64;
-    let bar = measuring(per_row * (rows.len() * workers.len()) as u64, "pairs");
-    let mut runs = Vec::new();
-    for (isa, workers) in workers {
-        let copies = workers.copies(plan.seeds)?;
-        for row in rows {
-            bar.set_message(format!("{isa} {}", row.name));
-            runs.extend(pairs::measure(&copies, row, *isa, plan, || bar.inc())?);
-        }
-    }
-    bar.finish_and_clear();
-    Ok(runs)
-}
-
 fn compare_outputs(workers: &Workers, isa: Isa, rows: &[RowInfo], timeout: Duration) -> Result<()> {
     const SEED: u64 = 1;
     let bar = measuring(rows.len() as u64, "rows");
@@ -442,20 +423,4 @@ fn confirm_reverted(rows: &[Row]) -> Result<()> {
     ))
     .hint("the difference is not the patch's: see known bias in benches/METHODOLOGY.md")
     .into())
-}
-
-pub fn header(machine: &Machine) -> String {
-    let Machine {
-        cpu,
-        cores,
-        rustc,
-        rustflags,
-    } = machine;
-    let replaced = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"]
-        .into_iter()
-        .filter(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-    let replaced: String = replaced
-        .map(|name| format!(", in place of {name}"))
-        .collect();
-    format!("{cpu}, {cores} cores, {rustc}\nrustflags {rustflags}{replaced}")
 }

@@ -1,4 +1,4 @@
-//! The arguments of the commands that build workers, and the workers that they ask for.
+//! The arguments of the commands that build workers, the workers that they ask for, and measurements of these.
 
 use std::path::PathBuf;
 
@@ -8,8 +8,14 @@ use crate::bench::build::{Builder, Candidate, Purpose};
 use crate::project::Project;
 use paired::error::Failure;
 use paired::isa::Isa;
-use paired::run::pairs::Workers;
-use paired::terminal::spinner;
+use paired::run::pairs::{self, Plan, Workers};
+use paired::run::protocol::RowInfo;
+use paired::run::sample::Run;
+use paired::show::report::Machine;
+use paired::terminal::{measuring, spinner};
+
+/// The default number of inputs of a row.
+pub const SEEDS: u64 = 10;
 
 /// Plonky3 with patches and Plonky3 without, compiled for instruction sets.
 #[derive(clap::Args)]
@@ -117,4 +123,35 @@ pub fn each_once(asked: &[Isa], check: fn(Isa) -> Result<(), Failure>) -> Result
         }
     }
     Ok(isas)
+}
+
+pub fn measure(workers: &[(Isa, Workers)], rows: &[RowInfo], plan: &Plan) -> Result<Vec<Run>> {
+    let per_row = plan.seeds * plan.reps as u64;
+    let bar = measuring(per_row * (rows.len() * workers.len()) as u64, "pairs");
+    let mut runs = Vec::new();
+    for (isa, workers) in workers {
+        let copies = workers.copies(plan.seeds)?;
+        for row in rows {
+            bar.set_message(format!("{isa} {}", row.name));
+            runs.extend(pairs::measure(&copies, row, *isa, plan, || bar.inc())?);
+        }
+    }
+    bar.finish_and_clear();
+    Ok(runs)
+}
+
+pub fn header(machine: &Machine) -> String {
+    let Machine {
+        cpu,
+        cores,
+        rustc,
+        rustflags,
+    } = machine;
+    let replaced = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"]
+        .into_iter()
+        .filter(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    let replaced: String = replaced
+        .map(|name| format!(", in place of {name}"))
+        .collect();
+    format!("{cpu}, {cores} cores, {rustc}\nrustflags {rustflags}{replaced}")
 }

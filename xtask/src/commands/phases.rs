@@ -7,8 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::ab::{self, SEEDS};
-use super::compared::{Compared, Executables, runnable};
+use super::compared::{Compared, Executables, SEEDS, header, measure, runnable};
 use crate::bench::breakdown::{Breakdown, Rows};
 use crate::bench::build::Purpose;
 use crate::project::Project;
@@ -73,13 +72,13 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     writeln!(
         stdout,
         "{}\nbase {base}, patches {}, {} seeds x {} pairs of 8 runs, in the order ABBAABBA",
-        ab::header(&machine),
+        header(&machine),
         patches.join(" "),
         plan.seeds,
         plan.reps,
     )?;
     let rows: Vec<RowInfo> = permutations.iter().flat_map(Rows::iter).cloned().collect();
-    let runs = ab::measure(&workers, &rows, &plan)?;
+    let runs = measure(&workers, &rows, &plan)?;
     let mut report = Report {
         schema: 2,
         base,
