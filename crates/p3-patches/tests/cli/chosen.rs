@@ -6,7 +6,7 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{DEMO, Fixture, MANIFEST, adds, write};
+use crate::fixture::{DEMO, Fixture, MANIFEST, adds, assert_ended, write};
 
 /// Runs `apply`, which has to fail with a line and a hint, and to leave the prover as it was.
 #[track_caller]
@@ -117,10 +117,7 @@ fn patches_are_chosen_with_their_effects_and_the_others_are_named() {
     write(&patches.join("effects.csv"), "patch\ndemo\n");
     fixture.succeed(&["remove"]);
     let broken = fixture.run(&["apply"]);
-    assert!(
-        broken.starts_with("exit 3\n") && broken.contains("error: patches/effects.csv: CSV"),
-        "{broken}"
-    );
+    assert_ended(&broken, 3, "error: patches/effects.csv: CSV");
     assert_eq!(fixture.manifest(), MANIFEST);
 }
 

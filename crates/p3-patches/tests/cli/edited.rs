@@ -5,7 +5,7 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{Fixture, redact_hashes, write};
+use crate::fixture::{Fixture, assert_ended, redact_hashes, write};
 
 /// A step of a test: the tool's command, or cargo's.
 enum Step {
@@ -27,7 +27,7 @@ fn after(steps: &[Step], patched: bool) -> (String, String) {
             Cargo(args) => fixture.cargo(&[args, &["--offline"][..]].concat()),
         }
     }
-    (fixture.manifest(), fixture.lock())
+    fixture.state()
 }
 
 /// Cargo puts a new table behind the last one, which is the block's. The packages are some that Plonky3 brings, so that none has to be fetched.
@@ -108,7 +108,7 @@ fn a_damaged_block_is_refused_by_line() {
                 transcripts += &transcript;
             }
         }
-        assert_eq!((fixture.manifest(), fixture.lock()), (damaged, lock));
+        assert_eq!(fixture.state(), (damaged, lock));
     }
     assert_snapshot!(transcripts);
 }
@@ -202,10 +202,10 @@ fn the_lock_file_without_patches_is_written() {
         ".p3-patches/.gitignore",
         tree.to_str().unwrap(),
     ] {
-        let before = (fixture.manifest(), fixture.lock());
+        let before = fixture.state();
         let refused = fixture.run(&["status", "--published-lock", own]);
         assert!(refused.starts_with("exit 3\n"), "{refused}");
-        assert_eq!((fixture.manifest(), fixture.lock()), before);
+        assert_eq!(fixture.state(), before);
     }
     write(&fixture.prover().join("no/folder"), "");
     let nowhere = fixture.run(&["status", "--published-lock", "no/folder/x"]);
@@ -238,11 +238,7 @@ fn a_lock_file_behind_the_manifest_is_named() {
     let manifest = fixture.manifest();
     fixture.set_manifest(&manifest.replace(dependency, &format!("{dependency}either = \"1\"\n")));
     let status = fixture.run(&["status"]);
-    assert!(status.starts_with("exit 1\n"), "{status}");
-    assert!(
-        status.contains("\nhint: `cargo fetch` in that folder brings"),
-        "{status}"
-    );
+    assert_ended(&status, 1, "\nhint: `cargo fetch` in that folder brings");
 
     // The hint.
     fixture.cargo(&["fetch", "--offline"]);
@@ -259,10 +255,10 @@ fn a_prover_that_moved_to_another_release_is_told_how_to_go_on() {
     fixture.set_manifest(&manifest.replace("p3-util = \"0.4\"", newer));
     fixture.cargo(&["fetch"]);
     let status = fixture.run(&["status"]);
-    assert!(status.starts_with("exit 1\n"), "{status}");
-    assert!(
-        status.contains("\nhint: `cargo p3 remove` takes the patches out, then `apply`"),
-        "{status}"
+    assert_ended(
+        &status,
+        1,
+        "\nhint: `cargo p3 remove` takes the patches out, then `apply`",
     );
 
     // The hint.
@@ -287,10 +283,7 @@ fn a_merge_conflict_in_the_lock_file_is_named() {
     for command in ["apply", "status", "remove"] {
         let transcript = fixture.run(&[command]);
         let said = "error: [DIR]/prover/Cargo.lock:5: has a merge conflict\nhint: take the lock file of either side";
-        assert!(
-            transcript.starts_with("exit 3\n") && transcript.contains(said),
-            "{transcript}"
-        );
+        assert_ended(&transcript, 3, said);
     }
     // The hint.
     write(&fixture.prover().join("Cargo.lock"), &lock);
@@ -331,10 +324,7 @@ fn patches_that_nothing_needs_are_named() {
     let status = fixture.run(&["status"]);
     let said =
         ": no package here needs what they patch\nhint: `cargo p3 remove` takes the patches out\n";
-    assert!(
-        status.starts_with("exit 1\n") && status.contains(said),
-        "{status}"
-    );
+    assert_ended(&status, 1, said);
     let apply = fixture.run(&["apply"]);
     assert!(
         apply.contains("\nhint: `cargo p3 status` says what is applied"),

@@ -352,6 +352,12 @@ impl Fixture {
         found
     }
 
+    /// Returns the prover's manifest and lock file.
+    #[allow(dead_code, reason = "tests of one tool use it")]
+    pub fn state(&self) -> (String, String) {
+        (self.manifest(), self.lock())
+    }
+
     /// Whether cargo can resolve the prover as it is, without writing anything.
     #[allow(dead_code, reason = "tests of one tool use it")]
     pub fn resolves(&self) -> bool {
@@ -365,6 +371,14 @@ impl Fixture {
         write(&self.prover().join("Cargo.lock"), &lock);
         output.status.success()
     }
+}
+
+/// Checks the exit code of a run, and that it has printed a text.
+#[allow(dead_code, reason = "tests of one tool use it")]
+#[track_caller]
+pub fn assert_ended(run: &str, code: u8, said: &str) {
+    let is_as_expected = run.starts_with(&format!("exit {code}\n")) && run.contains(said);
+    assert!(is_as_expected, "{code}, {said}: {run}");
 }
 
 /// The patch `demo`, or a variant of it, with the kernel's text in its diff.

@@ -8,7 +8,7 @@ use std::process::Command;
 use insta::assert_snapshot;
 use toml::{Table, Value};
 
-use crate::fixture::{Fixture, MANIFEST, cargo_home, git, redact_hashes, write};
+use crate::fixture::{Fixture, MANIFEST, assert_ended, cargo_home, git, redact_hashes, write};
 use crate::vendored::vendor;
 
 /// The prover, and the repository that it has p3-goldilocks from.
@@ -81,10 +81,10 @@ impl GitUser {
     /// Runs `apply --source`, which has to fail and to leave the prover as it was.
     #[track_caller]
     fn apply_fails(&self, args: &[&str]) -> String {
-        let before = (self.fixture.manifest(), self.fixture.lock());
+        let before = self.fixture.state();
         let run = self.apply(args);
         assert!(run.starts_with("exit 3\n"), "{run}");
-        assert_eq!((self.fixture.manifest(), self.fixture.lock()), before);
+        assert_eq!(self.fixture.state(), before);
         run
     }
 
@@ -134,7 +134,7 @@ fn an_address_is_printed_without_its_token() {
     let mut fetch = Command::new(env!("CARGO"));
     let fetched = run(fetch.arg("fetch").current_dir(fixture.prover()));
     assert!(fetched.starts_with("exit 0\n"), "{fetched}");
-    let (manifest, lock) = (fixture.manifest(), fixture.lock());
+    let (manifest, lock) = fixture.state();
     assert!(lock.contains(secret), "{lock}");
     let printed = |args: &[&str], code: u8| {
         let printed = run(&mut fixture.command(args));
@@ -171,10 +171,7 @@ fn an_address_is_printed_without_its_token() {
     ] {
         printed(&["apply", "demo", "--source", spelled], 3);
     }
-    assert_eq!(
-        (fixture.manifest(), fixture.lock()),
-        (manifest.clone(), lock.clone())
-    );
+    assert_eq!(fixture.state(), (manifest.clone(), lock.clone()));
 
     printed(&["apply", "demo", "--source", shown], 0);
     assert!(fixture.manifest().contains(&format!("[patch.\"{secret}\"")));
@@ -196,7 +193,7 @@ fn an_address_is_printed_without_its_token() {
     );
     fixture.set_manifest(&block);
     printed(&["remove"], 0);
-    assert_eq!((fixture.manifest(), fixture.lock()), (manifest, lock));
+    assert_eq!(fixture.state(), (manifest, lock));
 }
 
 /// Writes p3-goldilocks and what it needs as upstream has them: the manifests as written, below one of a workspace.
@@ -303,15 +300,12 @@ fn dependencies(manifest: &Table) -> BTreeMap<String, Value> {
 #[test]
 fn apply_status_remove() {
     let user = GitUser::new();
-    let (manifest, lock) = (user.fixture.manifest(), user.fixture.lock());
+    let (manifest, lock) = user.fixture.state();
 
     // Without the option the overrides are the registry's, which nothing here uses.
     let without = user.fixture.run(&["apply", "demo"]);
     assert_snapshot!("without_the_option", user.redacted(&without));
-    assert_eq!(
-        (user.fixture.manifest(), user.fixture.lock()),
-        (manifest.clone(), lock.clone())
-    );
+    assert_eq!(user.fixture.state(), (manifest.clone(), lock.clone()));
     // The hint.
     let options = without.split('`').nth(1).unwrap();
     let options = options.replace("[DIR]", user.fixture.path().to_str().unwrap());
@@ -338,10 +332,7 @@ fn apply_status_remove() {
     assert!(graph.len() > 5, "{graph:?}");
 
     user.fixture.succeed(&["remove"]);
-    assert_eq!(
-        (user.fixture.manifest(), user.fixture.lock()),
-        (manifest, lock)
-    );
+    assert_eq!(user.fixture.state(), (manifest, lock));
     assert!(!user.fixture.prover().join(".p3-patches").exists());
 }
 
@@ -351,11 +342,11 @@ fn what_is_recorded_is_applied_again() {
     let user = GitUser::new();
     let lock = user.fixture.lock();
     assert!(user.apply(&["demo"]).starts_with("exit 0\n"));
-    let applied = (user.fixture.manifest(), user.fixture.lock());
+    let applied = user.fixture.state();
 
     fs::remove_dir_all(user.fixture.prover().join(".p3-patches")).unwrap();
     user.fixture.succeed(&["apply"]);
-    assert_eq!((user.fixture.manifest(), user.fixture.lock()), applied);
+    assert_eq!(user.fixture.state(), applied);
     user.fixture.succeed(&["apply", "stacked"]);
     let json = user.fixture.succeed(&["status", "--json"]);
     let source = format!(
@@ -364,7 +355,7 @@ fn what_is_recorded_is_applied_again() {
     );
     assert!(json.contains(&source), "{json}");
     user.fixture.succeed(&["apply", "demo"]);
-    assert_eq!((user.fixture.manifest(), user.fixture.lock()), applied);
+    assert_eq!(user.fixture.state(), applied);
     user.fixture.succeed(&["remove"]);
     assert_eq!(user.fixture.lock(), lock);
 }
@@ -374,16 +365,13 @@ fn what_is_recorded_is_applied_again() {
 fn what_is_recorded_is_not_moved_to_other_sources() {
     let user = GitUser::new();
     assert!(user.apply(&["demo"]).starts_with("exit 0\n"));
-    let applied = (user.fixture.manifest(), user.fixture.lock());
+    let applied = user.fixture.state();
     let elsewhere = "https://github.com/Plonky3/Plonky3";
     let run = user.run(&["apply", "--source", elsewhere]);
     let expected =
         format!(": demo are applied to Plonky3 from elsewhere than {elsewhere}\nhint: `");
-    assert!(
-        run.starts_with("exit 3\n") && run.contains(&expected),
-        "{run}"
-    );
-    assert_eq!((user.fixture.manifest(), user.fixture.lock()), applied);
+    assert_ended(&run, 3, &expected);
+    assert_eq!(user.fixture.state(), applied);
 
     // The prover has moved on.
     write(&user.repository.join("README.md"), "Later.\n");
@@ -392,11 +380,10 @@ fn what_is_recorded_is_not_moved_to_other_sources() {
     let moved = before.replace(&user.release, &later);
     user.fixture.set_manifest(&format!("{moved}# >>>{block}"));
     user.fixture.cargo(&["metadata", "--format-version", "1"]);
-    let before = (user.fixture.manifest(), user.fixture.lock());
+    let before = user.fixture.state();
     let run = user.run(&["apply"]);
-    assert!(run.starts_with("exit 3\n"), "{run}");
-    assert!(run.contains(": prover asks for git+file://"), "{run}");
-    assert_eq!((user.fixture.manifest(), user.fixture.lock()), before);
+    assert_ended(&run, 3, ": prover asks for git+file://");
+    assert_eq!(user.fixture.state(), before);
     // Nothing has asked for that commit yet.
     let removed = user.fixture.fetching(&["remove"]).output().unwrap();
     assert!(removed.status.success(), "{removed:?}");
@@ -453,10 +440,7 @@ fn another_revision_in_the_manifest_is_noticed() {
     user.fixture.set_manifest(&format!("{moved}# >>>{block}"));
     user.fixture.cargo(&["metadata", "--format-version", "1"]);
     let run = user.run(&["status"]);
-    assert!(
-        run.starts_with("exit 1\n") && run.contains("prover asks for git+file://"),
-        "{run}"
-    );
+    assert_ended(&run, 1, "prover asks for git+file://");
 }
 
 /// A tag is kept as the prover wrote it; a revision would be another source to cargo.
@@ -482,10 +466,7 @@ fn a_revision_that_pins_nothing_is_refused() {
     let user = GitUser::new();
     let empty = user.apply(&["demo", "--rev", ""]);
     let expected = "error: a value is required for '--rev <REV>' but none was supplied";
-    assert!(
-        empty.starts_with("exit 2\n") && empty.contains(expected),
-        "{empty}"
-    );
+    assert_ended(&empty, 2, expected);
     for digits in [1, 6] {
         let rev = &user.release[..digits];
         let run = user.apply_fails(&["demo", "--rev", rev]);
@@ -495,10 +476,7 @@ fn a_revision_that_pins_nothing_is_refused() {
     }
     let unnamed = user.fixture.run(&["apply", "demo", "--rev", &user.release]);
     let expected = "error: --rev ";
-    assert!(
-        unnamed.starts_with("exit 3\n") && unnamed.contains(expected),
-        "{unnamed}"
-    );
+    assert_ended(&unnamed, 3, expected);
     let rev = user.release[..7].to_ascii_uppercase();
     let applied = user.apply(&["demo", "--rev", &rev]);
     assert!(applied.starts_with("exit 0\n"), "{applied}");
@@ -554,10 +532,7 @@ fn a_package_that_the_repository_lacks_is_refused() {
     let commit = user.commit();
     user.pin("rev", &commit);
     let run = user.apply(&["demo"]);
-    assert!(
-        run.starts_with("exit 3\n") && run.contains(" 0.8.0 from crates.io, for "),
-        "{run}"
-    );
+    assert_ended(&run, 3, " 0.8.0 from crates.io, for ");
 }
 
 /// A link leads to what no commit holds.
@@ -570,10 +545,10 @@ fn a_link_out_of_the_repository_is_refused() {
     std::os::unix::fs::symlink(&outside, &lib).unwrap();
     user.pin("rev", &user.commit());
     let run = user.apply(&["demo"]);
-    assert!(
-        run.starts_with("exit 3\n")
-            && run.contains("lib.rs: a symbolic link, which is not followed here\n"),
-        "{run}"
+    assert_ended(
+        &run,
+        3,
+        "lib.rs: a symbolic link, which is not followed here\n",
     );
 }
 
@@ -669,11 +644,7 @@ fn a_root_manifest_that_is_not_the_releases_is_refused() {
     user.fixture.cargo(&["metadata", "--format-version", "1"]);
     user.fixture.succeed(&["status"]);
     let run = user.run(&["status", "--verify"]);
-    assert!(
-        run.starts_with("exit 1\n")
-            && run.contains(": it takes paste from the repository itself\n"),
-        "{run}"
-    );
+    assert_ended(&run, 1, ": it takes paste from the repository itself\n");
 }
 
 /// The root manifest in cargo's checkout of the repository changes after `apply`, and the lock file still holds.
@@ -824,14 +795,14 @@ fn one_release_twice_is_refused_with_who_brings_the_second() {
     let twice = "the graph has p3-goldilocks 0.8.0 twice: from ";
     let second = format!("from git+{url}?rev={0}#{0}, for other 0.1.0", user.release);
     for args in [&["apply", "demo"][..], &["apply"]] {
-        let before = (user.fixture.manifest(), user.fixture.lock());
+        let before = user.fixture.state();
         let run = user.fixture.run(args);
-        assert!(run.starts_with("exit 3\n") && run.contains(twice), "{run}");
+        assert_ended(&run, 3, twice);
         let second = second.replace(user.fixture.path().to_str().unwrap(), "[DIR]");
         assert!(run.contains(&second), "{run}");
         let users = user.fixture.follow_hint(&run);
         assert!(users.contains("── prover v0.1.0 ("), "{users}");
-        assert_eq!((user.fixture.manifest(), user.fixture.lock()), before);
+        assert_eq!(user.fixture.state(), before);
     }
 
     // It comes in later.
@@ -845,13 +816,10 @@ fn one_release_twice_is_refused_with_who_brings_the_second() {
         .set_manifest(&applied.replace(dependency, &both));
     user.fixture.cargo(&["metadata", "--format-version", "1"]);
     let run = user.fixture.run(&["status"]);
-    assert!(run.starts_with("exit 1\n") && run.contains(twice), "{run}");
+    assert_ended(&run, 1, twice);
     assert!(run.contains(", for other 0.1.0"), "{run}");
     let apply = user.fixture.run(&["apply"]);
-    assert!(
-        apply.starts_with("exit 3\n") && apply.contains(twice),
-        "{apply}"
-    );
+    assert_ended(&apply, 3, twice);
 }
 
 #[test]

@@ -74,10 +74,7 @@ fn ctrl_c_restores_everything() {
     held.signal("-INT");
     let output = held.child.wait_with_output().unwrap();
     assert_snapshot!("ctrl_c", fixture.transcript(&output));
-    assert_eq!(
-        (fixture.manifest(), fixture.lock()),
-        (MANIFEST.to_owned(), lock)
-    );
+    assert_eq!(fixture.state(), (MANIFEST.to_owned(), lock));
     assert!(fixture.leftovers().is_empty());
     fixture.succeed(&["apply", "demo"]);
 }
@@ -86,14 +83,14 @@ fn ctrl_c_restores_everything() {
 fn a_terminated_remove_leaves_the_patches_applied() {
     let fixture = Fixture::new();
     fixture.succeed(&["apply", "demo"]);
-    let applied = (fixture.manifest(), fixture.lock());
+    let applied = fixture.state();
     let held = Held::start(&fixture, &["remove"]);
     held.signal("-TERM");
     assert_eq!(
         held.child.wait_with_output().unwrap().status.code(),
         Some(130)
     );
-    assert_eq!((fixture.manifest(), fixture.lock()), applied);
+    assert_eq!(fixture.state(), applied);
     fixture.succeed(&["status"]);
 }
 
@@ -135,7 +132,7 @@ fn what_changes_meanwhile_stays() {
     held.signal("-INT");
     let output = held.child.wait_with_output().unwrap();
     assert_snapshot!("changed_meanwhile", fixture.transcript(&output));
-    assert_eq!((fixture.manifest(), fixture.lock()), (edited, lock));
+    assert_eq!(fixture.state(), (edited, lock));
     assert!(fixture.resolves());
     fixture.succeed(&["apply"]);
     fixture.succeed(&["status"]);

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use insta::assert_snapshot;
 
-use crate::fixture::{DEMO, Fixture, MANIFEST, repository, write};
+use crate::fixture::{DEMO, Fixture, MANIFEST, assert_ended, repository, write};
 
 /// The tool as `cargo install` leaves it, run in the prover's folder: no checkout is named or above, and no cargo started it.
 fn installed(fixture: &Fixture, args: &[&str]) -> Output {
@@ -81,7 +81,7 @@ fn patches_in_a_folder_above_are_not_taken() {
     let fixture = Fixture::new();
     let apply = ["apply", "packed-poseidon2", "--base", "0.8.0"];
     succeed(&fixture, &apply);
-    let (applied, lock) = (fixture.manifest(), fixture.lock());
+    let (applied, lock) = fixture.state();
     succeed(&fixture, &["remove"]);
     let above = fixture.prover().parent().unwrap().to_owned();
     let hostile = fs::read_to_string(repository().join("patches/series")).unwrap();
@@ -91,10 +91,7 @@ fn patches_in_a_folder_above_are_not_taken() {
         fs::write(above.join("patches/0.8.0/packed-poseidon2.patch"), DEMO).unwrap();
         fs::write(above.join("Cargo.lock"), "version = 4\n").unwrap();
         succeed(&fixture, &apply);
-        assert_eq!(
-            (fixture.manifest(), fixture.lock()),
-            (applied.clone(), lock.clone())
-        );
+        assert_eq!(fixture.state(), (applied.clone(), lock.clone()));
         let status = succeed(&fixture, &["status", "--verify"]);
         assert!(status.contains("intact"), "{status}");
         assert!(
@@ -213,7 +210,7 @@ fn an_overlay_obeys_no_configuration_of_the_current_folder() {
     write(&home.join("config.toml"), "no configuration");
     let run = fixture.transcript(&installed.output().unwrap());
     let hint = "\nhint: cargo's configuration here is [DIR]/new-home/config.toml, and what these include\n";
-    assert!(run.starts_with("exit 3\n") && run.contains(hint), "{run}");
+    assert_ended(&run, 3, hint);
 }
 
 /// Cargo's home may be a folder of the workspace, whose configuration is the workspace's then.

@@ -1,34 +1,11 @@
 //! `overlay`: the folder, and a prover that takes it from a git repository.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{Fixture, MANIFEST, git, write};
-
-/// Contents by path below `dir`, but for a repository.
-fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    let mut folders = vec![dir.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.strip_prefix(dir).unwrap().to_str().unwrap().to_owned();
-            if name == ".git" {
-                continue;
-            }
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                files.insert(name, fs::read(&path).unwrap());
-            }
-        }
-    }
-    files
-}
+use crate::fixture::{Fixture, MANIFEST, assert_ended, files, git, write};
 
 #[test]
 fn the_same_patches_give_the_same_bytes() {
@@ -123,8 +100,7 @@ fn a_folder_of_somebody_else_is_refused() {
     let fixture = Fixture::new();
     let refused = |what: &str| {
         let run = fixture.run(&["overlay", "--out", "overlay"]);
-        assert!(run.starts_with("exit 3\n"), "{run}");
-        assert!(run.contains(what), "{run}");
+        assert_ended(&run, 3, what);
     };
     let overlay = fixture.prover().join("overlay");
     write(&overlay.join("notes.txt"), "mine");

@@ -7,15 +7,15 @@ use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
 
-use crate::fixture::{DEMO, Fixture, MANIFEST, cargo_home, in_diff, write};
+use crate::fixture::{DEMO, Fixture, MANIFEST, assert_ended, cargo_home, in_diff, write};
 
 /// Runs `apply demo`, which has to fail and to leave the prover as it was.
 #[track_caller]
 fn apply_fails(fixture: &Fixture) -> String {
-    let before = (fixture.manifest(), fixture.lock());
+    let before = fixture.state();
     let transcript = fixture.run(&["apply", "demo"]);
     assert!(!transcript.starts_with("exit 0\n"), "{transcript}");
-    assert_eq!((fixture.manifest(), fixture.lock()), before);
+    assert_eq!(fixture.state(), before);
     assert!(
         !fixture.prover().join(".p3-patches").is_dir(),
         "trees that nothing names"
@@ -501,10 +501,10 @@ fn a_full_disk() {
         .output()
         .unwrap();
     let transcript = fixture.transcript(&output);
-    assert!(transcript.starts_with("exit 4\n"), "{transcript}");
-    assert!(
-        transcript.contains("hint: check that the folder is writable and that the disk has space"),
-        "{transcript}"
+    assert_ended(
+        &transcript,
+        4,
+        "hint: check that the folder is writable and that the disk has space",
     );
     assert_eq!(fixture.manifest(), MANIFEST);
     assert!(
@@ -594,7 +594,7 @@ fn the_callers_folder_decides_nothing() {
 #[test]
 fn a_wrong_lock_file_is_refused_with_a_way_out() {
     let fixture = Fixture::new();
-    let (manifest, lock) = (fixture.manifest(), fixture.lock());
+    let (manifest, lock) = fixture.state();
     let lock_file = fixture.prover().join("Cargo.lock");
     let at = lock.find("[[package]]\nname = \"p3-util\"").unwrap();
     let length = lock[at..].find("\n\n").unwrap() + 2;
@@ -604,7 +604,7 @@ fn a_wrong_lock_file_is_refused_with_a_way_out() {
         write(&lock_file, &text);
         let run = fixture.run(&["apply", "demo"]);
         let hint = "\nhint: restore Cargo.lock from version control, or delete it and run `cargo generate-lockfile`\n";
-        assert!(run.starts_with("exit 3\n") && run.contains(hint), "{run}");
+        assert_ended(&run, 3, hint);
         assert_eq!(fixture.lock(), text);
     }
     assert_eq!(fixture.manifest(), manifest);
@@ -648,17 +648,13 @@ fn a_checkouts_lock_file_that_is_no_text() {
     fs::remove_file(&lock).unwrap();
     fs::create_dir(&lock).unwrap();
     let run = fixture.run(&status);
-    assert!(run.starts_with("exit 3\n"), "{run}");
-    assert!(
-        run.contains("error: [DIR]/project/Cargo.lock: not a plain file\n"),
-        "{run}"
+    assert_ended(
+        &run,
+        3,
+        "error: [DIR]/project/Cargo.lock: not a plain file\n",
     );
     fs::remove_dir(&lock).unwrap();
     fs::write(&lock, b"\xff").unwrap();
     let run = fixture.run(&status);
-    assert!(run.starts_with("exit 3\n"), "{run}");
-    assert!(
-        run.contains("error: [DIR]/project/Cargo.lock: not UTF-8 text\n"),
-        "{run}"
-    );
+    assert_ended(&run, 3, "error: [DIR]/project/Cargo.lock: not UTF-8 text\n");
 }

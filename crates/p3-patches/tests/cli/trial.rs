@@ -308,10 +308,7 @@ fn a_file_that_is_read_is_no_file_to_write() {
         );
     }
     assert!(!prover.path("built").exists());
-    assert_eq!(
-        (prover.fixture.manifest(), prover.fixture.lock()),
-        (MANIFEST.to_owned(), lock)
-    );
+    assert_eq!(prover.fixture.state(), (MANIFEST.to_owned(), lock));
 }
 
 #[test]
@@ -701,10 +698,10 @@ fn while_it_builds_no_other_command_writes_to_the_prover() {
     fs::remove_file(prover.path("candidate.holds")).unwrap();
     let child = prover.at(&[], "running");
     prover.fixture.succeed(&["apply", "demo"]);
-    let applied = (prover.fixture.manifest(), prover.fixture.lock());
+    let applied = prover.fixture.state();
     send("-INT", &child);
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
-    assert_eq!((prover.fixture.manifest(), prover.fixture.lock()), applied);
+    assert_eq!(prover.fixture.state(), applied);
     prover.fixture.succeed(&["status"]);
 }
 

@@ -9,7 +9,7 @@ use std::process::Command;
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::fixture::{Fixture, MANIFEST, published, write};
+use crate::fixture::{Fixture, MANIFEST, assert_ended, published, write};
 use crate::from_git::GitUser;
 
 /// A package of a build's plan.
@@ -86,11 +86,11 @@ fn attempt(fixture: &Fixture, options: &[&str], line: &[&str]) -> Command {
 /// Runs `try`, which has to succeed, and returns the text that it prints; the prover's own files stay.
 #[track_caller]
 fn tried(fixture: &Fixture, command: &mut Command) -> String {
-    let before = (fixture.manifest(), fixture.lock());
+    let before = fixture.state();
     let output = command.output().unwrap();
     let printed = fixture.transcript(&output);
     assert!(output.status.success(), "{printed}");
-    assert_eq!((fixture.manifest(), fixture.lock()), before);
+    assert_eq!(fixture.state(), before);
     printed
 }
 
@@ -298,10 +298,7 @@ fn an_override_of_the_users_own_stays_whatever_it_is_written_like() {
         let output = command.output().unwrap();
         let printed = fixture.transcript(&output);
         let expected = ": already patches p3-goldilocks to `{ path = \"own\" }`\nhint: remove that entry of `[patch.";
-        assert!(
-            printed.starts_with("exit 3\n") && printed.contains(expected),
-            "{printed}"
-        );
+        assert_ended(&printed, 3, expected);
     };
     let both_refuse = || {
         refused(&mut attempt(&fixture, &["demo"], &["run"]));
@@ -331,10 +328,7 @@ fn an_override_of_the_users_own_stays_whatever_it_is_written_like() {
     let printed = fixture.transcript(&output);
     let expected =
         ": takes p3-goldilocks 0.8.0 from [DIR]/prover/own/Cargo.toml, not from crates.io\nhint: ";
-    assert!(
-        printed.starts_with("exit 3\n") && printed.contains(expected),
-        "{printed}"
-    );
+    assert_ended(&printed, 3, expected);
     assert!(!fixture.path().join("base.units").exists());
 }
 
@@ -451,8 +445,5 @@ fn plonky3_from_git_is_tried() {
     let elsewhere = ["--source", "https://github.com/Plonky3/Plonky3"];
     let output = attempt(fixture, &elsewhere, &["run"]).output().unwrap();
     let printed = fixture.transcript(&output);
-    assert!(
-        printed.starts_with("exit 3\n") && printed.contains("applied to Plonky3 from elsewhere"),
-        "{printed}"
-    );
+    assert_ended(&printed, 3, "applied to Plonky3 from elsewhere");
 }

@@ -65,7 +65,7 @@ impl Vendored {
     }
 
     fn state(&self) -> (String, String) {
-        (self.fixture.manifest(), self.fixture.lock())
+        self.fixture.state()
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use crate::fixture::{Fixture, MANIFEST, write};
+use crate::fixture::{Fixture, MANIFEST, assert_ended, write};
 
 const STATUS: [&str; 2] = ["status", "--without-cargo"];
 
@@ -46,15 +46,13 @@ fn trees_and_the_lock_file_have_to_hold() {
     let patched = fixture.lock();
     write(&fixture.prover().join("Cargo.lock"), &published);
     let run = fixture.run(&STATUS);
-    assert!(run.starts_with("exit 1\n"), "{run}");
-    assert!(run.contains("intact  no"), "{run}");
+    assert_ended(&run, 1, "intact  no");
 
     write(&fixture.prover().join("Cargo.lock"), &patched);
     fixture.succeed(&STATUS);
     write(&fixture.tree("p3-goldilocks").join("src/lib.rs"), "");
     let run = fixture.run(&STATUS);
-    assert!(run.starts_with("exit 1\n"), "{run}");
-    assert!(run.contains("changed  yes"), "{run}");
+    assert_ended(&run, 1, "changed  yes");
 }
 
 #[test]
@@ -92,8 +90,7 @@ fn a_manifest_without_a_lock_file_is_no_root() {
     let fixture = Fixture::new();
     fs::remove_file(fixture.prover().join("Cargo.lock")).unwrap();
     let run = fixture.run(&STATUS);
-    assert!(run.starts_with("exit 3\n"), "{run}");
-    assert!(run.contains("no Cargo.lock beside it"), "{run}");
+    assert_ended(&run, 3, "no Cargo.lock beside it");
 }
 
 /// An override that is gone from the block: the package is built as published.
@@ -150,11 +147,7 @@ fn overrides_of_the_users_own_are_told() {
     let replace = "\n[replace]\n\"p3-goldilocks:0.8.0\" = { path = \"mine\" }\n";
     fixture.set_manifest(&applied.replace(MANIFEST, &format!("{MANIFEST}{replace}")));
     let run = fixture.run(&STATUS);
-    assert!(run.starts_with("exit 1\n"), "{run}");
-    assert!(
-        run.contains("replaces p3-goldilocks:0.8.0 in `[replace]`"),
-        "{run}"
-    );
+    assert_ended(&run, 1, "replaces p3-goldilocks:0.8.0 in `[replace]`");
 }
 
 /// A member with a lock file of its own, which cargo does not read.
