@@ -12,6 +12,14 @@
 //! A double of magnitude below `2^51` becomes a word, and back, by adding [`OFFSET`], `1.5 * 2^52`: the sum's bits are
 //! those of `OFFSET` plus the integer. Halves with the offset are called *shifted*.
 //!
+//! A full round takes each element through these steps:
+//!
+//! ```text
+//! fold        shifted halves and a constant, to a word      (one reduction)
+//! x7          four products; the last one is not reduced, and returns to shifted halves
+//! circulant   the matrix, on all lower halves and on all upper ones, without the offset
+//! ```
+//!
 //! # Circulants
 //!
 //! A cyclic convolution of length `2n` is one of length `n` on the sums of opposite elements and a negacyclic one on their
@@ -69,23 +77,40 @@ const MAX_ROUNDS: usize = 3;
 
 /// A vector of doubles. All values are integers or multiples of 1/8, and every operation is exact.
 pub trait Doubles: Copy {
+    /// Repeats `x` in each double. `vbroadcastsd`.
     fn splat(x: f64) -> Self;
+
+    /// Adds each double. `vaddpd`.
     fn add(self, rhs: Self) -> Self;
+
+    /// Subtracts each double. `vsubpd`.
     fn sub(self, rhs: Self) -> Self;
+
+    /// Changes the sign of each double. `vxorpd`; on AVX-512 `vpxorq`.
     fn neg(self) -> Self;
+
+    /// Multiplies each double. `vmulpd`.
     fn mul(self, rhs: Self) -> Self;
 
-    /// `self + a b`.
+    /// Returns `self + a b`. `vfmadd231pd`; on AVX2 without FMA `vmulpd`, `vaddpd`.
     fn add_product(self, a: Self, b: Self) -> Self;
 
-    /// `self - a b`.
+    /// Returns `self - a b`. `vfnmadd231pd`; on AVX2 without FMA `vmulpd`, `vsubpd`.
     fn sub_product(self, a: Self, b: Self) -> Self;
 
     /// Called where sums of fractions are integers again, for tests that track the unit of a value.
     #[inline(always)]
     fn integers(_: &mut [Self]) {}
 
-    /// `[x_0, x_1]` with `x_0 + x_1 = self` and `x_1` the nearest multiple of `2^32`, for magnitudes below `2^53`.
+    /// Returns `[x_0, x_1]` with `x_0 + x_1 = self` and `x_1` the nearest multiple of `2^32`. `vaddpd`, `vsubpd`, `vsubpd`.
+    ///
+    /// # Preconditions
+    ///
+    /// The magnitude of `self` is below `2^53`.
+    ///
+    /// # Postconditions
+    ///
+    /// `x_0` is in `[-2^31, 2^31]`.
     #[inline(always)]
     fn split_upper(self) -> [Self; 2] {
         // The unit in the last place is 2^32 there.
@@ -99,10 +124,21 @@ pub trait Doubles: Copy {
 pub trait AsDoubles: Vector {
     type Doubles: Doubles;
 
-    /// The bits of a shifted double: the lower 32 bits of `self` plus `OFFSET`.
+    /// Returns the bits of a shifted double: the lower 32 bits of `self` plus `OFFSET`.
+    ///
+    /// `vpblendd`; on AVX-512 a move under a mask.
+    ///
+    /// ```text
+    /// self    | l0  h0 | l1  h1 | ..
+    /// OFFSET  |  0 off |  0 off | ..   off = 0x4338_0000
+    /// result  | l0 off | l1 off | ..
+    /// ```
     fn lower_shifted(self) -> Self;
 
+    /// Takes doubles for their bits. No instruction.
     fn from_bits(x: Self::Doubles) -> Self;
+
+    /// Takes the bits of doubles for these. No instruction.
     fn to_bits(self) -> Self::Doubles;
 }
 

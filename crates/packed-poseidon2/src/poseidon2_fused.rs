@@ -1,4 +1,20 @@
 //! Poseidon2 over Goldilocks on targets with a kernel for packed states.
+//!
+//! [`Poseidon2GoldilocksFused`] holds the round constants twice. The layers of p3-poseidon2 have them for scalar states and for
+//! packed ones of width 20, [`Rounds`] for packed ones of width 8, 12 and 16. Both compute the same permutation.
+//!
+//! A packed state is as many states as a vector has words, and no operation of the rounds crosses words. Its elements become
+//! words once, before the first round, and elements once, after the last:
+//!
+//! ```text
+//! to_words, widen      any representatives, to unreduced values
+//! external rounds      S-box on each element
+//! internal rounds      S-box on element 0; the states are interleaved, where there are several
+//! external rounds
+//! reduce, from_words   unreduced values, to any representatives
+//! ```
+//!
+//! [`Representation`] says what an unreduced value is, and [`Kernel`] names the one of this build.
 
 use alloc::vec::Vec;
 use core::fmt::{self, Debug, Formatter};

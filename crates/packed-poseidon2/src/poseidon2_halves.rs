@@ -3,6 +3,18 @@
 //! Two vectors of signed words `[l, h]` stand for elements `l + B h`, with `B = 2^32`. Modulo the order `p = B^2 - B + 1`,
 //! `B^2 = B - 1`, and `[m (B + 1), m (B - 2)]` is `m p`, which is zero.
 //!
+//! [`Halves::widen`](Representation::widen) takes a word apart. Sums and small multiples act on both vectors alike, and what
+//! exceeds 32 bits stays where it is:
+//!
+//! ```text
+//! word   | l0 h0 | l1 h1 | ..
+//! l      | l0  0 | l1  0 | ..
+//! h      | h0  0 | h1  0 | ..
+//! ```
+//!
+//! An S-box needs a word again. It reduces `x` with its round constant to one ([`representative`]), and computes `x^2`, `x^3`
+//! and `x^4` as words. The last product, `x^3 x^4`, is not reduced: its columns become halves ([`mul_unreduced`]).
+//!
 //! A segment of internal rounds starts with words of magnitude at most `2 B`, and an S-box returns such words. What a round
 //! divides must not be negative, and a quotient's words are above `-B`. So the round before adds a zero `m p` to the sum
 //! that such elements get, with the least `m` for which `m (B - 2)` is at least the sum's magnitude and `B`. [`lifts`]
@@ -35,7 +47,21 @@ const fn zero(m: u64) -> [u64; 2] {
     [m * ((1 << 32) + 1), m * ((1 << 32) - 2)]
 }
 
-/// `x y`, not reduced: words in `(-2 B, B)` and `[0, 2 B)`. With `high = d + B c`, `B^2 d = (B - 1) d` and `B^3 c = -c`.
+/// Returns `x y`, not reduced. With `high = d + B c`, `B^2 d = (B - 1) d` and `B^3 c = -c`.
+///
+/// ```text
+/// low     | l0  ? | ..      result    l = l0 - d0 - c0
+/// middle  | m0  ? | ..                h = m0 + d0
+/// high    | d0 c0 | ..
+/// ```
+///
+/// # Preconditions
+///
+/// `x` and `y` are any words.
+///
+/// # Postconditions
+///
+/// The words are in `(-2 B, B)` and `[0, 2 B)`.
 #[inline(always)]
 pub fn mul_unreduced<V: Vector>(x: V, y: V) -> [V; 2] {
     let [low, middle, high] = product(x, y, [0, 0]);
@@ -47,7 +73,21 @@ pub fn mul_unreduced<V: Vector>(x: V, y: V) -> [V; 2] {
     ]
 }
 
-/// A representative of `x` plus a constant, see [`biased`]. With both, words are in `[0, 2^63 - 2 B)`.
+/// Returns a representative of `x` plus a constant, see [`biased`].
+///
+/// ```text
+/// high          | d0 c0 | ..
+/// high.shr(32)  | c0  0 | ..   times B - 1, joins low
+/// high.shl(32)  |  0 d0 | ..
+/// ```
+///
+/// # Preconditions
+///
+/// With the constant, and without its flipped bit, the words are in `[0, 2^63 - 2 B)`.
+///
+/// # Postconditions
+///
+/// The result is in `[0, B^2)`: any representative.
 ///
 /// `high = d + B c` counts `B d + (B - 1) c`. Since `c < 2^31`, `low + (B - 1) c < B^2 - 2 B`, and `B d` is at most `B^2 - B`.
 #[inline(always)]
@@ -93,7 +133,7 @@ impl<V: Vector> Representation for Halves<V> {
         representative(x, biased::<V>(0))
     }
 
-    /// Stage by stage, so that `N` independent products are in flight at each.
+    /// Stage by stage, so that `N` independent products are in flight at each. The results are those of [`mul_unreduced`].
     #[allow(clippy::needless_range_loop)]
     #[inline(always)]
     fn sbox<const N: usize>(x: &mut [[V; 2]; N], constants: &[[u64; 2]; N]) {
@@ -131,6 +171,10 @@ impl<V: Vector> Representation for Halves<V> {
 
     /// The low bits `a + B b` of the two words make `2^(32 - bits) (a + B b) / B`, and `1 / B = 1 - B`, so that
     /// `(a + B b) / B = (a + b) - B a`.
+    ///
+    /// # Postconditions
+    ///
+    /// For `bits <= 10`, the words are in `[0, low / 2^bits + 2 B)` and in `(-B, high / 2^bits]`.
     #[inline(always)]
     fn div_2exp([low, high]: [V; 2], bits: u32) -> [V; 2] {
         if bits == 32 {

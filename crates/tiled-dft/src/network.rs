@@ -4,6 +4,21 @@
 //! `lo + t hi`, `lo - t hi`, and these are two blocks of the next layer. A block has one twiddle `t`, so a butterfly works
 //! on two long runs of memory, however narrow the matrix is.
 //!
+//! A column of a block of `2n` rows is a polynomial modulo `X^(2n) - t^2`, and the two halves that follow are its remainders
+//! modulo `X^n - t` and `X^n + t`. At the end `n` is 1, and the remainders are values. For eight rows:
+//!
+//! ```text
+//! row   layer 0   layer 1   layer 2   value
+//!  0      lo        lo        lo        0
+//!  1      lo        lo        hi        4
+//!  2      lo        hi        lo        2
+//!  3      lo        hi        hi        6
+//!  4      hi        lo        lo        1
+//!  5      hi        lo        hi        5
+//!  6      hi        hi        lo        3
+//!  7      hi        hi        hi        7
+//! ```
+//!
 //! Matrices that exceed the cache are transformed in two passes over memory:
 //! - The first `a` layers see the matrix as `2^a` long rows, whose columns are independent. A tile of columns is copied
 //!   to scratch memory by its first layer, and back by its last one.
@@ -382,6 +397,11 @@ fn transform_block<F: Field>(
 }
 
 /// Transforms consecutive blocks, of which `first` is the first, in place: as many as a vector has lanes, each lane one.
+///
+/// ```text
+/// values   | a0 a1 a2 .. | b0 b1 b2 .. | ..   blocks a, b, ..
+/// scratch  | a0 b0 .. | a1 b1 .. | ..         a vector for each place in a block
+/// ```
 fn transform_across<F: Field>(
     values: &mut [F],
     layers: &[Vec<F>],

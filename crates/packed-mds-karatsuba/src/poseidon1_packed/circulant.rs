@@ -1,4 +1,13 @@
 //! Circulant matrices on halves, by convolutions of half the length.
+//!
+//! ```text
+//! x        | x_i               | x_(n+i)           |   0 <= i < n
+//! folded   | x_i + x_(n+i)     | x_i - x_(n+i)     |
+//! product  | a_i + b_i         | a_i - b_i         |
+//! ```
+//!
+//! `a` is the cyclic convolution of the sums and `b` the negacyclic one of the differences. The row is folded alike, once and
+//! for all, and halved ([`folded`]). The sums are folded further, down to [`base`].
 
 use core::array;
 

@@ -8,17 +8,25 @@ use crate::vector::{EPSILON, Vector};
 /// The halves of `2^20 p`, zero modulo `p`: they make every half above `-2^51` positive.
 const BIAS: [u64; 2] = [(1 << 20) * ((1 << 32) + 1), (1 << 20) * ((1 << 32) - 2)];
 
+/// Adds the offset, to halves of magnitude below `2^51`.
 #[inline(always)]
 pub(super) fn shift<V: AsDoubles>(x: Halves<V>) -> Halves<V> {
     x.map(|half| half.add(V::Doubles::splat(OFFSET)))
 }
 
+/// Takes the offset off.
 #[inline(always)]
 pub(super) fn unshift<V: AsDoubles>(x: Halves<V>) -> Halves<V> {
     x.map(|half| half.sub(V::Doubles::splat(OFFSET)))
 }
 
-/// The shifted halves of any words, in `[0, 2^32)`.
+/// Returns the shifted halves of any words, in `[0, 2^32)`. [`Vector::high`], and two times [`AsDoubles::lower_shifted`].
+///
+/// ```text
+/// x   | l0  h0 | l1  h1 | ..
+/// l   | l0 off | l1 off | ..
+/// h   | h0 off | h1 off | ..
+/// ```
 #[inline(always)]
 pub(super) fn split<V: AsDoubles>(x: V) -> Halves<V> {
     [x.lower_shifted(), x.high().lower_shifted()].map(V::to_bits)
@@ -38,7 +46,21 @@ pub const fn fold_constant<V: Vector>(constant: u64) -> [u64; 2] {
     ]
 }
 
-/// Shifted halves plus a constant, to one word.
+/// Reduces shifted halves plus a constant, that of [`fold_constant`], to one word.
+///
+/// ```text
+/// h           | d0 c0 | ..
+/// h.shr(32)   | c0  0 | ..   times 2^32 - 1, joins l
+/// h.shl(32)   |  0 d0 | ..
+/// ```
+///
+/// # Preconditions
+///
+/// Without the offset, the halves are in `(-2^51, 2^51)`.
+///
+/// # Postconditions
+///
+/// The result is any representative.
 ///
 /// With the bias, halves are in `[0, 2^53)`. `h = 2^32 c + d` counts `(2^32 - 1) c + 2^32 d`, and
 /// `l + (2^32 - 1) c < 2^54`.
@@ -50,7 +72,15 @@ pub fn fold<V: AsDoubles>([l, h]: Halves<V>, constant: [u64; 2]) -> V {
     V::add_modulo(h.shl(32), y)
 }
 
-/// The same element with halves of at most `2^31 + 2^22`, for halves below `2^53`.
+/// Returns the same element with small halves.
+///
+/// # Preconditions
+///
+/// The halves have magnitudes below `2^53`, and no offset.
+///
+/// # Postconditions
+///
+/// The halves are in `[-2^31 - 2^22, 2^31 + 2^22]`.
 ///
 /// With `l = l_0 + 2^32 l_1` and `h = h_0 + 2^32 h_1`, the element is `(l_0 - h_1) + 2^32 (h_0 + h_1 + l_1)`.
 #[inline(always)]

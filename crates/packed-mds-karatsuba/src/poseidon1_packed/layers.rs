@@ -68,7 +68,7 @@ pub struct Poseidon1InternalLayerGoldilocks<const WIDTH: usize> {
     pub(super) textbook: Option<TextbookConstants<WIDTH>>,
 }
 
-/// The constants of the partial rounds folded forward, as [`fold`](super::fold) needs them.
+/// The constants of the partial rounds folded forward, as [`fold`](super::halves::fold) needs them.
 #[derive(Clone, Debug)]
 pub(super) struct TextbookConstants<const WIDTH: usize> {
     rounds: Vec<[u64; 2]>,

@@ -5,8 +5,21 @@ use core::array;
 use super::{AsDoubles, Halves};
 use crate::vector::{EPSILON, mul, product, square};
 
-/// `x y`, in shifted halves `l` in `(-2^33, 2^32)` and `h` in `[0, 2^33)`: with `high = 2^32 c + d`, `l = low - c - d` and
-/// `h = middle + d`.
+/// Returns `x y` in shifted halves, not reduced: with `high = 2^32 c + d`, `l = low - c - d` and `h = middle + d`.
+///
+/// ```text
+/// low     | l0  ? | ..      result    l = l0 - d0 - c0 + OFFSET
+/// middle  | m0  ? | ..                h = m0 + d0 + OFFSET
+/// high    | d0 c0 | ..
+/// ```
+///
+/// # Preconditions
+///
+/// `x` and `y` are any words.
+///
+/// # Postconditions
+///
+/// Without the offset, `l` is in `(-2^33, 2^32)` and `h` in `[0, 2^33)`.
 #[inline(always)]
 pub fn mul_unreduced<V: AsDoubles>(x: V, y: V) -> Halves<V> {
     let [low, middle, high] = product(x, y, [0, 0]);
