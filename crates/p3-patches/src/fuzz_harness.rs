@@ -104,7 +104,7 @@ fn files() -> BTreeMap<String, Vec<u8>> {
     FILES.map(owned).into()
 }
 
-/// Every file below `folder`, by its path from there. What is neither a file nor a folder has no contents.
+/// Returns every file below `folder`, by its path from there. What is neither a file nor a folder has no contents.
 fn below(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let mut found = BTreeMap::new();
     for entry in WalkDir::new(folder) {
@@ -129,7 +129,7 @@ fn below(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
 mod tests {
     use super::*;
 
-    /// The diff of a file of [`FILES`].
+    /// Returns the diff of a file of [`FILES`].
     fn modify(file: &str, hunks: &str) -> String {
         let path = format!("demo/src/{file}");
         format!("diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n{hunks}")

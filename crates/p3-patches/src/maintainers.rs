@@ -24,7 +24,7 @@ pub fn run() -> Option<ExitCode> {
     is_theirs(&args).then(|| exit::run(|| hand_over(&args), as_called))
 }
 
-/// Whether the arguments are of a command that this tool does not have.
+/// Tells whether the arguments are of a command that this tool does not have.
 fn is_theirs(args: &[OsString]) -> bool {
     let Some((first, args)) = args.split_first() else {
         return false;

@@ -66,7 +66,7 @@ const OWN: &str = "own";
 const COPYRIGHT: &str = "Copyright (c) 2025 The Plonky3 Authors";
 
 impl Overlay {
-    /// The packages of the release `base` with the patches `names`, which are in series order and complete.
+    /// Returns the packages of the release `base` with the patches `names`, which are in series order and complete.
     pub fn new(catalog: &Catalog, base: String, names: &[String]) -> Result<Self> {
         let plan = tree::plan(catalog, &base, names, false)?.complete()?;
         let applied = (names.iter())
@@ -112,7 +112,7 @@ impl Overlay {
         published
     }
 
-    /// A line for the whole, and one for each package.
+    /// Returns a line for the whole, and one for each package.
     pub fn describe(&self) -> String {
         let Provenance {
             patches_sha256,
@@ -167,7 +167,7 @@ fn publish(out: &Dir, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     written
 }
 
-/// The entries of a folder that `overlay` has written. Refuses one that holds anything else.
+/// Returns the entries of a folder that `overlay` has written. Refuses one that holds anything else.
 pub fn own_entries(out: &Dir) -> Result<BTreeSet<String>> {
     let refuse = |what: &str| {
         Failure::input(format!("{}: {what}", out.path().display())).hint(

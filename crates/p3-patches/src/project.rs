@@ -57,8 +57,8 @@ pub struct Patches {
 }
 
 impl Patches {
-    /// The patches of the checkout at `root`, else those that are `embedded`; those in `folder`, where that is given. A folder
-    /// that merely looks like a checkout is not asked: its patches would go into a prover unseen.
+    /// Returns the patches of the checkout at `root`, else those that are `embedded`; those in `folder`, where that is given. A
+    /// folder that merely looks like a checkout is not asked: its patches would go into a prover unseen.
     pub fn locate(
         embedded: Embedded,
         root: Option<PathBuf>,
@@ -116,18 +116,18 @@ impl Patches {
         }
     }
 
-    /// Whether cargo may be asked for packages that are not in its cache.
+    /// Tells whether cargo may be asked for packages that are not in its cache.
     pub fn may_ask_cargo(&self) -> bool {
         self.asks_cargo
     }
 
-    /// The folder that cargo is to be asked in for packages: the prover's, or the checkout's. In a temporary folder of the
-    /// system, cargo would obey what another user has put there.
+    /// Returns the folder that cargo is to be asked in for packages: the prover's, or the checkout's. In a temporary folder of
+    /// the system, cargo would obey what another user has put there.
     pub fn workplace(&self) -> &Path {
         &self.workplace
     }
 
-    /// The patches that were compiled into the tool.
+    /// Returns the patches that were compiled into the tool.
     pub fn built_in(&self) -> Self {
         Self {
             embedded: self.embedded,
@@ -138,12 +138,12 @@ impl Patches {
         }
     }
 
-    /// The folder of the patches; none where the executable has them.
+    /// Returns the folder of the patches; none where the executable has them.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
 
-    /// The checkout's root, in a checkout.
+    /// Returns the checkout's root, in a checkout.
     pub fn root(&self) -> Option<&Path> {
         self.root.as_deref()
     }
@@ -157,7 +157,7 @@ impl Patches {
         of_checkout.chain(self.folder.clone()).collect()
     }
 
-    /// The contents of the file `path`, which is below the folder of patches and has `/` between its parts.
+    /// Returns the contents of the file `path`, which is below the folder of patches and has `/` between its parts.
     pub fn read(&self, path: &str) -> Result<Option<Cow<'static, [u8]>>> {
         let Some(folder) = &self.folder else {
             let file = self.embedded.patches.get_file(path);
@@ -166,7 +166,7 @@ impl Patches {
         self.read_file(&folder.join(path))
     }
 
-    /// The contents of the file `place` below the `src/` of the optimization `name`.
+    /// Returns the contents of the file `place` below the `src/` of the optimization `name`.
     pub fn kernel(&self, name: &str, place: &str) -> Result<Option<Cow<'static, [u8]>>> {
         let Some(crates) = self.crates() else {
             let file = self.embedded.kernels.get_file(format!("{name}/{place}"));
@@ -175,8 +175,8 @@ impl Patches {
         self.read_file(&crates.join(name).join("src").join(place))
     }
 
-    /// The folder of the optimizations' crates, which is beside that of the patches. A folder of variants has none there: its
-    /// patches hold all that they add.
+    /// Returns the folder of the optimizations' crates, which is beside that of the patches. A folder of variants has none there:
+    /// its patches hold all that they add.
     pub fn crates(&self) -> Option<PathBuf> {
         let folder = self.folder.as_ref()?;
         Some(folder.parent().unwrap_or(folder).join("crates"))
@@ -197,12 +197,12 @@ impl Patches {
         Ok((dir::Dir::open(above)?, relative(above, path)))
     }
 
-    /// Whether there is something at `path`. Where that is no plain file, it is refused when it is read.
+    /// Tells whether there is something at `path`. Where that is no plain file, it is refused when it is read.
     pub fn has(&self, path: &str) -> bool {
         !matches!(self.read(path), Ok(None))
     }
 
-    /// The Plonky3 releases with a folder of their own, oldest first.
+    /// Returns the Plonky3 releases with a folder of their own, oldest first.
     pub fn releases(&self) -> Result<Vec<Version>> {
         let mut releases = Vec::new();
         for name in self.names()? {
@@ -221,7 +221,7 @@ impl Patches {
         Ok(releases)
     }
 
-    /// The names of what is in the folder itself.
+    /// Returns the names of what is in the folder itself.
     fn names(&self) -> Result<Vec<String>> {
         let Some(folder) = &self.folder else {
             let entries = self.embedded.patches.entries().iter();
@@ -256,7 +256,7 @@ impl Patches {
         self.read_file(&root.join("patches").join(CHECKSUMS))
     }
 
-    /// The lock file that has the checksums of what is built here; a checkout of other patches need not have one.
+    /// Returns the lock file that has the checksums of what is built here; a checkout of other patches need not have one.
     pub fn lock(&self) -> Result<Option<Cow<'static, str>>> {
         let Some(root) = &self.root else {
             return Ok(Some(self.embedded.lock.into()));
@@ -283,7 +283,7 @@ pub fn at(root: &Path) -> Patches {
     }
 }
 
-/// The root of the checkout that the current folder is in.
+/// Returns the root of the checkout that the current folder is in.
 pub fn checkout() -> Result<PathBuf> {
     let here = env::current_dir().context("cannot tell the current folder")?;
     let root = here.ancestors().find(|dir| is_project(dir));

@@ -36,7 +36,7 @@ impl FilePatch {
         parse_section(text).map_err(|(_, what)| what)
     }
 
-    /// The file's text once the patch is applied, and the offset of each hunk that has one.
+    /// Returns the file's text once the patch is applied, and the offset of each hunk that has one.
     pub(super) fn place(
         &self,
         before: &str,
@@ -55,7 +55,7 @@ impl FilePatch {
         place_each(before, &patch)
     }
 
-    /// The whole text of a file that the patch adds.
+    /// Returns the whole text of a file that the patch adds.
     pub(super) fn created(&self) -> Option<String> {
         (self.change == Change::Create).then(|| {
             let (text, _) = self

@@ -35,18 +35,18 @@ pub struct Header {
 }
 
 impl Header {
-    /// The title without its `perf(PACKAGE): `.
+    /// Returns the title without its `perf(PACKAGE): `.
     pub fn subject(&self) -> &str {
         let parts = self.title.split_once(": ");
         parts.map_or(&self.title, |(_, subject)| subject)
     }
 
-    /// The release that contains the change.
+    /// Returns the release that contains the change.
     pub fn merged(&self) -> Option<Version> {
         Version::parse(&self.applied_upstream).ok()
     }
 
-    /// Whether the patch may change builds for `isa`.
+    /// Tells whether the patch may change builds for `isa`.
     pub fn changes(&self, isa: Isa) -> bool {
         let architecture = match isa {
             Isa::Neon => "aarch64",
@@ -57,7 +57,7 @@ impl Header {
         named.is_empty() || named.iter().any(|named| named == architecture)
     }
 
-    /// Why the patch changes no build for this machine's architecture; `None` where it may.
+    /// Says why the patch changes no build for this machine's architecture; `None` where it may.
     pub fn inert(&self) -> Option<String> {
         let named = &self.architectures;
         (!named.is_empty() && named.iter().all(|name| name != ARCH))

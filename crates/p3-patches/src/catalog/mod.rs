@@ -136,7 +136,7 @@ impl Catalog {
         Ok((shown, text))
     }
 
-    /// Whether `name` has been ported to `base`.
+    /// Tells whether `name` has been ported to `base`.
     pub fn has(&self, base: &str, name: &str) -> bool {
         self.home(base, name).is_some()
     }
@@ -248,7 +248,7 @@ impl Catalog {
         }
     }
 
-    /// The patches that have been ported to `base`, in order.
+    /// Returns the patches that have been ported to `base`, in order.
     pub fn ported(&self, base: &str) -> Vec<String> {
         self.names()
             .filter(|name| self.has(base, name))
@@ -256,7 +256,7 @@ impl Catalog {
             .collect()
     }
 
-    /// The packages that patches touch, whatever the release.
+    /// Returns the packages that patches touch, whatever the release.
     pub fn packages(&self) -> Result<BTreeSet<String>> {
         let mut packages = BTreeSet::new();
         for base in self.bases.iter().map(Version::to_string) {
@@ -268,7 +268,7 @@ impl Catalog {
         Ok(packages)
     }
 
-    /// The newest release that the patch `name` has been ported to.
+    /// Returns the newest release that the patch `name` has been ported to.
     pub fn newest_base_of(&self, name: &str) -> Result<String> {
         (self.bases.iter().rev().map(Version::to_string))
             .find(|base| self.has(base, name))
@@ -284,7 +284,7 @@ impl Catalog {
         }
     }
 
-    /// The patches to apply for `names`: these and what they need, in series order. No names select nothing.
+    /// Returns the patches to apply for `names`: these and what they need, in series order. No names select nothing.
     pub fn select(&self, names: &[String]) -> Result<Vec<String>> {
         self.select_by(names, |entry| entry.needs.clone())
     }
@@ -328,7 +328,7 @@ impl Catalog {
             .collect())
     }
 
-    /// The release and the patches to apply to it for `names`, as [`Self::base`] and [`Self::select`] have them. A name
+    /// Returns the release and the patches to apply to it for `names`, as [`Self::base`] and [`Self::select`] have them. A name
     /// whose change the release contains is refused; one that is only needed is left out, since the need is met.
     pub fn resolve(&self, base: Option<&str>, names: &[String]) -> Result<(String, Vec<String>)> {
         // An unknown name is refused before an unknown release.
@@ -387,7 +387,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// The patches that `names` stack on in the release `base`, themselves apart, in series order, without those that the
+    /// Returns the patches that `names` stack on in the release `base`, themselves apart, in series order, without those that the
     /// release contains.
     pub fn below(&self, base: &Version, names: &[String]) -> Result<Vec<String>> {
         let mut below = Vec::new();
@@ -399,7 +399,8 @@ impl Catalog {
         Ok(below)
     }
 
-    /// The patches that are applied to the release `base` before `name`, in series order; a need that is not there is refused.
+    /// Returns the patches that are applied to the release `base` before `name`, in series order; a need that is not there is
+    /// refused.
     pub fn needs(&self, base: &Version, name: &str) -> Result<Vec<String>> {
         let needs = self.below(base, &[name.to_owned()])?;
         for need in &needs {
@@ -414,7 +415,7 @@ impl Catalog {
         Ok(needs)
     }
 
-    /// The release that has merged the patch `name`, where that is `base` or an older one. A patch without a file for
+    /// Returns the release that has merged the patch `name`, where that is `base` or an older one. A patch without a file for
     /// `base` is what it was for the release before.
     pub fn merged(&self, base: &Version, name: &str) -> Result<Option<Version>> {
         let mut before = (self.bases.iter().rev())
@@ -427,12 +428,12 @@ impl Catalog {
         Ok(header.merged().filter(|release| release <= base))
     }
 
-    /// Every name, in order.
+    /// Returns every name, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|entry| entry.name.as_str())
     }
 
-    /// The entry called `name`; an unknown name is refused with the nearest known one.
+    /// Returns the entry called `name`; an unknown name is refused with the nearest known one.
     pub fn entry(&self, name: &str) -> Result<&Entry> {
         if let Some(entry) = self.entries.iter().find(|entry| entry.name == name) {
             return Ok(entry);
@@ -455,7 +456,7 @@ impl Catalog {
     }
 }
 
-/// The newest of `bases`, which begin with the oldest, and no preview if there is another.
+/// Returns the newest of `bases`, which begin with the oldest, and no preview if there is another.
 fn newest<'b>(
     mut bases: impl DoubleEndedIterator<Item = &'b Version> + Clone,
 ) -> Option<&'b Version> {

@@ -54,7 +54,7 @@ pub struct Addition<'p> {
 }
 
 impl Patch {
-    /// Where a text of `name` for `base` alone is kept, below the folder of patches.
+    /// Tells where a text of `name` for `base` alone is kept, below the folder of patches.
     pub fn path(base: &str, name: &str) -> String {
         format!("{base}/{name}.patch")
     }
@@ -199,13 +199,13 @@ impl Patch {
         Ok(notes)
     }
 
-    /// The diff of every file, kernels included.
+    /// Returns the diff of every file, kernels included.
     pub fn diff(&self) -> String {
         self.files.iter().map(|file| file.text.as_str()).collect()
     }
 
-    /// The SHA-256 of the code that the patch adds and removes in each file. Blank lines, lines of comments, indentation and
-    /// context are left out: patches that differ in these alone make the same program.
+    /// Returns the SHA-256 of the code that the patch adds and removes in each file. Blank lines, lines of comments, indentation
+    /// and context are left out: patches that differ in these alone make the same program.
     pub fn code(&self) -> String {
         let mut code = String::new();
         for file in &self.files {
@@ -222,14 +222,14 @@ impl Patch {
         sha256(code.as_bytes())
     }
 
-    /// The patch as a file that names `base` among its releases and leaves these files' text to the crate.
+    /// Returns the patch as a file that names `base` among its releases and leaves these files' text to the crate.
     pub fn text(&self, base: &str, kernels: &[String]) -> String {
         let own = (self.files.iter()).filter(|file| !kernels.contains(&file.path));
         let diff = own.map(|file| file.text.as_str()).collect::<String>();
         self.preamble_for(base, kernels) + &diff + END
     }
 
-    /// The text up to and including the separator, with `base` among the releases that it names, newest first, and these
+    /// Returns the text up to and including the separator, with `base` among the releases that it names, newest first, and these
     /// kernels.
     pub fn preamble_for(&self, base: &str, kernels: &[String]) -> String {
         let kernels = match kernels {
@@ -254,7 +254,7 @@ impl Patch {
         format!("{preamble}\n{rest}")
     }
 
-    /// The files that the patch adds, by its diff or as kernels, and that the optimization's crate has a place for.
+    /// Returns the files that the patch adds, by its diff or as kernels, and that the optimization's crate has a place for.
     pub fn additions(&self) -> impl Iterator<Item = Addition<'_>> {
         self.files.iter().filter_map(|file| {
             Some(Addition {
@@ -266,7 +266,7 @@ impl Patch {
         })
     }
 
-    /// The package that `file` belongs to, among those that the header names, and the file's path inside it.
+    /// Returns the package that `file` belongs to, among those that the header names, and the file's path inside it.
     pub fn owner<'p, 'f>(
         &self,
         file: &'f FilePatch,
@@ -293,7 +293,7 @@ impl Patch {
     }
 }
 
-/// The header of a patch file's text, and the diff below it.
+/// Returns the header of a patch file's text, and the diff below it.
 pub(super) fn split_header<'t>(shown: &str, text: &'t str) -> Result<(Header, &'t str)> {
     let refuse = |line: usize, what: &str| Failure::input(format!("{shown}:{line}: {what}"));
     if text.contains("\r\n---\r\n") {
@@ -315,7 +315,7 @@ pub(super) fn split_header<'t>(shown: &str, text: &'t str) -> Result<(Header, &'
     Ok((header, diff))
 }
 
-/// Where the crate of an optimization has the file that upstream has at `path`: the path below its `src/`.
+/// Tells where the crate of an optimization has the file that upstream has at `path`: the path below its `src/`.
 fn place_of(path: &str) -> Option<&str> {
     let (_, place) = path.split_once("/src/")?;
     let first = place.split('/').next();

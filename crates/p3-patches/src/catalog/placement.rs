@@ -47,7 +47,7 @@ pub enum Misfit {
 }
 
 impl Misfit {
-    /// The first line says where; the next two show what is there.
+    /// Writes where the hunk belongs in the first line; the next two show what is there.
     pub fn describe(&self, path: &str) -> String {
         match self {
             Self::Differs {
@@ -89,7 +89,7 @@ pub(super) fn place(
     Ok((after, offsets(&spots)))
 }
 
-/// The offset of each hunk, counted from 1, that has one.
+/// Returns the offset of each hunk, counted from 1, that has one.
 pub fn offsets<'s>(spots: impl IntoIterator<Item = &'s Spot>) -> Vec<(usize, isize)> {
     (spots.into_iter())
         .filter(|spot| spot.offset != 0)
@@ -146,8 +146,8 @@ pub(super) fn place_each(before: &str, patch: &diffy::Patch<'_, str>) -> Placed 
     Placed { after, spots }
 }
 
-/// The place of hunk `number`, whose lines are `old`, which starts in `starts`: `expected`, or the only other one. With `ends`,
-/// the file has to end there.
+/// Returns the place of hunk `number`, whose lines are `old`, which starts in `starts`: `expected`, or the only other one. With
+/// `ends`, the file has to end there.
 fn find(
     number: usize,
     lines: &[&str],

@@ -165,7 +165,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     Ok(())
 }
 
-/// Each reason once, with the names that it holds for.
+/// Returns each reason once, with the names that it holds for.
 fn alike(reasons: impl IntoIterator<Item = (String, String)>) -> Vec<(String, String)> {
     let mut alike = Vec::<(String, String)>::new();
     for (name, reason) in reasons {
@@ -362,7 +362,7 @@ fn for_this_cpu(manifest: &Manifest) -> Result<Option<String>> {
     }))
 }
 
-/// Where the trees are, as the manifest writes it.
+/// Tells where the trees are, as the manifest writes it.
 fn places(trees: &[Tree]) -> BTreeMap<String, String> {
     let place = |tree: &Tree| {
         let folder = tree

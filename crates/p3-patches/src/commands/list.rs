@@ -87,7 +87,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     Ok(())
 }
 
-/// The subject, and a line each for what limits the patch.
+/// Returns the subject, and a line each for what limits the patch.
 fn what(patch: &Listed<'_>) -> String {
     let mut lines = vec![patch.subject.clone()];
     if !patch.needs.is_empty() {

@@ -46,7 +46,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// The address of the repository: the given one, which has to be the one that a block in the manifest records.
+    /// Returns the address of the repository: the given one, which has to be the one that a block in the manifest records.
     pub fn url<'s>(&'s self, manifest: &'s Manifest) -> Result<Option<&'s str>, Failure> {
         let stanza = manifest.stanza.as_ref();
         let recorded = stanza.and_then(|stanza| stanza.git.as_ref());

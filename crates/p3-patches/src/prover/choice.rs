@@ -71,8 +71,8 @@ impl Choice {
 /// A hint for a release that the graph does not have.
 const OWN_RELEASE: &str = "without `--base`, the release that the workspace is locked to is taken";
 
-/// The reason why the patch `name`, or one that it needs, does not fit the graph: it is for a package that the graph has in
-/// another release than `base` only.
+/// Returns the reason why the patch `name`, or one that it needs, does not fit the graph: it is for a package that the graph has
+/// in another release than `base` only.
 fn in_another_release(
     catalog: &Catalog,
     graph: &Metadata,
@@ -100,8 +100,8 @@ fn in_another_release(
     Ok(None)
 }
 
-/// The release and the patches for the prover with this `manifest`: `base`, or the release that the `graph` has, and those
-/// `asked` for, or all that do something there.
+/// Returns the release and the patches for the prover with this `manifest`: `base`, or the release that the `graph` has, and
+/// those `asked` for, or all that do something there.
 pub fn chosen(
     catalog: &Catalog,
     manifest: &Path,
@@ -178,7 +178,7 @@ pub fn applicable(
     Ok((base, choice))
 }
 
-/// The Plonky3 release of the workspace with this `manifest`: that of the packages that patches touch.
+/// Returns the Plonky3 release of the workspace with this `manifest`: that of the packages that patches touch.
 fn release(catalog: &Catalog, manifest: &Path, graph: &Metadata) -> Result<Version> {
     let touched = catalog.packages()?;
     let mut releases = BTreeMap::<_, Vec<_>>::new();
@@ -240,7 +240,7 @@ fn release(catalog: &Catalog, manifest: &Path, graph: &Metadata) -> Result<Versi
     .into())
 }
 
-/// The refusal of a workspace that has none of `packages`.
+/// Returns the refusal of a workspace that has none of `packages`.
 pub fn nothing_to_patch<'p>(manifest: &Path, packages: impl Iterator<Item = &'p str>) -> Failure {
     Failure::input(format!(
         "{}: no package here depends on {}",
@@ -285,12 +285,12 @@ fn refuse_unported(
     .into())
 }
 
-/// The newest release with patches that cargo takes for compatible.
+/// Returns the newest release with patches that cargo takes for compatible.
 fn reachable<'s>(catalog: &'s Catalog, release: &Version) -> Option<&'s Version> {
     (catalog.bases.iter()).rfind(|base| compatible(base, release))
 }
 
-/// The step that moves Plonky3 to `release`, which cargo takes for compatible with what the graph has.
+/// Returns the step that moves Plonky3 to `release`, which cargo takes for compatible with what the graph has.
 fn update(graph: &Metadata, touched: &BTreeSet<String>, release: &Version) -> String {
     let moves = |package: &&Package| {
         is_plonky3(package, touched)
@@ -351,7 +351,7 @@ struct Requirement<'g> {
     dependency: &'g Dependency,
 }
 
-/// The requirements that others than `packages` have for these.
+/// Returns the requirements that others than `packages` have for these.
 fn requirements<'g>(graph: &'g Metadata, packages: &[&Package]) -> Vec<Requirement<'g>> {
     let mut found = Vec::new();
     for by in &graph.packages {
@@ -392,8 +392,8 @@ fn phrase(graph: &Metadata, requirements: &[Requirement<'_>]) -> String {
     phrases.into_iter().collect::<Vec<_>>().join(" and ")
 }
 
-/// The releases in cargo's copy of the index that a build without patches could take in place of `base`, each with the packages
-/// that have it.
+/// Returns the releases in cargo's copy of the index that a build without patches could take in place of `base`, each with the
+/// packages that have it.
 pub fn newer<'p>(
     packages: impl IntoIterator<Item = &'p String>,
     base: &str,
@@ -423,19 +423,19 @@ fn node<'g>(graph: &'g Metadata, package: &Package) -> Option<&'g Node> {
     nodes.find(|node| node.id == package.id)
 }
 
-/// Whether a package is Plonky3's: a prover may give its own ones names of that form.
+/// Tells whether a package is Plonky3's: a prover may give its own ones names of that form.
 fn is_plonky3(package: &Package, touched: &BTreeSet<String>) -> bool {
     touched.contains(&*package.name) || is_upstream(package)
 }
 
-/// Whether a version is of the form of Plonky3's own releases and previews. Forks that are published under the names of its
+/// Tells whether a version is of the form of Plonky3's own releases and previews. Forks that are published under the names of its
 /// packages, such as `0.4.3-succinct`, are not.
 fn is_release(version: &Version) -> bool {
     let preview = || version.pre.strip_prefix("rc.")?.parse::<u64>().ok();
     version.build.is_empty() && (version.pre.is_empty() || preview().is_some())
 }
 
-/// The phrase that follows a version which is no release.
+/// Returns the phrase that follows a version which is no release.
 fn fork(version: &Version) -> &'static str {
     match is_release(version) {
         true => "",
@@ -443,7 +443,7 @@ fn fork(version: &Version) -> &'static str {
     }
 }
 
-/// Whether a requirement of the older one's accepts the newer one.
+/// Tells whether a requirement of the older one's accepts the newer one.
 fn compatible(a: &Version, b: &Version) -> bool {
     let caret = VersionReq::parse(&format!("^{}", a.min(b)));
     caret.is_ok_and(|caret| caret.matches(a.max(b)))

@@ -54,7 +54,7 @@ impl GitSource {
         self.parts().0
     }
 
-    /// The branch, tag or revision that the prover pins: the key in a manifest, and its value. It may pin none.
+    /// Returns the branch, tag or revision that the prover pins: the key in a manifest, and its value. It may pin none.
     pub fn reference(&self) -> Option<(&str, &str)> {
         self.parts().1?.split_once('=')
     }
@@ -68,13 +68,13 @@ impl GitSource {
         &self.0
     }
 
-    /// Whether both are one repository, whoever asks for it.
+    /// Tells whether both are one repository, whoever asks for it.
     pub fn is_at(&self, url: &str) -> bool {
         let [own, other] = [self.url(), url].map(|url| canonical(&without_credentials(url)));
         own == other
     }
 
-    /// Whether `rev` is how the prover pins it, or the commit that this comes to, by as many digits as tell commits apart.
+    /// Tells whether `rev` is how the prover pins it, or the commit that this comes to, by as many digits as tell commits apart.
     fn is_rev(&self, rev: &str) -> bool {
         let is_commit = rev.len() >= DIGITS && self.begins_with(rev);
         is_commit || self.reference().is_some_and(|(_, value)| value == rev)
@@ -137,7 +137,8 @@ pub fn canonical(url: &str) -> String {
     }
 }
 
-/// The graph of `packages` from a repository, at the commit that the lock file has. Their sources are in cargo's home then.
+/// Returns the graph of `packages` from a repository, at the commit that the lock file has. Their sources are in cargo's home
+/// then.
 pub fn graph<'n>(
     source: &GitSource,
     packages: impl IntoIterator<Item = &'n str>,
@@ -176,7 +177,7 @@ pub struct Checkout<'m> {
 }
 
 impl<'m> Checkout<'m> {
-    /// The packages that the graph of the workspace with this `manifest` has from `url`, at `rev` where one is asked for.
+    /// Returns the packages that the graph of the workspace with this `manifest` has from `url`, at `rev` where one is asked for.
     pub fn find(
         manifest: &Path,
         metadata: &'m Metadata,
@@ -276,7 +277,7 @@ impl<'m> Checkout<'m> {
         Ok(())
     }
 
-    /// The part of a stanza by which `trees` replace these packages.
+    /// Returns the part of a stanza by which `trees` replace these packages.
     pub fn replaced_by(&self, trees: &[Tree]) -> Git {
         Git {
             source: self.source.clone(),
@@ -284,7 +285,7 @@ impl<'m> Checkout<'m> {
         }
     }
 
-    /// The packages that `trees` depend on. Their manifests, as published, ask the registry for them.
+    /// Returns the packages that `trees` depend on. Their manifests, as published, ask the registry for them.
     fn needed_by(&self, trees: &[Tree]) -> BTreeSet<String> {
         let by_id = |id: &PackageId| {
             (self.packages.values())
@@ -338,7 +339,7 @@ fn refuse_linked_manifests(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The first file by which the package in `folder` is not the one with these `files`, as published. The registry's own
+/// Returns the first file by which the package in `folder` is not the one with these `files`, as published. The registry's own
 /// files, and what no build reads, may differ. Links are refused: what they lead to is of no commit.
 fn difference(files: &BTreeMap<String, Vec<u8>>, folder: &Path) -> Result<Option<String>> {
     // The manifest as written; the one beside it is what the registry made of that.

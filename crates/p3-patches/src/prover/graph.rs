@@ -25,7 +25,7 @@ pub enum Use {
     Absent,
 }
 
-/// Whether the graph takes `tree`'s package from `tree`.
+/// Tells whether the graph takes `tree`'s package from `tree`.
 pub fn usage(metadata: &Metadata, tree: &Tree) -> Use {
     let manifest = tree.path.join("Cargo.toml");
     let same = metadata
@@ -49,17 +49,17 @@ pub fn usage(metadata: &Metadata, tree: &Tree) -> Use {
     )
 }
 
-/// Whether a graph has a package, of whatever release.
+/// Tells whether a graph has a package, of whatever release.
 pub fn has(metadata: &Metadata, name: &str) -> bool {
     metadata.packages.iter().any(|package| package.name == name)
 }
 
-/// Whether a graph has a package in a release.
+/// Tells whether a graph has a package in a release.
 pub fn has_release(metadata: &Metadata, name: &str, version: &str) -> bool {
     !copies(metadata, name, version).is_empty()
 }
 
-/// Where the graph takes a package from.
+/// Tells where the graph takes a package from.
 fn origin(package: &Package) -> String {
     match &package.source {
         Some(_) if is_crates_io(package) => "crates.io".to_owned(),
@@ -68,13 +68,13 @@ fn origin(package: &Package) -> String {
     }
 }
 
-/// Whether the graph takes a package from crates.io.
+/// Tells whether the graph takes a package from crates.io.
 pub(super) fn is_crates_io(package: &Package) -> bool {
     let source = package.source.as_ref();
     source.is_some_and(|source| source.is_crates_io())
 }
 
-/// The packages of that name and version in a graph.
+/// Returns the packages of that name and version in a graph.
 fn copies<'m>(metadata: &'m Metadata, name: &str, version: &str) -> Vec<&'m Package> {
     let same = |package: &&Package| package.name == name && package.version.to_string() == version;
     metadata.packages.iter().filter(same).collect()
@@ -134,7 +134,7 @@ pub(super) fn is_upstream(package: &Package) -> bool {
         && repository.is_some_and(|url| canonical(url) == canonical(UPSTREAM))
 }
 
-/// Where a graph takes a package from, and for which.
+/// Tells where a graph takes a package from, and for which.
 fn shown_copy(metadata: &Metadata, copy: &Package) -> String {
     let users = brought_by(metadata, &[copy]).join(" and ");
     format!("from {}, for {users}", origin(copy))
@@ -176,7 +176,7 @@ pub(super) fn assert_replaceable(
     Err(Failure::input(what).hint(bypassed(name, version, git.as_ref())))
 }
 
-/// The next step where a package comes from elsewhere than the registry.
+/// Returns the next step where a package comes from elsewhere than the registry.
 fn bypassed(name: &str, version: &str, git: Option<&GitSource>) -> String {
     match git {
         None => format!(
@@ -190,7 +190,7 @@ fn bypassed(name: &str, version: &str, git: Option<&GitSource>) -> String {
     }
 }
 
-/// The packages that are patched in another release than `base`, which the graph has too. These stay as they are.
+/// Returns the packages that are patched in another release than `base`, which the graph has too. These stay as they are.
 pub fn other_releases<'p>(
     metadata: &Metadata,
     packages: impl IntoIterator<Item = &'p String>,
@@ -335,7 +335,8 @@ pub fn in_place_of_a_registry(package: &str, from: &str) -> String {
     format!("{package} comes from {from}, in place of a registry")
 }
 
-/// The overrides as values of cargo's `--config`, for a build that leaves the manifest alone. They come before the manifest's.
+/// Returns the overrides as values of cargo's `--config`, for a build that leaves the manifest alone. They come before the
+/// manifest's.
 pub fn overrides(trees: &[Tree], git: Option<&Git>) -> Vec<String> {
     let place = |tree: &Tree| {
         let path = tree.path.to_string_lossy().into_owned();

@@ -128,8 +128,8 @@ impl Published {
     }
 }
 
-/// The first field by which a package of a git repository is not the `published` one, once cargo has resolved what it inherits. It
-/// may take other packages of Plonky3's from the same repository, and all others from crates.io.
+/// Returns the first field by which a package of a git repository is not the `published` one, once cargo has resolved what it
+/// inherits. It may take other packages of Plonky3's from the same repository, and all others from crates.io.
 pub(super) fn difference(
     package: &Package,
     published: &package::Package,
@@ -202,7 +202,7 @@ version = \"1\"
         })
     }
 
-    /// The package of the repository as cargo resolves it: that of [`MANIFEST`].
+    /// Returns the package of the repository as cargo resolves it: that of [`MANIFEST`].
     fn resolved() -> Value {
         let mut long = dependency("long", "^1.2", CRATES_IO);
         long["rename"] = "short".into();

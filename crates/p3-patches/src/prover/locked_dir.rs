@@ -113,7 +113,7 @@ impl LockedDir {
         place.stage(&self.dir, contents)
     }
 
-    /// A folder for what is of no use once this run has ended.
+    /// Returns a folder that goes when this run ends.
     pub fn temporary(&self) -> Result<Temporary> {
         self.dir.temporary()
     }

@@ -129,12 +129,12 @@ impl Manifest {
         }
     }
 
-    /// The workspace's folder.
+    /// Returns the workspace's folder.
     pub fn root(&self) -> &Path {
         self.path.parent().expect("a manifest lies in a folder")
     }
 
-    /// The workspace's folder, open.
+    /// Returns the workspace's folder, open.
     pub fn dir(&self) -> Result<Dir> {
         Dir::open(self.root())
     }
@@ -171,7 +171,7 @@ impl Manifest {
         read.into_iter().chain(of_package).collect()
     }
 
-    /// The folder of trees.
+    /// Returns the folder of trees.
     pub fn trees(&self) -> PathBuf {
         self.root().join(TREES)
     }
@@ -186,7 +186,7 @@ impl Manifest {
         places.map(|place| self.root().join(place)).collect()
     }
 
-    /// The workspace's lock file, which need not exist.
+    /// Returns the workspace's lock file, which need not exist.
     pub fn lock_file(&self) -> PathBuf {
         self.root().join(LOCK)
     }
@@ -198,7 +198,7 @@ impl Manifest {
         Ok(text.map_err(|_| refuse(&self.lock_file(), "not UTF-8 text"))?)
     }
 
-    /// The manifest's place in the workspace's folder.
+    /// Returns the manifest's place in the workspace's folder.
     fn place(&self, root: &Dir) -> Result<Place> {
         root.place(self.path.file_name().unwrap_or_default())
     }
@@ -213,7 +213,7 @@ impl Manifest {
         Restore::new(folder, self.dir()?.place(LOCK)?)
     }
 
-    /// The manifest's text with `stanza` in it.
+    /// Returns the manifest's text with `stanza` in it.
     pub fn with(&self, stanza: &Stanza) -> Result<String> {
         let document = parse(&self.path, &self.original)?;
         if let Some(patch) = document.get("patch") {
@@ -226,9 +226,9 @@ impl Manifest {
         Ok(text)
     }
 
-    /// The profiles with `incremental = true`, each with the packages of `trees` that the block can except from that: those
-    /// which the profile says nothing else of. The registry's packages are never compiled incrementally; path packages are, and
-    /// run slower.
+    /// Returns the profiles with `incremental = true`, each with the packages of `trees` that the block can except from that:
+    /// those which the profile says nothing else of. The registry's packages are never compiled incrementally; path packages are,
+    /// and run slower.
     pub fn incremental(&self, trees: &[Tree]) -> Result<BTreeMap<String, BTreeSet<String>>> {
         let document = parse(&self.path, &self.original)?;
         // An inline table cannot be added to.
@@ -431,7 +431,7 @@ impl Manifest {
         lock.replace(changed.as_bytes())
     }
 
-    /// The graph of Plonky3's packages from the repository that is recorded, without the patches, which stay in place.
+    /// Returns the graph of Plonky3's packages from the repository that is recorded, without the patches, which stay in place.
     pub fn graph_from(&self, git: &Git, folder: &LockedDir, patches: &Patches) -> Result<Metadata> {
         let lock = self.lock()?;
         if let Some(refusal) = self.commit_moved(git, &lock)? {
@@ -452,7 +452,7 @@ impl Manifest {
         git_source::graph(&git.source, names, lock, folder)
     }
 
-    /// The refusal of a `lock` file that has packages of the recorded repository at another commit than the patched one.
+    /// Returns the refusal of a `lock` file that has packages of the recorded repository at another commit than the patched one.
     pub fn commit_moved(&self, git: &Git, lock: &str) -> Result<Option<Failure>> {
         let mut sources = sources_of(&git.source, lock)?.into_iter();
         let moved = sources.find(|source| source.commit() != git.source.commit());
@@ -469,13 +469,13 @@ impl Manifest {
         Ok(moved.map(refusal))
     }
 
-    /// The lock file's text as it is without the patches.
+    /// Returns the lock file's text as it is without the patches.
     pub fn published_lock(&self, patches: &Patches) -> Result<String> {
         let lock = self.lock()?;
         relock(&lock, &self.replaced(&lock, None, patches)?)
     }
 
-    /// The packages in whose place the trees were taken that the `lock` file has and `stanza` has not.
+    /// Returns the packages in whose place the trees were taken that the `lock` file has and `stanza` has not.
     fn replaced(
         &self,
         lock: &str,
@@ -517,7 +517,7 @@ impl Manifest {
         gone.map(before).collect()
     }
 
-    /// Whether the lock file has a package.
+    /// Tells whether the lock file has a package.
     pub fn locks(&self, package: &str) -> bool {
         let lock = self.lock().unwrap_or_default();
         lock.contains(&format!("\nname = \"{package}\"\n"))
@@ -586,7 +586,7 @@ impl Manifest {
         self.metadata(&["--locked", "--offline"])
     }
 
-    /// The folder in which cargo builds.
+    /// Returns the folder in which cargo builds.
     pub fn target_folder(&self) -> Result<PathBuf> {
         let metadata = self.assert_readable()?;
         Ok(metadata.target_directory.into_std_path_buf())
@@ -615,7 +615,7 @@ fn has_packages_of(graph: &Metadata, lock: &[u8]) -> Result<bool> {
 /// The address of crates.io's index. Cargo goes by this one, even where it asks the sparse one.
 const INDEX: &str = "https://github.com/rust-lang/crates.io-index";
 
-/// The address of the source that a key of `[patch]` names, where cargo's configuration need not be asked for it.
+/// Returns the address of the source that a key of `[patch]` names, where cargo's configuration need not be asked for it.
 fn address(key: &str) -> String {
     match canonical(key).as_str() {
         REGISTRY | "sparse+https://index.crates.io" => canonical(INDEX),
@@ -623,7 +623,7 @@ fn address(key: &str) -> String {
     }
 }
 
-/// The source that a key of `[patch]` names, in the same words for each spelling that cargo takes for one.
+/// Returns the source that a key of `[patch]` names, in the same words for each spelling that cargo takes for one.
 fn patched_source(key: &str, folder: &Path, configs: &[String]) -> Result<String> {
     if key == REGISTRY || key.contains("://") {
         let url = if key == REGISTRY { INDEX } else { key };
@@ -696,7 +696,7 @@ fn assert_no_trees(path: &Path, original: &str) -> Result<()> {
     Ok(())
 }
 
-/// The commits of a repository that the `lock` file has packages of.
+/// Returns the commits of a repository that the `lock` file has packages of.
 fn sources_of(repository: &GitSource, lock: &str) -> Result<BTreeSet<GitSource>> {
     let packages = locked::packages(lock)?;
     let sources = packages
@@ -707,7 +707,7 @@ fn sources_of(repository: &GitSource, lock: &str) -> Result<BTreeSet<GitSource>>
         .collect())
 }
 
-/// A registry or repository as a key of `[patch]`.
+/// Returns a registry or repository as a key of `[patch]`.
 fn shown(registry: &str) -> String {
     match registry {
         REGISTRY => registry.to_owned(),
@@ -775,7 +775,8 @@ fn parse(path: &Path, text: &str) -> Result<DocumentMut> {
     })
 }
 
-/// The place in the first of these manifests that has a requirement for a package: the path, and the line where it is found.
+/// Returns the place in the first of these manifests that has a requirement for a package: the path, and the line where it is
+/// found.
 pub(super) fn line_of<P: AsRef<Path>>(manifests: [P; 2], package: &str) -> String {
     let shown = |path: &P| path.as_ref().display().to_string();
     let found = manifests.iter().find_map(|path| {
@@ -787,7 +788,7 @@ pub(super) fn line_of<P: AsRef<Path>>(manifests: [P; 2], package: &str) -> Strin
     found.unwrap_or_else(|| shown(&manifests[0]))
 }
 
-/// The byte at which an item, or a table below it, asks for a package itself, not by way of the workspace.
+/// Returns the byte at which an item, or a table below it, asks for a package itself, not by way of the workspace.
 fn requirement(item: &Item, package: &str) -> Option<usize> {
     let (tables, value) = (item.as_table_like()?, |item: &Item, key| {
         item.as_table_like()?.get(key).cloned()

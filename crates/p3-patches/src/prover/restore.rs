@@ -134,7 +134,7 @@ impl Drop for Restore<'_> {
     }
 }
 
-/// The refusal to go on where another program has changed a file.
+/// Returns the refusal to go on where another program has changed a file.
 pub fn changed(path: &Path) -> Failure {
     let what = format!("{}: changed by another program meanwhile", path.display());
     Failure::environment(what).hint("run this again once that has ended")

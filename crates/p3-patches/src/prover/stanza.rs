@@ -57,7 +57,7 @@ impl Stanza {
         tables(&self.overrides, self.git.as_ref())
     }
 
-    /// The tables that the block consists of, each with the keys that it may have.
+    /// Returns the tables that the block consists of, each with the keys that it may have.
     fn own_tables(&self) -> BTreeMap<Vec<String>, &'static [&'static str]> {
         let mut found = BTreeMap::<_, &[&str]>::new();
         for (registry, packages) in self.tables() {
@@ -77,7 +77,7 @@ impl Stanza {
 /// The tables below `[patch]`: by registry or repository, where each package is taken from.
 pub type Tables<'s> = BTreeMap<&'s str, BTreeMap<&'s str, Table>>;
 
-/// The tables that take each package of `overrides` from its path.
+/// Returns the tables that take each package of `overrides` from its path.
 pub(super) fn tables<'s>(
     overrides: &'s BTreeMap<String, String>,
     git: Option<&'s Git>,
@@ -275,7 +275,7 @@ fn read(block: &str) -> Result<Stanza, String> {
     })
 }
 
-/// The tree that an entry of `[patch]` points at, if it is one of the tool's.
+/// Returns the tree that an entry of `[patch]` points at, if it is one of the tool's.
 pub(super) fn place_of_tree(entry: &Item) -> Option<&str> {
     let place = entry.get("path")?.as_str()?;
     place.starts_with(&format!("{TREES}/")).then_some(place)
@@ -359,7 +359,7 @@ impl Block {
     }
 }
 
-/// The comment behind a pair with one of the `keys`, which may be empty; nothing for any other line.
+/// Returns the comment behind a pair with one of the `keys`, which may be empty; nothing for any other line.
 fn comment_behind(line: &str, keys: &[&str]) -> Option<String> {
     let document: DocumentMut = line.parse().ok()?;
     let (key, item) = document.iter().next()?;
@@ -369,7 +369,7 @@ fn comment_behind(line: &str, keys: &[&str]) -> Option<String> {
     is_own.then(|| suffix.unwrap_or_default().trim().to_owned())
 }
 
-/// The tables with a header in `block`, by where the header begins, each with where it ends.
+/// Returns the tables with a header in `block`, by where the header begins, each with where it ends.
 fn headers(block: &str) -> Result<BTreeMap<usize, (usize, Vec<String>)>, String> {
     fn collect(table: &Table, path: &[String], found: &mut BTreeMap<usize, (usize, Vec<String>)>) {
         if !path.is_empty() && !table.is_implicit() && !table.is_dotted() {
@@ -396,7 +396,7 @@ fn headers(block: &str) -> Result<BTreeMap<usize, (usize, Vec<String>)>, String>
     Ok(found)
 }
 
-/// Where the first line of `text` that says anything begins, if that is a key and so part of the table before it.
+/// Tells where the first line of `text` that says anything begins, if that is a key and so part of the table before it.
 fn continuation(text: &str) -> Option<usize> {
     let mut offset = 0;
     for line in text.split_inclusive('\n') {
@@ -409,7 +409,7 @@ fn continuation(text: &str) -> Option<usize> {
     None
 }
 
-/// The number of the line that a byte stands in.
+/// Returns the number of the line that a byte stands in.
 pub(super) fn line_at(text: &str, byte: usize) -> usize {
     text[..byte].matches('\n').count() + 1
 }
@@ -460,7 +460,7 @@ mod tests {
         })
     }
 
-    /// A package, and the place of its tree.
+    /// Returns a package, and the place of its tree.
     fn tree((package, hash): (String, String)) -> (String, String) {
         let place = format!(".p3-patches/0.8.0/{package}-{hash}");
         (package, place)
@@ -574,7 +574,7 @@ mod tests {
     }
 
     impl Edit {
-        /// The manifest after the edit, which cargo makes by the same library.
+        /// Returns the manifest after the edit, which cargo makes by the same library.
         fn made(&self, manifest: &str) -> String {
             let mut document: DocumentMut = manifest.parse().unwrap();
             if self.add {
@@ -593,7 +593,7 @@ mod tests {
         }
     }
 
-    /// A block with two trees.
+    /// Returns a block with two trees.
     fn block() -> (Stanza, String) {
         let packages =
             ["p3-dft", "p3-field"].map(|name| tree((name.into(), "0123456789ab".into())));

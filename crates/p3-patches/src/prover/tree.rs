@@ -181,7 +181,7 @@ impl Planned {
 }
 
 impl Plan {
-    /// The plan, if it has a tree for each package.
+    /// Returns the plan, if it has a tree for each package.
     pub fn complete(mut self) -> Result<Self> {
         self.assert_available(|_| true)?;
         Ok(self)
@@ -193,7 +193,7 @@ impl Plan {
         used.next().map_or(Ok(()), |(_, reason)| Err(reason))
     }
 
-    /// The packages without a tree.
+    /// Returns the packages without a tree.
     pub fn missing(&self) -> impl Iterator<Item = &str> {
         self.missing.iter().map(|(name, _)| name.as_str())
     }
@@ -241,19 +241,19 @@ impl Plan {
     }
 }
 
-/// The packages that `patches` name, in the order of their names.
+/// Returns the packages that `patches` name, in the order of their names.
 fn named(patches: &[Patch]) -> BTreeSet<String> {
     let named = patches.iter().flat_map(|patch| &patch.header.packages);
     named.cloned().collect()
 }
 
-/// The packages that `patches` name, as published, in the order of their names.
+/// Returns the packages that `patches` name, as published, in the order of their names.
 pub fn baseline(from: &Patches, base: &str, patches: &[Patch]) -> Result<Vec<Package>> {
     let names = named(patches);
     (names.iter().map(|name| registry::package(from, name, base))).collect()
 }
 
-/// The trees of `names`, which are in series order and complete.
+/// Returns the trees of `names`, which are in series order and complete.
 pub fn plan(catalog: &Catalog, base: &str, names: &[String], reverted: bool) -> Result<Plan> {
     let mut patches = names
         .iter()
@@ -310,7 +310,7 @@ pub fn plan(catalog: &Catalog, base: &str, names: &[String], reverted: bool) -> 
     })
 }
 
-/// The trees of packages as published: they take the place of patched ones.
+/// Returns the trees of packages as published: they take the place of patched ones.
 pub fn published<'n>(
     from: &Patches,
     base: &str,
@@ -327,7 +327,7 @@ pub fn published<'n>(
     })
 }
 
-/// Whether the surroundings are why a package's sources are not to be had: neither cargo's cache nor a registry has them.
+/// Tells whether a package's sources are missing for a reason outside of the package: neither cargo's cache nor a registry has them.
 fn is_unavailable(error: &anyhow::Error) -> bool {
     Failure::behind(error).is_some_and(|failure| failure.kind == Kind::Environment)
 }

@@ -45,13 +45,13 @@ impl Checksums {
         Ok(read)
     }
 
-    /// The SHA-256 of a package's tarball, as lock files spell it.
+    /// Returns the SHA-256 of a package's tarball, as lock files spell it.
     pub fn get(&self, name: &str, version: &str) -> Option<&str> {
         let key = (Version::parse(version).ok()?, name.to_owned());
         self.0.get(&key).map(String::as_str)
     }
 
-    /// The names of the packages.
+    /// Returns the names of the packages.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(|(_, name)| name.as_str())
     }
@@ -61,7 +61,7 @@ impl Checksums {
         self.names().any(|known| known == name)
     }
 
-    /// The checksums that `before` lacks, as packages with their versions.
+    /// Returns the checksums that `before` lacks, as packages with their versions.
     pub fn added<'c>(&'c self, before: &'c Self) -> impl Iterator<Item = (&'c str, &'c Version)> {
         let is_new = |key: &&(Version, String)| !before.0.contains_key(*key);
         (self.0.keys().filter(is_new)).map(|(version, name)| (name.as_str(), version))
@@ -110,7 +110,7 @@ impl Checksums {
         Ok(updated)
     }
 
-    /// The file's text.
+    /// Returns the file's text.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for ((version, name), checksum) in &self.0 {

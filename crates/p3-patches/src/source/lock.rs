@@ -38,13 +38,13 @@ pub struct Seed {
 type Line = (u64, u64, u64);
 
 impl Seed {
-    /// The versions of the reviewed lock file, for a workspace on `release`.
+    /// Returns the versions of the reviewed lock file, for a workspace on `release`.
     pub fn new(patches: &Patches, release: &str) -> Result<Self> {
         let text = patches.lock()?.context("there is no Cargo.lock")?;
         Self::of(text.into_owned(), release)
     }
 
-    /// The versions that a package was published with, for a workspace of that package alone.
+    /// Returns the versions that a package was published with, for a workspace of that package alone.
     pub fn published(package: &Package) -> Result<Self> {
         let text = package.files.get(FILE).cloned();
         let text = text.with_context(|| format!("{}: no {FILE}", package.name))?;
@@ -101,8 +101,8 @@ impl Seed {
         Ok(())
     }
 
-    /// Whether a package takes the place of one that is compatible. The reviewed lock file decides where it has the release;
-    /// for another one it may be too old.
+    /// Tells whether a package takes the place of one that is compatible. The reviewed lock file decides where it has the
+    /// release; for another one it may be too old.
     fn replaces(&self, new: &Locked, old: &Locked) -> Result<bool> {
         let of_release =
             |package: &Locked| package.name.starts_with("p3-") && package.version == self.release;
@@ -113,7 +113,7 @@ impl Seed {
         Ok(!decides && Version::parse(&new.version)? > Version::parse(&old.version)?)
     }
 
-    /// The text of the file. Cargo finds out what the added packages depend on.
+    /// Returns the text of the file. Cargo finds out what the added packages depend on.
     fn lock_file(&self) -> Result<String> {
         let mut lock: DocumentMut = self.text.parse().context("cannot parse Cargo.lock")?;
         let packages = lock["package"]
@@ -139,8 +139,8 @@ impl Seed {
         Ok(lock.to_string())
     }
 
-    /// The graph of the workspace in `dir`, resolved from here; its packages come from the network only where cargo's cache
-    /// lacks them. Writes the workspace's lock file, and fails where that would have a version of no other lock file.
+    /// Returns the graph of the workspace in `dir`, resolved from here; its packages come from the network only where cargo's
+    /// cache lacks them. Writes the workspace's lock file, and fails where that would have a version of no other lock file.
     pub fn resolve(&self, dir: &Path, options: &[&str]) -> Result<Metadata> {
         let lock = dir.join(FILE);
         let seed = self.lock_file()?;
@@ -203,7 +203,8 @@ mod tests {
         )
     }
 
-    /// The packages of the lock file that results from `own`, for `p3-x` of a release that was published with `published`.
+    /// Returns the packages of the lock file that results from `own`, for `p3-x` of a release that was published with
+    /// `published`.
     fn seeded(release: &str, own: &[(&str, &str)], published: &[(&str, &str)]) -> Vec<String> {
         let text = |packages: &[(&str, &str)]| {
             let entries = packages.iter().map(|(name, version)| entry(name, version));

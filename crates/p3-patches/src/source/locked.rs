@@ -48,13 +48,13 @@ impl fmt::Display for Locked {
     }
 }
 
-/// The entry of a published package in the text of a lock file.
+/// Returns the entry of a published package in the text of a lock file.
 pub(super) fn find_locked(lock: &str, name: &str, version: &str) -> Result<Option<Locked>> {
     let mut published = published(lock)?.into_iter();
     Ok(published.find(|package| package.name == name && package.version == version))
 }
 
-/// The packages in the text of a lock file that come from a registry.
+/// Returns the packages in the text of a lock file that come from a registry.
 pub fn published(lock: &str) -> Result<Vec<Locked>> {
     let mut packages = packages(lock)?;
     packages.retain(|package| !package.checksum.is_empty());
@@ -68,7 +68,7 @@ pub fn without_checksum(lock: &str) -> Result<Vec<String>> {
     Ok(packages.iter().map(Locked::to_string).collect())
 }
 
-/// The packages in the text of a lock file.
+/// Returns the packages in the text of a lock file.
 pub fn packages(lock: &str) -> Result<Vec<Locked>> {
     let lock: Lock = toml::from_str(lock).map_err(|error| unparsed(&error))?;
     let mut packages = lock.package;

@@ -41,7 +41,7 @@ struct Sums {
 }
 
 impl Package {
-    /// The package with these files, one of which says where it was published from.
+    /// Returns the package with these files, one of which says where it was published from.
     fn new(
         name: &str,
         version: &str,
@@ -68,7 +68,7 @@ impl Package {
         })
     }
 
-    /// The names of the packages that it depends on, and that its tests do.
+    /// Returns the names of the packages that it depends on, and that its tests do.
     pub fn needs(&self) -> Result<BTreeSet<String>> {
         let manifest = self.files.get("Cargo.toml");
         let manifest = manifest.context("no Cargo.toml in the tarball")?;
@@ -87,7 +87,7 @@ impl Package {
         Ok(needed.map(name).collect())
     }
 
-    /// The part of an upstream path that lies inside this package.
+    /// Returns the part of an upstream path that lies inside this package.
     pub fn inside<'p>(&self, path: &'p str) -> Option<&'p str> {
         path.strip_prefix(&self.folder)?.strip_prefix('/')
     }
@@ -107,13 +107,13 @@ struct Commit {
     sha1: String,
 }
 
-/// Whether a package's folder is one of a directory source, as `cargo vendor` writes them.
+/// Tells whether a package's folder is one of a directory source, as `cargo vendor` writes them.
 pub fn is_vendored(folder: &Path) -> bool {
     folder.join(SUMS).is_file()
 }
 
-/// The package in a folder that `cargo vendor` wrote: one of a tarball with this checksum, by the folder's list, and each file
-/// with the checksum that it has there.
+/// Returns the package in a folder that `cargo vendor` wrote: one of a tarball with this checksum, by the folder's list, and each
+/// file with the checksum that it has there.
 pub(super) fn read_vendored(
     name: &str,
     version: &str,
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
     use paired::error::Kind;
 
-    /// A tarball of `p3-x` 1.0.0 with entries of these names, as `append_data` writes them.
+    /// Returns a tarball of `p3-x` 1.0.0 with entries of these names, as `append_data` writes them.
     fn named(paths: &[&str]) -> Vec<u8> {
         let mut builder = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
         for path in paths {
@@ -291,7 +291,7 @@ mod tests {
         assert!(refused.ends_with(": has a control character"), "{refused}");
     }
 
-    /// A tarball of `p3-x` 1.0.0 with one more entry, whose path is written as given.
+    /// Returns a tarball of `p3-x` 1.0.0 with one more entry, whose path is written as given.
     fn tarball(path: &str, kind: EntryType) -> Vec<u8> {
         let mut builder = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
         let vcs = br#"{"git":{"sha1":"0"},"path_in_vcs":"x"}"#;
@@ -318,7 +318,7 @@ mod tests {
         unpack("p3-x", "1.0.0", String::new(), &tarball(path, kind))
     }
 
-    /// The message about a tarball, which has to be refused as input.
+    /// Returns the message about a tarball, which has to be refused as input.
     fn refused(bytes: &[u8]) -> String {
         let error = unpack("p3-x", "1.0.0", String::new(), bytes).unwrap_err();
         let failure = Failure::behind(&error).expect("a failure that was foreseen");
@@ -366,7 +366,7 @@ mod tests {
         assert!(refused(&twice).ends_with(".cargo_vcs_info.json: is there twice"));
     }
 
-    /// A tarball with these files, each of so many zero bytes.
+    /// Returns a tarball with these files, each of so many zero bytes.
     fn large(files: usize, bytes: usize) -> Vec<u8> {
         let mut builder = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
         for file in 0..files {

@@ -52,7 +52,7 @@ impl Found {
     }
 }
 
-/// The package as published, from cargo's cache if it is there, with its checksum verified.
+/// Returns the package as published, from cargo's cache if it is there, with its checksum verified.
 pub fn package(patches: &Patches, name: &str, version: &str) -> Result<Package> {
     let reviewed = reviewed(patches, name, version)?;
     let mut found = match &reviewed {
@@ -95,7 +95,7 @@ pub fn package(patches: &Patches, name: &str, version: &str) -> Result<Package> 
         .into())
 }
 
-/// The package from cargo's cache alone, if it is there with the reviewed checksum.
+/// Returns the package from cargo's cache alone, if it is there with the reviewed checksum.
 pub fn cached(patches: &Patches, name: &str, version: &str) -> Result<Option<Package>> {
     let Some(locked) = reviewed(patches, name, version)? else {
         return Ok(None);
@@ -105,7 +105,7 @@ pub fn cached(patches: &Patches, name: &str, version: &str) -> Result<Option<Pac
     package.transpose()
 }
 
-/// How lock files name a published package.
+/// Tells how lock files name a published package.
 pub fn locked(patches: &Patches, name: &str, version: &str) -> Result<Locked> {
     match reviewed(patches, name, version)? {
         Some(locked) => Ok(locked),
@@ -190,7 +190,7 @@ pub fn compare_locks(patches: &Patches, lock: &str) -> Result<Comparison> {
     Ok(compared)
 }
 
-/// The package with the checksum that was reviewed with these patches, which is trusted first.
+/// Returns the package with the checksum that was reviewed with these patches, which is trusted first.
 pub fn reviewed(patches: &Patches, name: &str, version: &str) -> Result<Option<Locked>> {
     let checksums = Checksums::load(patches)?;
     let checksum = checksums.get(name, version);
@@ -202,7 +202,7 @@ pub fn reviewed(patches: &Patches, name: &str, version: &str) -> Result<Option<L
     }))
 }
 
-/// The manifest of a package whose dependencies cargo is to fetch.
+/// Returns the manifest of a package whose dependencies cargo is to fetch.
 pub fn fetching_manifest() -> DocumentMut {
     let mut manifest = DocumentMut::new();
     manifest["package"]["name"] = value("fetch");
