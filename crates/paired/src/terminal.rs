@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 
+use console::strip_ansi_codes;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::address::without_credentials;
@@ -74,7 +75,7 @@ impl Progress {
 
     fn tell(&self, line: Option<String>) {
         if let Some(line) = line.filter(|_| self.bar.is_hidden()) {
-            eprintln!("progress: {line}");
+            print_line("progress", &line);
         }
     }
 }
@@ -121,6 +122,18 @@ pub fn measuring(len: u64, of: &str) -> Progress {
 /// Prints `what: text` to stderr, without the credentials in addresses and with control characters escaped, since `text` may
 /// quote other programs.
 pub fn print_line(what: &str, text: &str) {
+    // Where stderr is closed, the exit code still tells of the failure.
+    let _ = writeln!(io::stderr(), "{what}: {}", shown(text));
+}
+
+/// Prints lines that another program has written, as [`print_line`] does, and without their colours.
+pub fn print_lines<'l>(lines: impl IntoIterator<Item = &'l str>) {
+    for line in lines {
+        let _ = writeln!(io::stderr(), "{}", shown(&strip_ansi_codes(line)));
+    }
+}
+
+fn shown(text: &str) -> String {
     let text = without_credentials(text);
     let mut shown = String::new();
     for c in text.chars() {
@@ -130,8 +143,7 @@ pub fn print_line(what: &str, text: &str) {
             c => shown.push(c),
         }
     }
-    // Where stderr is closed, the exit code still tells of the failure.
-    let _ = writeln!(io::stderr(), "{what}: {shown}");
+    shown
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@ use p3_patches::prover::graph;
 use p3_patches::prover::locked_dir::LockedDir;
 use p3_patches::prover::tree::{self, Tree};
 use p3_patches::source::lock::Seed;
-use paired::address::without_credentials;
 use paired::cargo::{cargo, cargo_error, with_rustflags};
 use paired::error::Failure;
 use paired::files::changed::write_changed;
@@ -23,6 +22,7 @@ use paired::files::plain;
 use paired::interrupt;
 use paired::isa::Isa;
 use paired::run::pairs::{Side, Workers, assert_different};
+use paired::terminal::print_lines;
 
 /// Whether the candidate has the patches, or has had them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -300,7 +300,7 @@ impl<'a> Builder<'a> {
         let built = interrupt::output(with_rustflags(&mut build, &target.rustflags))?;
         if !built.status.success() {
             let stderr = String::from_utf8_lossy(&built.stderr);
-            eprint!("{}", without_credentials(&stderr));
+            print_lines(stderr.lines());
             return Err(Failure::check(format!(
                 "{}: the {} does not compile: {}",
                 target.name,

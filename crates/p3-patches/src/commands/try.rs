@@ -121,9 +121,10 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         target: &target,
     };
     if let Some(setting) = incremental(builder.folder, &builder.configs())? {
-        eprintln!(
-            "note: {setting} has cargo compile what is patched incrementally, and what is published not; both builds are without it"
+        let note = format!(
+            "{setting} has cargo compile what is patched incrementally, and what is published not; both builds are without it"
         );
+        print_line("note", &note);
     }
     // `apply` and `remove` write to the lock file, too.
     let prover = LockedDir::lock(&manifest.trees())?;
@@ -179,9 +180,10 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let command = rustflags.for_this_cpu();
         let kept = match &*machine.rustflags {
             "" => String::new(),
-            flags => format!(", beside the flags {}", without_credentials(flags)),
+            flags => format!(", beside the flags {flags}"),
         };
-        eprintln!("note: built for the least CPU; after `{command}` packed kernels work{kept}");
+        let note = format!("built for the least CPU; after `{command}` packed kernels work{kept}");
+        print_line("note", &note);
     }
     let pairs = args.reps as usize;
     let bar = measuring(Trial::len(pairs), "runs");

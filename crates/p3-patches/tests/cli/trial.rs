@@ -451,6 +451,27 @@ fn what_fails_is_shown_and_not_measured() {
     assert_snapshot!("candidate_fails", prover.fails(&["demo"]));
 }
 
+/// Text of other programs neither moves a terminal's cursor nor names a user: that of a command, of the program, of a compiler.
+#[test]
+fn text_of_other_programs_is_printed_without_control_characters_and_tokens() {
+    let hostile =
+        r"printf 'https://bob:s3cr3t@h/a \033]0;pwned\007 \033[2Jb\rc\342\200\256d\n' >&2";
+    let safe = |printed: &str| {
+        let is_safe = |c: char| c == '\n' || !(c.is_control() || c == '\u{202e}');
+        assert!(printed.chars().all(is_safe), "{printed:?}");
+        assert!(!printed.contains("s3cr3t"), "{printed}");
+        assert!(printed.contains("https://h/a"), "{printed}");
+        assert!(printed.contains("b\\rc\\u{202e}d\n"), "{printed}");
+    };
+    let prover = Prover::new(SLEEP, SLEEP);
+    safe(&prover.fails(&["demo", "--setup", &format!("{hostile}; false")]));
+    let prover = Prover::new(SLEEP, &format!("{hostile}; exit 1"));
+    safe(&prover.fails(&["demo"]));
+    write(&prover.path("candidate.meanwhile"), hostile);
+    write(&prover.path("candidate.broken"), "");
+    safe(&prover.fails(&["demo"]));
+}
+
 #[test]
 fn a_build_that_fails_says_which() {
     let prover = Prover::new(SLEEP, SLEEP);

@@ -24,6 +24,7 @@ use crate::run::pairs::{ROUND, Run, Side};
 use crate::run::program::{Done, Program, contents};
 use crate::run::protocol::is_control;
 use crate::run::spans::Spans;
+use crate::terminal::print_lines;
 
 /// The prefix of workload names for quantities of whole runs.
 pub const RUN: &str = "run/";
@@ -372,9 +373,7 @@ fn show_last(stderr: &[u8]) {
     const LINES: usize = 10;
     let stderr = String::from_utf8_lossy(stderr);
     let lines: Vec<&str> = stderr.lines().collect();
-    for line in &lines[lines.len().saturating_sub(LINES)..] {
-        eprintln!("{line}");
-    }
+    print_lines(lines[lines.len().saturating_sub(LINES)..].iter().copied());
 }
 
 #[cfg(test)]
