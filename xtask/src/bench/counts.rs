@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::bench::record::{RECORDS, contents, entries, refuse};
 use crate::project::Project;
 use paired::escape;
-use paired::run::protocol::name;
+use paired::text;
 
 /// A recorded `count`, as far as it is shown.
 #[derive(Deserialize)]
@@ -17,9 +17,9 @@ pub struct Counts {
     /// Below the project's root.
     #[serde(skip)]
     pub file: String,
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub emulated_cpu: String,
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::line")]
     rustflags: String,
     /// The hash of each patch's code. Records before 2026-11-23 have none.
     #[serde(default)]
@@ -32,7 +32,7 @@ pub struct Counts {
 
 #[derive(Deserialize)]
 struct CountedUnit {
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     unit: String,
     baseline: Counted,
     candidate: Counted,
@@ -42,6 +42,7 @@ struct CountedUnit {
 struct Counted {
     instructions: u64,
     /// By core.
+    #[serde(deserialize_with = "text::named")]
     model_cycles: BTreeMap<String, u64>,
 }
 
@@ -148,6 +149,17 @@ mod tests {
     use crate::bench::record::tests::{COUNTS, Filed};
     use crate::project::Project;
     use paired::error::Failure;
+
+    #[test]
+    fn texts_of_a_record_are_read_without_tokens() {
+        let mut text = COUNTS.to_owned();
+        for shown in ["cortex-a76", "-C opt", "permute/x", "neoverse-n1"] {
+            text = text.replace(shown, "https://me:s3cr3t@h");
+        }
+        let shown = Counts::read(text.as_bytes()).unwrap().markdown();
+        assert_eq!(shown.matches("https:").count(), 4, "{shown}");
+        assert!(!shown.contains("s3cr3t"), "{shown}");
+    }
 
     #[test]
     fn counts_are_refused_with_the_command_that_makes_others_and_no_link_is_followed() {

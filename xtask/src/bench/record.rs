@@ -14,10 +14,10 @@ use crate::project::Project;
 use paired::error::Failure;
 use paired::files::dir::{Dir, is_link};
 use paired::run::pairs::Run;
-use paired::run::protocol::name;
 use paired::show::report::{Machine, csv, parse_csv};
 use paired::show::section::Record;
 use paired::stats::row::Row;
+use paired::text;
 
 /// Below the project's root.
 pub const RECORDS: &str = "benches/record";
@@ -33,11 +33,12 @@ const ON: &str = ".on.";
 #[serde(rename_all = "kebab-case")]
 pub struct Head {
     /// As it was typed.
+    #[serde(deserialize_with = "text::command")]
     pub command: String,
     /// When the measurement began, in UTC: `2026-11-24T08:09:10.123Z`; of older records, the day.
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::line")]
     pub time: String,
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub release: String,
     pub seeds: usize,
     /// The most that a seed has.
@@ -479,10 +480,12 @@ pub mod tests {
             command in "([# \n\r\t\"'\\\\=]|\\PC){0,12}",
         ) {
             prop_assume!(!names.iter().any(|name| name.contains(is_control)));
+            prop_assume!(!names[0].trim().is_empty());
             let mut head = Head { command, ..head(&names[0]) };
             head.loaded.insert(names[1].clone(), 1.31);
             head.patches.insert(names[2].clone(), names[0].clone());
             let text = head.text().unwrap() + "workload,isa\n";
+            head.command = head.command.replace(is_control, " ");
             prop_assert_eq!(Head::parse(&text), Ok(head));
         }
     }
@@ -584,6 +587,34 @@ pub mod tests {
             refused(&whole.replace(from, to), complaint);
         }
         refused(head, "no samples");
+    }
+
+    #[test]
+    fn texts_of_a_record_are_read_without_tokens() {
+        let filed = Filed::new();
+        filed.write("quick-sponge", "2026-11-01-narrow", "Narrow", 0.5, &[]);
+        let folder = format!("{RECORDS}/0.8.0/triple-x86-64-v3/quick-sponge");
+        let file = format!("{folder}/2026-11-01-narrow.csv");
+        let mut text = fs::read_to_string(filed.root().join(&file)).unwrap();
+        for (from, to) in [
+            (
+                "command = 'cargo p3 ab",
+                "command = 'cargo p3 ab --json URL",
+            ),
+            ("rustflags = \"", "rustflags = \"URL"),
+            ("cpu = \"", "cpu = \"URL "),
+            ("rustc = \"", "rustc = \"URL "),
+            ("merkle-commit/x/2^4", "URL/x"),
+        ] {
+            assert!(text.contains(from), "{from}: {text}");
+            text = text.replace(from, &to.replace("URL", "https://me:s3cr3t@h"));
+        }
+        filed.put(&file, &text);
+        let records = records(&Project::at(filed.root()), "0.8.0", "quick-sponge").unwrap();
+        let shown = serde_json::to_string(&records).unwrap() + &records[0].command;
+        assert_eq!(shown.matches("https://h").count(), 5, "{shown}");
+        assert_eq!(records[0].runs[0].workload, "https://h/x");
+        assert!(!shown.contains("s3cr3t"), "{shown}");
     }
 
     #[test]

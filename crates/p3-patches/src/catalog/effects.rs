@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::project::Patches;
 use paired::error::Failure;
 use paired::isa::{self, Isa};
-use paired::run::protocol::name;
 use paired::show::report::verdict_name;
 use paired::stats::ratio::Verdict;
+use paired::text;
 
 /// The file, beside the series.
 pub const FILE: &str = "effects.csv";
@@ -21,17 +21,17 @@ pub const FILE: &str = "effects.csv";
 /// The best row of a patch's newest record for one release and one instruction set. A step's record goes before a stack's.
 #[derive(Deserialize, Serialize)]
 pub struct Effect {
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub patch: String,
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub release: String,
     #[serde(deserialize_with = "isa::name")]
     pub isa: String,
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub date: String,
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub cpu: String,
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub workload: String,
     /// With the patch to without.
     pub ratio: f64,

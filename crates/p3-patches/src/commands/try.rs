@@ -161,8 +161,14 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         cpu: report::cpu(),
         cores: thread::available_parallelism().map_or(1, usize::from),
         rustc: builder.toolchain()?.version,
-        rustflags: rustflags.flags.join(" "),
+        rustflags: match args.show_flags {
+            true => without_credentials(&rustflags.flags.join(" ")),
+            false => String::new(),
+        },
     };
+    machine.check().map_err(|why| {
+        Failure::input(why).hint("--show-flags keeps flags that are on one line, and not too long")
+    })?;
     let mut stdout = std::io::stdout().lock();
     writeln!(
         stdout,
@@ -178,9 +184,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     )?;
     if trial.isa == Isa::Generic {
         let command = rustflags.for_this_cpu();
-        let kept = match &*machine.rustflags {
-            "" => String::new(),
-            flags => format!(", beside the flags {flags}"),
+        let kept = match &*rustflags.flags {
+            [] => String::new(),
+            flags => format!(", beside the flags {}", flags.join(" ")),
         };
         let note = format!("built for the least CPU; after `{command}` packed kernels work{kept}");
         print_line("note", &note);
@@ -209,17 +215,12 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let same: Vec<_> = args.same.iter().map(Output::to_string).collect();
         tables += &format!("\nequal in every run: {}", same.join(", "));
     }
-    let (command, rustflags) = match args.show_flags {
-        true => (typed, without_credentials(&machine.rustflags)),
-        false => (String::new(), String::new()),
-    };
-    let machine = Machine {
-        rustflags,
-        ..machine
-    };
     let report = Report {
         schema: Report::<Difference>::SCHEMA,
-        command,
+        command: match args.show_flags {
+            true => typed,
+            false => String::new(),
+        },
         subject: Difference {
             base: chosen.base,
             baseline_patches: Vec::new(),

@@ -112,6 +112,17 @@ fn patches_are_chosen_with_their_effects_and_the_others_are_named() {
     assert_eq!(after, "CPU (family 1, model 2), 2026-11-03)");
     assert!(effects.contains(&format!(",{isa},")), "{applied}");
 
+    let token = "https://me:s3cr3t@h/";
+    write(
+        &patches.join("effects.csv"),
+        &effects.replace("older", token).replace("Older", token),
+    );
+    let listed = fixture.succeed(&["list", "--json"]);
+    assert!(
+        listed.contains("https://h/") && !listed.contains("s3cr3t"),
+        "{listed}"
+    );
+
     write(&patches.join("effects.csv"), "patch\ndemo\n");
     fixture.succeed(&["remove"]);
     let broken = fixture.run(&["apply"]);

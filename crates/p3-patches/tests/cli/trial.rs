@@ -361,6 +361,18 @@ fn secrets_are_kept_out_of_the_files() {
         assert!(!file.contains("token"), "{file}");
     }
     assert!(!printed.contains("token"), "{printed}");
+
+    // Files with such flags could not be read again.
+    let long = format!("--cfg key=\"{}\"", "x".repeat(5000));
+    let mut command = prover.command(&["demo", "--show-flags"], &line);
+    let output = command.env("RUSTFLAGS", &long).output();
+    let refused = prover.fixture.transcript(&output.unwrap());
+    let expected =
+        "exit 3\n--- stdout\n--- stderr\nerror: rustflags: longer than 4096 bytes\nhint: ";
+    assert!(refused.starts_with(expected), "{refused}");
+    let mut command = prover.command(&["demo"], &line);
+    let output = command.env("RUSTFLAGS", &long).output().unwrap();
+    assert!(output.status.success());
 }
 
 #[test]

@@ -13,9 +13,10 @@ use crate::error::Failure;
 use crate::files::claimed::Claimed;
 use crate::files::contents::sha256_of_file;
 use crate::isa::{self, Isa};
-use crate::run::protocol::{MOST_THREADS, Reply, Request, RowInfo, Sample, UnitInfo, name};
+use crate::run::protocol::{MOST_THREADS, Reply, Request, RowInfo, Sample, UnitInfo};
 use crate::run::trial::RUN;
 use crate::run::worker::Worker;
+use crate::text;
 
 /// The two workers' executables of one comparison.
 #[derive(Clone)]
@@ -65,7 +66,7 @@ pub enum Side {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Run {
     /// The name of the workload, such as `lde/goldilocks/2^16x64`.
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub workload: String,
     /// The name of the instruction set that the executable is built for.
     #[serde(deserialize_with = "isa::name")]

@@ -21,11 +21,12 @@ use crate::files::{plain, replace};
 use crate::interrupt;
 use crate::isa::Isa;
 use crate::run::pairs::Run;
-use crate::run::protocol::{MOST_THREADS, name};
+use crate::run::protocol::{MOST_THREADS, check_line};
 use crate::run::trial::{RUN, SPAN};
 use crate::show::section::Record;
 use crate::stats::ratio::Verdict;
 use crate::stats::row::Row;
+use crate::text;
 
 /// The output of `--json`, where `S` is the subject of the comparison. Other programs read it: a change of meaning needs a new
 /// `schema`.
@@ -34,7 +35,7 @@ pub struct Report<S> {
     /// The version of the format.
     pub schema: u32,
     /// The command, as it was typed. Older reports have none.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "text::command")]
     pub command: String,
     /// The difference between baseline and candidate.
     #[serde(flatten)]
@@ -49,22 +50,31 @@ pub struct Report<S> {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Machine {
     /// The name of the CPU, as [`cpu`] returns it.
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub cpu: String,
     /// The number of cores that the process may use, 1 or more.
     pub cores: usize,
     /// The first line of `rustc -vV`.
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub rustc: String,
     /// The compiler flags; with several instruction sets, `ISA: FLAGS` of each, with `; ` between them.
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::line")]
     pub rustflags: String,
 }
 
 impl Machine {
-    /// Checks that the machine has a core; an error says that it has none.
+    /// Checks that the machine has a core, and texts that can be read again; an error says which one it is.
     pub fn check(&self) -> Result<(), String> {
-        match self.cores {
+        let Self {
+            cpu,
+            cores,
+            rustc,
+            rustflags,
+        } = self;
+        for (field, text) in [("cpu", cpu), ("rustc", rustc), ("rustflags", rustflags)] {
+            check_line(text).map_err(|why| format!("{field}: {why}"))?;
+        }
+        match cores {
             0 => Err("cores: none".to_owned()),
             1..=MOST_THREADS => Ok(()),
             cores => Err(format!("cores: {cores}, more than any machine has")),
@@ -530,19 +540,20 @@ mod tests {
             memory in option::of(1_u64..),
             has_hashing: bool,
         ) {
-            let run = Run {
-                workload: name,
+            // A name that a worker may have.
+            prop_assume!(!name.contains(is_control) && !name.trim().is_empty());
+            let of = |run| Run {
+                workload: name.clone(),
                 threads,
                 wall_ns,
                 cpu_ns: wall_ns,
                 peak_kib: memory,
                 hashing_ns: has_hashing.then_some(wall_ns),
-                ..runs(0.9).remove(0)
+                ..run
             };
-            // A name that a worker may have.
-            prop_assume!(!run.workload.contains(is_control));
-            let written = String::from_utf8(csv(&[run.clone(), run.clone()]).unwrap()).unwrap();
-            prop_assert_eq!(parse_csv(&written), Ok(vec![run.clone(), run]));
+            let runs: Vec<Run> = runs(0.9).into_iter().map(of).collect();
+            let written = String::from_utf8(csv(&runs).unwrap()).unwrap();
+            prop_assert_eq!(parse_csv(&written), Ok(runs));
         }
     }
 

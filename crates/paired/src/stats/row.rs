@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::isa;
 use crate::run::pairs::{Run, Side};
-use crate::run::protocol::name;
 use crate::run::trial::{ITERATIONS, RUN, SPAN};
 use crate::stats::ratio::{Ratio, Verdict, median};
+use crate::text;
 
 /// The figures of one workload on one instruction set.
 ///
@@ -17,13 +17,13 @@ use crate::stats::ratio::{Ratio, Verdict, median};
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Row {
     /// The name of the workload.
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub workload: String,
     /// The name of the instruction set.
     #[serde(deserialize_with = "isa::name")]
     pub isa: String,
     /// The unit of `baseline` and `candidate`: `ms`, `ns` or `MiB`.
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub unit: String,
     /// The median of the baseline's runs, the control's included.
     pub baseline: f64,
