@@ -583,7 +583,7 @@ fn a_bench_is_compared_by_its_own_figures() {
         let (short, long) = (figures("8", &slope, 1.0), figures("many", "null", long));
         format!("{SLEEP}\n{short}\n{long}\necho $CRITERION_HOME >> homes")
     };
-    let prover = Prover::new(&script([9135.4, 2e9]), &script([5101.2, 2.2e9]));
+    let prover = Prover::new(&script([9135.4, 2e6]), &script([5101.2, 2.2e6]));
     let options = ["demo", "--json", "try.json"];
     let mut command = prover.command(&options, &["bench", "--bench", "prove"]);
     let printed = prover.fixture.transcript(&command.output().unwrap());
@@ -604,6 +604,67 @@ fn a_bench_is_compared_by_its_own_figures() {
         (&rows[0]["unit"], &rows[1]["unit"]),
         (&"ns".into(), &"ms".into())
     );
+}
+
+/// What criterion says is checked where it is read: the table and the files would have another figure, or none.
+#[test]
+fn figures_and_names_that_no_bench_has_are_refused() {
+    let prover = Prover::new(SLEEP, SLEEP);
+    let refused = |figures: &[(&str, &str)]| {
+        let mut script = SLEEP.to_owned();
+        for (at, (name, ns)) in figures.iter().enumerate() {
+            script += &format!(
+                r#"
+                folder=$CRITERION_HOME/{at}/new
+                mkdir -p $folder
+                echo '{{"full_id":"{name}"}}' > $folder/benchmark.json
+                echo '{{"mean":{{"point_estimate":{ns}}}}}' > $folder/estimates.json"#
+            );
+        }
+        prover.executable("baseline", &format!("# baseline\n{script}"));
+        prover.executable("candidate", &format!("# candidate\n{script}"));
+        let options = ["demo", "--json", "try.json"];
+        let mut command = prover.command(&options, &["bench", "--bench", "prove"]);
+        let printed = prover.fixture.transcript(&command.output().unwrap());
+        assert!(printed.starts_with("exit 3\n"), "{printed}");
+        assert!(!prover.path("try.json").exists());
+        let (_, stderr) = printed.split_once("--- stderr\n").unwrap();
+        stderr.to_owned()
+    };
+    let long = "x".repeat(5000);
+    for (figures, complaint) in [
+        (
+            &[("x", "1e300")][..],
+            "bench x: the program prints 1e300 ns for it, in a run of ",
+        ),
+        (
+            &[("x", "1e12")],
+            "bench x: the program prints 1000.0s for it, in a run of ",
+        ),
+        (
+            &[("x", "0.0")],
+            "prove: no benchmark takes time in every run\nhint: the compiler removes ",
+        ),
+        (
+            &[("x", "1e6"), ("x", "1e6")],
+            "x: the bench reports two figures of that name\nhint: ",
+        ),
+        (
+            &[("x\\u200b", "1e6"), ("x\\u200c", "1e6")],
+            "x : the bench reports two figures of that name\nhint: ",
+        ),
+        (&[(" ", "1e6")], "bench \" \": has no name\nhint: "),
+        (
+            &[(&*long, "1e6")],
+            &format!("bench {}..: a name of 5000 bytes\nhint: ", &long[..60]),
+        ),
+    ] {
+        let stderr = refused(figures);
+        assert!(
+            stderr.starts_with(&format!("error: {complaint}")),
+            "{stderr}"
+        );
+    }
 }
 
 #[test]
