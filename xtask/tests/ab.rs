@@ -629,6 +629,10 @@ fn times_that_no_run_took_are_refused() {
             r#""wall_ns":9,"cpu_ns":9,"peak_kib":0"#,
             "reports a run without memory",
         ),
+        (
+            r#""wall_ns":9,"cpu_ns":9,"peak_kib":18446744073709551615"#,
+            "reports 18446744073709551615 KiB of memory, more than any machine has",
+        ),
     ] {
         fixture.breaks_off(&reply(fields), complaint);
     }

@@ -243,6 +243,8 @@ fn figures_that_contradict_themselves_are_refused_by_name() {
         "the verdict is not that of the figures",
     );
     of_row("pairs", 0.into(), "no pairs");
+    of_row("pairs", u64::MAX.into(), "no pairs");
+    of_row("baseline", json!(1e300), "no time");
     refuse("workload", " ".into(), "\" \" is no name");
     of_row("baseline", json!(-1.0), "no time");
     of_row("memory_ratio", json!(-1.0), "no ratio");
@@ -377,6 +379,16 @@ fn samples_that_are_none_are_refused_by_name() {
             ",x86-64-v3,1,",
             ",x86-64-v3,0,",
             "seed 0, round 0 had no threads",
+        ),
+        (
+            ",0,0,control",
+            ",0,0,baseline",
+            "seed 0, round 0 has not each",
+        ),
+        (
+            ",2000,1000,",
+            ",2000,1000,18446744073709551615",
+            "had no memory, or more than any machine",
         ),
         (",x86-64-v3,", ",sse,", "\"sse\" is no instruction set"),
         ("merkle-commit", "\u{7}merkle", "has a control character"),

@@ -9,14 +9,14 @@ use cargo_metadata::semver::Version;
 use rustix::fs::FileType;
 use serde::{Deserialize, Serialize};
 
-use crate::bench::filing::plan;
+use crate::bench::filing::{LOADED, plan};
 use crate::project::Project;
 use paired::error::Failure;
 use paired::files::dir::{Dir, is_link};
 use paired::run::pairs::Run;
 use paired::show::report::{Machine, csv, parse_csv};
 use paired::show::section::Record;
-use paired::stats::row::Row;
+use paired::stats::row::{Row, is_ratio};
 use paired::text;
 
 /// Below the project's root.
@@ -87,8 +87,9 @@ impl Head {
         if !is_time(time) && !is_time(&format!("{time}T00:00:00Z")) {
             return Err(format!("time: {time:?} is none"));
         }
-        match head.loaded.iter().find(|(_, ratio)| !ratio.is_finite()) {
-            Some((row, ratio)) => Err(format!("{row}: {ratio} is no ratio")),
+        let is_loaded = |ratio: f64| ratio >= LOADED && is_ratio(ratio);
+        match head.loaded.iter().find(|(_, ratio)| !is_loaded(**ratio)) {
+            Some((row, ratio)) => Err(format!("{row}: {ratio} is no loaded machine's ratio")),
             None => Ok(head),
         }
     }
@@ -147,11 +148,15 @@ fn check(file: &str, head: &Head, runs: &[Run]) -> Result<(), String> {
     }
     let (seeds, pairs) = plan(runs);
     for (name, said, found) in [("seeds", head.seeds, seeds), ("pairs", head.pairs, pairs)] {
-        if said < found {
+        if said != found {
             return Err(format!("{name}: {said}, but the samples are of {found}"));
         }
     }
-    Ok(())
+    let has_samples = |row: &&String| runs.iter().any(|run| run.workload == **row);
+    match head.loaded.keys().find(|row| !has_samples(row)) {
+        Some(row) => Err(format!("{row}: loaded, but without samples")),
+        None => Ok(()),
+    }
 }
 
 /// Evaluates the samples of a record.
@@ -571,6 +576,36 @@ pub mod tests {
                 "seeds: 4, but the samples are of 5",
             ),
             (
+                "seeds = 5",
+                "seeds = 18446744073709551615",
+                "seeds: 18446744073709551615, but the samples are of 5",
+            ),
+            (
+                "pairs = 2",
+                "pairs = 3",
+                "pairs: 3, but the samples are of 2",
+            ),
+            (
+                "# [machine]",
+                "# loaded = { \"merkle-commit/x/2^4\" = -1.5 }\n# [machine]",
+                "merkle-commit/x/2^4: -1.5 is no loaded machine's ratio",
+            ),
+            (
+                "# [machine]",
+                "# loaded = { \"merkle-commit/x/2^4\" = 1.1 }\n# [machine]",
+                "merkle-commit/x/2^4: 1.1 is no loaded machine's ratio",
+            ),
+            (
+                "# [machine]",
+                "# loaded = { \"merkle-commit/x/2^4\" = 1e7 }\n# [machine]",
+                "merkle-commit/x/2^4: 10000000 is no loaded machine's ratio",
+            ),
+            (
+                "# [machine]",
+                "# loaded = { other = 1.5 }\n# [machine]",
+                "other: loaded, but without samples",
+            ),
+            (
                 "pairs = 2",
                 "pairs = 1",
                 "pairs: 1, but the samples are of 2",
@@ -587,6 +622,11 @@ pub mod tests {
             refused(&whole.replace(from, to), complaint);
         }
         refused(head, "no samples");
+        let last = whole.lines().next_back().unwrap();
+        let complaint =
+            "merkle-commit/x/2^4: seed 4, round 9 has not each run of a round once, in its order";
+        refused(&format!("{whole}{last}\n"), complaint);
+        refused(&whole.replace(&format!("{last}\n"), ""), complaint);
     }
 
     #[test]

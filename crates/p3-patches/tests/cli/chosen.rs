@@ -123,6 +123,22 @@ fn patches_are_chosen_with_their_effects_and_the_others_are_named() {
         "{listed}"
     );
 
+    for (ratio, why) in [
+        ("-1e9", "-1000000000 is no ratio"),
+        ("0.0", "0 is no ratio"),
+        ("1e300", "is no ratio"),
+        ("1.5", "the verdict is not that of the ratio 1.5"),
+    ] {
+        write(
+            &patches.join("effects.csv"),
+            &effects.replace("0.714", ratio),
+        );
+        let refused = fixture.run(&["list"]);
+        assert!(
+            refused.starts_with("exit 3\n") && refused.contains(why),
+            "{refused}"
+        );
+    }
     write(&patches.join("effects.csv"), "patch\ndemo\n");
     fixture.succeed(&["remove"]);
     let broken = fixture.run(&["apply"]);

@@ -13,8 +13,8 @@ use crate::error::Failure;
 use crate::files::claimed::Claimed;
 use crate::files::contents::sha256_of_file;
 use crate::isa::{self, Isa};
-use crate::run::protocol::{MOST_THREADS, Reply, Request, RowInfo, Sample, UnitInfo};
-use crate::run::trial::RUN;
+use crate::run::protocol::{MOST_THREADS, Reply, Request, RowInfo, Sample, Timed, UnitInfo};
+use crate::run::trial::{BENCH, RUN};
 use crate::run::worker::Worker;
 use crate::text;
 
@@ -91,6 +91,12 @@ pub struct Run {
     pub hashing_ns: Option<u64>,
 }
 
+/// The longest time of a run, in nanoseconds: a year.
+pub(crate) const LONGEST_NS: u64 = 365 * 86_400 * 1_000_000_000;
+
+/// The most memory of a process, in KiB: a PiB. No machine has more.
+pub(crate) const MOST_KIB: u64 = 1 << 40;
+
 impl Run {
     /// Whether the wall-clock time exceeds the CPU time by more than 5 %: another program had the core. Always false with several
     /// threads, where the two times are not comparable.
@@ -112,8 +118,14 @@ impl Run {
             true => MOST_THREADS,
             false => *threads,
         };
+        // A sample of a bench is of many iterations.
+        let is_longer = self.wall_ns > LONGEST_NS && !workload.starts_with(BENCH);
         let what = if self.wall_ns == 0 {
             "took no time"
+        } else if is_longer {
+            "took longer than a year"
+        } else if self.peak_kib == Some(0) || self.peak_kib > Some(MOST_KIB) {
+            "had no memory, or more than any machine"
         } else if self.threads == 0 {
             "had no threads"
         } else if *threads > MOST_THREADS {
@@ -132,6 +144,32 @@ impl Run {
             "{workload}: a run of seed {seed}, round {round} {what}"
         ))
     }
+}
+
+/// Checks that the samples of a row follow one another, in whole rounds that have their runs once and in their order; an error names
+/// the round.
+pub(crate) fn check_rounds(runs: &[Run]) -> Result<(), String> {
+    let is_one_row = |a: &Run, b: &Run| (&a.workload, &a.isa) == (&b.workload, &b.isa);
+    let halves = ROUND.split_at(ROUND.len() / 2);
+    let whole = [&ROUND[..], halves.0, halves.1];
+    let mut rows = BTreeSet::new();
+    for row in runs.chunk_by(is_one_row) {
+        let Run { workload, isa, .. } = &row[0];
+        if !rows.insert((workload, isa)) {
+            return Err(format!("{workload}: samples for {isa} in two places"));
+        }
+        let mut rounds = BTreeSet::new();
+        for round in row.chunk_by(|a, b| (a.seed, a.round) == (b.seed, b.round)) {
+            let sides: Vec<Side> = round.iter().map(|run| run.side).collect();
+            let Run { seed, round, .. } = round[0];
+            if !rounds.insert((seed, round)) || !whole.contains(&&*sides) {
+                return Err(format!(
+                    "{workload}: seed {seed}, round {round} has not each run of a round once, in its order"
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Tells whether `threads` cannot have had so much CPU time in a run. The two clocks may be read a moment apart, and one may count ticks.
@@ -174,27 +212,40 @@ pub fn rows(baseline: &Path, timeout: Duration) -> Result<Vec<RowInfo>> {
 }
 
 /// Measures the cycles of one repetition of a unit, at the core's clock meanwhile. Fails where the worker fails, or reports times
-/// without a finite ratio.
+/// that its runs cannot have taken.
 pub fn cycles(executable: &Path, unit: &UnitInfo) -> Result<f64> {
     /// The repetitions of a unit with one leaf: some milliseconds for a permutation, and not much more for a tree.
     const TIMES: usize = 1 << 11;
     const TIMEOUT: Duration = Duration::from_secs(300);
     let mut worker = Worker::start(executable, Side::Baseline, TIMEOUT)?;
+    let times = TIMES / unit.leaves;
     let request = Request::Time {
         unit: unit.name.clone(),
-        times: TIMES / unit.leaves,
+        times,
     };
+    let asked = Instant::now();
     match worker.ask(&request)? {
         Reply::Timed(timed) => {
-            let cycles = timed.unit_ns / timed.cycle_ns;
-            if cycles.is_finite() && cycles > 0.0 {
-                Ok(cycles)
-            } else {
-                Err(worker.failure(&format!("reports no time: {timed:?}")))
-            }
+            let cycles = cycles_of(&timed, times, asked.elapsed());
+            cycles.map_err(|what| worker.failure(&what))
         }
         other => Err(worker.confused(&other)),
     }
+}
+
+/// Returns the cycles of a repetition, of which a run has so many `times`; an error says which time is none.
+fn cycles_of(timed: &Timed, times: usize, took: Duration) -> Result<f64, String> {
+    let Timed { unit_ns, cycle_ns } = *timed;
+    // From 100 GHz to 1 MHz.
+    if !(0.01..=1000.0).contains(&cycle_ns) || unit_ns <= 0.0 {
+        return Err(format!("reports no time: {timed:?}"));
+    }
+    if unit_ns * times as f64 > took.as_nanos() as f64 {
+        return Err(format!(
+            "reports {unit_ns} ns for each of {times} repetitions, {took:?} after it was asked"
+        ));
+    }
+    Ok(unit_ns / cycle_ns)
 }
 
 impl Workers {
@@ -412,6 +463,11 @@ fn plausible(sample: &Sample, threads: usize, took: Duration) -> Result<(), Stri
     if peak_kib == Some(0) {
         return Err("reports a run without memory".to_owned());
     }
+    if let Some(kib) = peak_kib.filter(|kib| *kib > MOST_KIB) {
+        return Err(format!(
+            "reports {kib} KiB of memory, more than any machine has"
+        ));
+    }
     Ok(())
 }
 
@@ -442,6 +498,7 @@ pub fn assert_different(name: &str, executables: [&Path; 2], hint: &'static str)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::runs;
 
     /// Counts the runs of `side` that follow a run of the same side, and the other ones, where rounds follow each other.
     fn warm(side: Side) -> (usize, usize) {
@@ -449,6 +506,67 @@ mod tests {
         let of_side = ROUND.iter().zip(before).filter(|(run, _)| **run == side);
         let (warm, other): (Vec<_>, Vec<_>) = of_side.partition(|(run, before)| run == before);
         (warm.len(), other.len())
+    }
+
+    #[test]
+    fn a_unit_takes_no_longer_than_its_worker() {
+        let cycles = |unit_ns, cycle_ns| {
+            let timed = Timed { unit_ns, cycle_ns };
+            cycles_of(&timed, 10, Duration::from_nanos(1000))
+        };
+        assert_eq!(cycles(100.0, 0.5), Ok(200.0));
+        for (unit_ns, cycle_ns, why) in [
+            (0.0, 0.5, "reports no time"),
+            (-1.0, 0.5, "reports no time"),
+            (100.0, 0.0, "reports no time"),
+            (100.0, -0.5, "reports no time"),
+            (100.0, 1e-300, "reports no time"),
+            (100.0, 1e300, "reports no time"),
+            (
+                101.0,
+                0.5,
+                "reports 101 ns for each of 10 repetitions, 1µs after",
+            ),
+        ] {
+            let refused = cycles(unit_ns, cycle_ns).unwrap_err();
+            assert!(refused.starts_with(why), "{refused}");
+        }
+    }
+
+    #[test]
+    fn rounds_are_whole_and_there_once() {
+        let whole = runs(0.8);
+        check_rounds(&whole).unwrap();
+        let [mut doubled, mut again, mut apart, mut turned] = [(); 4].map(|()| whole.clone());
+        doubled.push(whole[39].clone());
+        again.extend_from_slice(&whole[..4]);
+        apart[20].workload = "between".to_owned();
+        turned.swap(0, 1);
+        let round = "has not each run of a round once, in its order";
+        for (samples, why) in [
+            (&whole[..39], format!("seed 4, round 9 {round}")),
+            (&doubled, format!("seed 4, round 9 {round}")),
+            (&again, format!("seed 0, round 0 {round}")),
+            (&turned, format!("seed 0, round 0 {round}")),
+            (&apart, format!("between: seed 2, round 5 {round}")),
+            (
+                &[&whole[..4], &apart[20..21], &whole[4..]].concat(),
+                format!("between: seed 2, round 5 {round}"),
+            ),
+        ] {
+            let refused = check_rounds(samples).unwrap_err();
+            assert!(refused.ends_with(&why), "{refused}");
+        }
+        let mut between = whole[..4].to_vec();
+        between
+            .iter_mut()
+            .for_each(|run| run.workload = "between".to_owned());
+        let samples = [&whole[..4], &between, &whole[4..]].concat();
+        let refused = check_rounds(&samples).unwrap_err();
+        assert!(
+            refused.ends_with("for x86-64-v3 in two places"),
+            "{refused}"
+        );
     }
 
     #[test]

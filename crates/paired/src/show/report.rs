@@ -20,7 +20,7 @@ use crate::files::contents::json;
 use crate::files::{plain, replace};
 use crate::interrupt;
 use crate::isa::Isa;
-use crate::run::pairs::Run;
+use crate::run::pairs::{Run, check_rounds};
 use crate::run::protocol::{MOST_THREADS, check_line};
 use crate::run::trial::{RUN, SPAN};
 use crate::show::section::Record;
@@ -434,7 +434,9 @@ pub fn parse_csv(text: &str) -> Result<Vec<Run>, String> {
         run.check()?;
         Ok(run)
     });
-    runs.collect()
+    let runs = runs.collect::<Result<Vec<_>, String>>()?;
+    check_rounds(&runs)?;
+    Ok(runs)
 }
 
 /// Reads a file of samples as [`parse_csv`] does. Fails also where the file cannot be read.
@@ -456,7 +458,7 @@ mod tests {
     use proptest::{option, prelude::*};
 
     use super::*;
-    use crate::run::pairs::Side;
+    use crate::run::pairs::{LONGEST_NS, MOST_KIB, Side};
     use crate::run::protocol::is_control;
     use crate::stats::row::round4;
     use crate::testing::runs;
@@ -536,8 +538,8 @@ mod tests {
         #[test]
         fn samples_of_each_name_survive_the_csv(
             name in "([# \"',\\\\;=a/é]|\\PC){0,6}",
-            (threads, wall_ns) in (1..=MOST_THREADS, 1_u64..),
-            memory in option::of(1_u64..),
+            (threads, wall_ns) in (1..=MOST_THREADS, 1..=LONGEST_NS),
+            memory in option::of(1..=MOST_KIB),
             has_hashing: bool,
         ) {
             // A name that a worker may have.
@@ -559,6 +561,16 @@ mod tests {
 
     #[test]
     fn samples_that_contradict_themselves_are_refused() {
+        let memory = |peak_kib| {
+            let run = Run {
+                peak_kib: Some(peak_kib),
+                ..runs(0.9).remove(0)
+            };
+            run.check()
+        };
+        memory(MOST_KIB).unwrap();
+        memory(0).unwrap_err();
+        memory(u64::MAX).unwrap_err();
         let check = |threads, wall_ns, cpu_ns| {
             let run = Run {
                 threads,
@@ -578,6 +590,7 @@ mod tests {
             (1, 1, 13_000_000),
             (2, 100_000_000, 230_000_001),
             (1, 1, u64::MAX),
+            (1, LONGEST_NS + 1, 1),
         ] {
             check(threads, wall_ns, cpu_ns).unwrap_err();
         }
