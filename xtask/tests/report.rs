@@ -330,6 +330,7 @@ fn figures_that_contradict_themselves_are_refused_by_name() {
     span["unit"] = "ms".into();
     let file = fixture.write("short.json", &report("Narrow", &[run, span]));
     fixture.report(&[&file]).assert().success();
+    refuse_rows(&[], "no rows");
     let mut idle = report("Narrow", &[]);
     idle["machine"]["cores"] = 0.into();
     let idle = fixture.write("idle.json", &idle);

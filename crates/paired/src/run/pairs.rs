@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
+use crate::address::without_credentials;
 use crate::error::Failure;
 use crate::files::claimed::Claimed;
 use crate::files::contents::sha256_of_file;
@@ -201,13 +202,31 @@ pub fn rows(baseline: &Path, timeout: Duration) -> Result<Vec<RowInfo>> {
     let mut worker = Worker::start(baseline, Side::Baseline, timeout)?;
     match worker.ask(&Request::List)? {
         Reply::Rows(rows) => {
-            let mut names = BTreeSet::new();
-            match rows.iter().find(|row| !names.insert(&row.name)) {
-                Some(row) => Err(worker.failure(&format!("lists {} twice", row.name))),
-                None => Ok(rows),
-            }
+            let names = rows.iter().map(|row| &*row.name);
+            check_listed("rows", names).map_err(|what| worker.failure(&what))?;
+            Ok(rows)
         }
         other => Err(worker.confused(&other)),
+    }
+}
+
+/// Checks the names of the rows or units that a worker lists: there are some, each once, and none has a user or a token in an
+/// address, which no table may show. An error says what is wrong.
+pub fn check_listed<'n>(what: &str, names: impl Iterator<Item = &'n str>) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        if without_credentials(name) != name {
+            return Err(format!(
+                "lists {name}, with more than the host of an address"
+            ));
+        }
+        if !seen.insert(name) {
+            return Err(format!("lists {name} twice"));
+        }
+    }
+    match seen.is_empty() {
+        true => Err(format!("lists no {what}")),
+        false => Ok(()),
     }
 }
 

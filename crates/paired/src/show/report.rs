@@ -375,6 +375,9 @@ impl<S> Report<S> {
     /// Checks the names and the figures, since the file may come from anywhere; an error says which one is wrong.
     pub fn check(&self) -> Result<(), String> {
         self.machine.check()?;
+        if self.rows.is_empty() {
+            return Err("no rows".to_owned());
+        }
         let mut seen = BTreeSet::new();
         for row in &self.rows {
             row.check()?;
