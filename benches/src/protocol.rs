@@ -175,20 +175,25 @@ pub struct Sample {
 /// The most bytes of a name. A longer one would break tables.
 pub const LONGEST_NAME: usize = 4096;
 
-/// Deserializes a name that is printed later: text on one line, without control characters, of 4096 bytes at most.
+/// Deserializes a name that is printed later: text that [`check_line`] allows, with a character to see.
 pub fn name<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
     let name = String::deserialize(text)?;
-    if name.contains(is_control) {
-        return Err(D::Error::custom(format_args!(
-            "{name:?} has a control character"
-        )));
+    check_line(&name).map_err(D::Error::custom)?;
+    match name.trim() {
+        "" => Err(D::Error::custom(format_args!("{name:?} is no name"))),
+        _ => Ok(name),
     }
-    if name.len() > LONGEST_NAME {
-        return Err(D::Error::custom(format_args!(
-            "a name is longer than {LONGEST_NAME} bytes"
-        )));
+}
+
+/// Checks that a text is on one line, without control characters, and has 4096 bytes at most; an error says what is wrong.
+pub fn check_line(text: &str) -> Result<(), String> {
+    if text.len() > LONGEST_NAME {
+        return Err(format!("longer than {LONGEST_NAME} bytes"));
     }
-    Ok(name)
+    if text.contains(is_control) {
+        return Err(format!("{text:?} has a control character"));
+    }
+    Ok(())
 }
 
 /// The most threads of a row, and cores of a machine. No machine has more.
@@ -273,6 +278,11 @@ mod tests {
                 .unwrap_err()
                 .contains("longer")
         );
+        for name in ["", "  ", "\u{a0}"] {
+            let refused = reply(name).unwrap_err();
+            let expected = format!("{name:?} is no name");
+            assert!(refused.starts_with(&expected), "{refused}");
+        }
         for name in [
             "a\nb",
             "a\u{1b}[2Jb",

@@ -571,10 +571,37 @@ fn rows_that_no_worker_has_are_refused() {
             "small/2^4",
             "lists merkle-commit/small/2^4 twice",
         ),
+        ("merkle-commit/small/2^4", "", "\"\" is no name"),
+        ("merkle-commit/small/2^4", "   ", "\"   \" is no name"),
+        (
+            "merkle-commit/small/2^4",
+            "https://me:s3cr3t@h/",
+            "lists https://h/, with more than the host of an address",
+        ),
+        ("\"rows\":[", "\"rows\":[]}'; : '[", "lists no rows"),
     ] {
+        assert!(text.contains(from), "{from}");
         fs::write(&worker, text.replacen(from, to, 1)).unwrap();
         let refused = fixture.ab(&worker, &worker).assert().code(1).stdout("");
         refused.stderr(contains("baseline worker: ").and(contains(complaint)));
+    }
+}
+
+/// Rows that only compare outputs are none to measure, and the other way round.
+#[test]
+fn a_worker_without_a_row_of_the_mode_is_no_success() {
+    let fixture = Fixture::new();
+    let worker = fixture.honest("worker", 10);
+    let text = fs::read_to_string(&worker).unwrap();
+    for (from, to, options) in [
+        ("merkle-commit", "equal", &[][..]),
+        ("\"quick\":true", "\"quick\":false", &["--quick"]),
+        ("equal", "lde", &["--outputs-only"]),
+    ] {
+        fs::write(&worker, text.replace(from, to)).unwrap();
+        let refused = fixture.ab(&worker, &worker).args(options).assert();
+        let refused = refused.code(1).stdout("");
+        refused.stderr(contains("error: the workers have no row to run\nhint: "));
     }
 }
 
@@ -628,6 +655,10 @@ fn times_that_no_run_took_are_refused() {
         (
             r#""wall_ns":9,"cpu_ns":9,"peak_kib":0"#,
             "reports a run without memory",
+        ),
+        (
+            r#""wall_ns":9,"cpu_ns":9,"peak_kib":18446744073709551615"#,
+            "reports 18446744073709551615 KiB of memory, more than any machine has",
         ),
     ] {
         fixture.breaks_off(&reply(fields), complaint);

@@ -226,6 +226,28 @@ fn a_worker_that_fails_is_named_with_what_it_says() {
 }
 
 #[test]
+fn units_that_no_table_can_show_are_refused() {
+    let fixture = Fixture::emulated();
+    let worker = fixture.worker("worker", BODY, "aa");
+    let text = fs::read_to_string(&worker).unwrap();
+    for (from, to, complaint) in [
+        ("\"units\":[", "\"units\":[]}'; : '[", "lists no units"),
+        ("merkle/x", "permute/x", "lists permute/x twice"),
+        ("merkle/x", " ", "\" \" is no name"),
+        (
+            "merkle/x",
+            "https://me:s3cr3t@h",
+            "lists https://h, with more",
+        ),
+    ] {
+        assert!(text.contains(from), "{from}");
+        fs::write(&worker, text.replacen(from, to, 1)).unwrap();
+        let refused = fixture.count(&worker, &worker).assert().code(1);
+        refused.stderr(contains(complaint));
+    }
+}
+
+#[test]
 fn an_instruction_without_a_text_is_not_passed_over() {
     let fixture = Fixture::new(&[
         ("qemu-aarch64-static", EMULATOR),

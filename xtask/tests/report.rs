@@ -243,6 +243,9 @@ fn figures_that_contradict_themselves_are_refused_by_name() {
         "the verdict is not that of the figures",
     );
     of_row("pairs", 0.into(), "no pairs");
+    of_row("pairs", u64::MAX.into(), "no pairs");
+    of_row("baseline", json!(1e300), "no time");
+    refuse("workload", " ".into(), "\" \" is no name");
     of_row("baseline", json!(-1.0), "no time");
     of_row("memory_ratio", json!(-1.0), "no ratio");
     of_row(
@@ -327,6 +330,7 @@ fn figures_that_contradict_themselves_are_refused_by_name() {
     span["unit"] = "ms".into();
     let file = fixture.write("short.json", &report("Narrow", &[run, span]));
     fixture.report(&[&file]).assert().success();
+    refuse_rows(&[], "no rows");
     let mut idle = report("Narrow", &[]);
     idle["machine"]["cores"] = 0.into();
     let idle = fixture.write("idle.json", &idle);
@@ -377,6 +381,16 @@ fn samples_that_are_none_are_refused_by_name() {
             ",x86-64-v3,0,",
             "seed 0, round 0 had no threads",
         ),
+        (
+            ",0,0,control",
+            ",0,0,baseline",
+            "seed 0, round 0 has not each",
+        ),
+        (
+            ",2000,1000,",
+            ",2000,1000,18446744073709551615",
+            "had no memory, or more than any machine",
+        ),
         (",x86-64-v3,", ",sse,", "\"sse\" is no instruction set"),
         ("merkle-commit", "\u{7}merkle", "has a control character"),
     ] {
@@ -424,6 +438,35 @@ fn names_are_text_in_markdown() {
         assert!(printed.contains(&format!("| {escaped} ")), "{printed}");
     }
     assert!(printed.contains(" \\[CPU\\](x) "), "{printed}");
+}
+
+/// Nor are users and tokens in addresses shown, wherever a file has some.
+#[test]
+fn texts_are_shown_without_tokens() {
+    let fixture = Fixture::new();
+    let token = "https://me:s3cr3t@h/?key=s3cr3t";
+    let mut row = row("x86-64-v3", 0.5);
+    row["workload"] = token.into();
+    let mut report = report(&format!("CPU {token}"), &[row]);
+    report["command"] = format!("cargo p3 ab {token}\u{202e}").into();
+    report["patches"] = json!([token]);
+    report["baseline_patches"] = json!([format!("{token} ")]);
+    for text in ["rustc", "rustflags"] {
+        report["machine"][text] = token.into();
+    }
+    let file = fixture.write("x.json", &report);
+    let page = fixture.path("page.html");
+    let samples = samples().replace("merkle-commit/koala-bear-poseidon2-w16/2^16x64", token);
+    fs::write(fixture.path("x.csv"), samples).unwrap();
+    let mut command = fixture.report(&[&file]);
+    let printed = command.arg("--html").arg(&page).assert().success();
+    let printed = String::from_utf8_lossy(&printed.get_output().stdout).into_owned();
+    let page = fs::read_to_string(page).unwrap();
+    for shown in [printed, page] {
+        assert!(shown.contains("h/"), "{shown}");
+        assert!(!shown.contains("s3cr3t"), "{shown}");
+        assert!(!shown.contains('\u{202e}'), "{shown}");
+    }
 }
 
 const MANY: usize = 10_000;

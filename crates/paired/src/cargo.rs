@@ -6,6 +6,7 @@ use std::path::{self, Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use serde::de::{self, value::StrDeserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toml_edit::DocumentMut;
@@ -14,6 +15,7 @@ use crate::address::without_credentials;
 use crate::environment::from_here;
 use crate::error::Failure;
 use crate::interrupt;
+use crate::text;
 
 /// Returns a `cargo` command: `CARGO` where it is set, as under `cargo run`, and otherwise the `cargo` of `PATH`.
 pub fn cargo() -> Command {
@@ -239,8 +241,10 @@ impl Toolchain {
         let text =
             String::from_utf8(output.stdout).context("rustc -vV printed text that is not UTF-8")?;
         let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+        let version =
+            StrDeserializer::<de::value::Error>::new(text.lines().next().unwrap_or_default());
         Ok(Self {
-            version: text.lines().next().unwrap_or_default().to_owned(),
+            version: text::name(version).context("rustc -vV prints no version")?,
             host: host.context("rustc -vV names no host")?.to_owned(),
         })
     }

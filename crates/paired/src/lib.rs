@@ -15,8 +15,8 @@
 //! - [`show`] prints a table, writes JSON and CSV, and draws a page.
 //!
 //! The other modules serve these three: [`interrupt`] starts child processes that end with their parent, [`files`] writes
-//! files whole or not at all, [`cargo`] runs cargo, [`isa`] names instruction sets, [`terminal`], [`escape`] and [`address`]
-//! clean text of other programs before it is shown, [`error`] has failures with a hint, and [`exit`] their exit codes.
+//! files whole or not at all, [`cargo`] runs cargo, [`isa`] names instruction sets, [`text`], [`terminal`], [`escape`] and
+//! [`address`] clean text of others before it is shown, [`error`] has failures with a hint, and [`exit`] their exit codes.
 //!
 //! # Examples
 //!
@@ -85,3 +85,4 @@ pub mod stats;
 pub mod terminal;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod text;

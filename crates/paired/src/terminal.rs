@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use console::strip_ansi_codes;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use crate::address::without_credentials;
@@ -75,7 +76,7 @@ impl Progress {
 
     fn tell(&self, line: Option<String>) {
         if let Some(line) = line.filter(|_| self.bar.is_hidden()) {
-            eprintln!("progress: {line}");
+            print_line("progress", &line);
         }
     }
 }
@@ -121,27 +122,35 @@ pub fn measuring(len: u64, of: &str) -> Progress {
 
 /// Writes a path as a part of a line: control characters are escaped.
 pub fn shown(path: &Path) -> String {
-    let path = path.to_string_lossy();
-    path.chars().fold(String::new(), |shown, c| match c {
-        c if is_control(c) => shown + &c.escape_default().to_string(),
-        c => shown + c.encode_utf8(&mut [0; 4]),
-    })
+    escaped(&path.to_string_lossy(), &[])
 }
 
 /// Prints `what: text` to stderr, without the credentials in addresses and with control characters escaped, since `text` may
 /// quote other programs.
 pub fn print_line(what: &str, text: &str) {
-    let text = without_credentials(text);
-    let mut shown = String::new();
+    let text = escaped(&without_credentials(text), &['\n', '\t']);
+    // Where stderr is closed, the exit code still tells of the failure.
+    let _ = writeln!(io::stderr(), "{what}: {text}");
+}
+
+/// Prints lines that another program has written, as [`print_line`] does, and without their colours.
+pub fn print_lines<'l>(lines: impl IntoIterator<Item = &'l str>) {
+    for line in lines {
+        let line = without_credentials(&strip_ansi_codes(line));
+        let _ = writeln!(io::stderr(), "{}", escaped(&line, &['\t']));
+    }
+}
+
+/// Escapes control characters, except for those that are `kept`.
+fn escaped(text: &str, kept: &[char]) -> String {
+    let mut escaped = String::new();
     for c in text.chars() {
         match c {
-            '\n' | '\t' => shown.push(c),
-            c if is_control(c) => shown.extend(c.escape_default()),
-            c => shown.push(c),
+            c if is_control(c) && !kept.contains(&c) => escaped.extend(c.escape_default()),
+            c => escaped.push(c),
         }
     }
-    // Where stderr is closed, the exit code still tells of the failure.
-    let _ = writeln!(io::stderr(), "{what}: {shown}");
+    escaped
 }
 
 #[cfg(test)]

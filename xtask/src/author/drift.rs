@@ -20,6 +20,7 @@ use paired::cargo::{Toolchain, cargo, with_rustflags};
 use paired::files::changed::write_changed;
 use paired::interrupt;
 use paired::isa::Isa;
+use paired::terminal::print_line;
 
 /// Lines of a difference that are shown; what changed more than that is read in the sources.
 const SHOWN: usize = 40;
@@ -253,10 +254,13 @@ impl<'p> Builds<'p> {
             };
             match self.check(isa, published)? {
                 None => return Ok(Some(format!("does not compile for {isa}: {error}"))),
-                Some(error) => eprintln!(
-                    "note: Plonky3 {} as published does not compile for {isa}: {error}",
-                    self.to
-                ),
+                Some(error) => {
+                    let release = self.to;
+                    let note = format!(
+                        "Plonky3 {release} as published does not compile for {isa}: {error}"
+                    );
+                    print_line("note", &note);
+                }
             }
         }
         if !self.test {

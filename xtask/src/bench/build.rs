@@ -15,7 +15,6 @@ use p3_patches::prover::graph;
 use p3_patches::prover::locked_dir::LockedDir;
 use p3_patches::prover::tree::{self, Tree};
 use p3_patches::source::lock::Seed;
-use paired::address::without_credentials;
 use paired::cargo::{cargo, cargo_error, with_rustflags};
 use paired::error::Failure;
 use paired::files::changed::write_changed;
@@ -24,6 +23,7 @@ use paired::interrupt;
 use paired::isa::Isa;
 use paired::run::pairs::{Workers, assert_different};
 use paired::run::sample::Side;
+use paired::terminal::print_lines;
 
 /// Whether the candidate has the patches, or has had them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -301,7 +301,7 @@ impl<'a> Builder<'a> {
         let built = interrupt::output(with_rustflags(&mut build, &target.rustflags))?;
         if !built.status.success() {
             let stderr = String::from_utf8_lossy(&built.stderr);
-            eprint!("{}", without_credentials(&stderr));
+            print_lines(stderr.lines());
             return Err(Failure::check(format!(
                 "{}: the {} does not compile: {}",
                 target.name,

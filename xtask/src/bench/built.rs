@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::project::Project;
 use p3_patches::catalog::difference::Difference;
+use paired::address::{argument_without_credentials, without_credentials};
 use paired::cargo::Toolchain;
 use paired::error::Failure;
 use paired::files::dir::{Dir, cannot_write};
@@ -139,9 +140,11 @@ impl Built {
         let dir = dir.is_dir().then(|| Dir::open(dir)).transpose()?;
         let facts = dir.map(|dir| dir.read(FACTS)).transpose()?.flatten();
         let facts = facts.ok_or_else(|| unreadable("no such file".to_owned()))?;
-        let built: Self =
+        let mut built: Self =
             toml::from_slice(&facts).map_err(|error| unreadable(error.to_string()))?;
         let command = built.assert_names().map_err(unreadable)?;
+        let version = &mut built.subject.toolchain.version;
+        *version = without_credentials(version);
         let named = parse(&command).ok_or_else(|| {
             unreadable("command: not one of `cargo p3 ab --build-only`".to_owned())
         })?;
@@ -289,6 +292,9 @@ impl Built {
         }
         let options = without(typed, &["--built", "--isa"]).into_iter();
         words.extend(options.skip_while(|word| word != "ab").skip(1));
+        let words: Vec<String> = (words.iter())
+            .map(|word| argument_without_credentials(word))
+            .collect();
         let words = words.iter().map(String::as_str);
         shlex::try_join(words).expect("no argument has a NUL")
     }

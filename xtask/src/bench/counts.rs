@@ -9,17 +9,19 @@ use serde::Deserialize;
 use crate::bench::record::{RECORDS, contents, entries, refuse};
 use crate::project::Project;
 use paired::escape;
-use paired::run::protocol::name;
+use paired::stats::row::is_ratio;
+use paired::text;
 
 /// A recorded `count`, as far as it is shown.
 #[derive(Deserialize)]
 pub struct Counts {
+    schema: u32,
     /// Below the project's root.
     #[serde(skip)]
     pub file: String,
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub emulated_cpu: String,
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::line")]
     rustflags: String,
     /// The hash of each patch's code. Records before 2026-11-23 have none.
     #[serde(default)]
@@ -32,8 +34,9 @@ pub struct Counts {
 
 #[derive(Deserialize)]
 struct CountedUnit {
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     unit: String,
+    leaves: usize,
     baseline: Counted,
     candidate: Counted,
 }
@@ -42,6 +45,7 @@ struct CountedUnit {
 struct Counted {
     instructions: u64,
     /// By core.
+    #[serde(deserialize_with = "text::named")]
     model_cycles: BTreeMap<String, u64>,
 }
 
@@ -69,7 +73,31 @@ pub fn counts(project: &Project, base: &str, name: &str) -> Result<Vec<Counts>> 
     Ok(counts)
 }
 
+/// The version of the records' format.
+pub const SCHEMA: u32 = 1;
+
 impl CountedUnit {
+    /// Checks that the figures are those of a unit on two sides; an error says which one is not.
+    fn check(&self) -> Result<(), &'static str> {
+        let [baseline, candidate] = [&self.baseline, &self.candidate];
+        let is_none = |of: &Counted| {
+            of.instructions == 0 || of.model_cycles.values().any(|cycles| *cycles == 0)
+        };
+        let cycles = (baseline.model_cycles.values()).zip(candidate.model_cycles.values());
+        let mut ratios = cycles.map(|(before, now)| *now as f64 / *before as f64);
+        if self.leaves == 0 {
+            Err("no leaves")
+        } else if is_none(baseline) || is_none(candidate) {
+            Err("took no instructions, or no time")
+        } else if !(baseline.model_cycles.keys()).eq(candidate.model_cycles.keys()) {
+            Err("cycles of other cores on one side")
+        } else if !is_ratio(self.ratio()) || !ratios.all(is_ratio) {
+            Err("no ratio")
+        } else {
+            Ok(())
+        }
+    }
+
     /// Returns the ratio of the instructions with the patch to those without.
     fn ratio(&self) -> f64 {
         self.candidate.instructions as f64 / self.baseline.instructions as f64
@@ -80,17 +108,18 @@ impl Counts {
     /// Reads the text of a record; an error says what is wrong.
     pub fn read(json: &[u8]) -> Result<Self, String> {
         let read: Self = serde_json::from_slice(json).map_err(|error| error.to_string())?;
-        for CountedUnit {
-            unit,
-            baseline,
-            candidate,
-        } in &read.units
-        {
-            let is_none = |of: &Counted| {
-                of.instructions == 0 || of.model_cycles.values().any(|cycles| *cycles == 0)
-            };
-            if is_none(baseline) || is_none(candidate) {
-                return Err(format!("{unit}: took no instructions, or no time"));
+        if read.schema != SCHEMA {
+            return Err(format!("schema {}, and not {SCHEMA}", read.schema));
+        }
+        if read.units.is_empty() {
+            return Err("no units".to_owned());
+        }
+        let mut seen = BTreeSet::new();
+        for unit in &read.units {
+            unit.check()
+                .map_err(|what| format!("{}: {what}", unit.unit))?;
+            if !seen.insert(&unit.unit) {
+                return Err(format!("{}: there twice", unit.unit));
             }
         }
         Ok(read)
@@ -148,6 +177,44 @@ mod tests {
     use crate::bench::record::tests::{COUNTS, Filed};
     use crate::project::Project;
     use paired::error::Failure;
+
+    #[test]
+    fn counts_that_no_run_gives_are_refused() {
+        Counts::read(COUNTS.as_bytes()).unwrap();
+        let (_, unit) = COUNTS.split_once("units\": [").unwrap();
+        let (unit, _) = unit.rsplit_once("]}").unwrap();
+        let twice = format!("{unit}, {unit}");
+        for (from, to, why) in [
+            ("\"schema\": 1", "\"schema\": 2", "schema 2, and not 1"),
+            ("\"leaves\": 1", "\"leaves\": 0", "permute/x: no leaves"),
+            (unit, "", "no units"),
+            (unit, &*twice, "permute/x: there twice"),
+            ("1000", "0", "permute/x: took no instructions, or no time"),
+            ("500", "0", "permute/x: took no instructions, or no time"),
+            ("900", "18446744073709551615", "permute/x: no ratio"),
+            ("400", "18446744073709551615", "permute/x: no ratio"),
+            (
+                "n1\": 400",
+                "n2\": 400",
+                "permute/x: cycles of other cores on one side",
+            ),
+        ] {
+            assert!(COUNTS.contains(from), "{from}");
+            let refused = Counts::read(COUNTS.replace(from, to).as_bytes()).err();
+            assert_eq!(refused.as_deref(), Some(why));
+        }
+    }
+
+    #[test]
+    fn texts_of_a_record_are_read_without_tokens() {
+        let mut text = COUNTS.to_owned();
+        for shown in ["cortex-a76", "-C opt", "permute/x", "neoverse-n1"] {
+            text = text.replace(shown, "https://me:s3cr3t@h");
+        }
+        let shown = Counts::read(text.as_bytes()).unwrap().markdown();
+        assert_eq!(shown.matches("https:").count(), 4, "{shown}");
+        assert!(!shown.contains("s3cr3t"), "{shown}");
+    }
 
     #[test]
     fn counts_are_refused_with_the_command_that_makes_others_and_no_link_is_followed() {

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::bench::record::{
-    self, Head, file_name, file_stem, files, files_of, machine, now, plan, read, read_head,
+    self, Head, LOADED, file_name, file_stem, files, files_of, machine, now, plan, read, read_head,
 };
 use crate::project::Project;
 use p3_patches::catalog::difference::Difference;
@@ -19,9 +19,6 @@ use paired::run::pairs::Workers;
 use paired::run::sample::Run;
 use paired::show::report::Report;
 use paired::stats::row::{Row, round4};
-
-/// A baseline that takes more than this many times what it took in the fastest record is a loaded machine's.
-pub const LOADED: f64 = 1.15;
 
 /// Where measurements are filed, under the time at which they began.
 pub struct Filing<'a> {

@@ -12,11 +12,14 @@ use serde::{Deserialize, Serialize};
 use crate::project::Project;
 use paired::error::Failure;
 use paired::files::dir::{Dir, is_link};
-use paired::run::protocol::name;
 use paired::run::sample::Run;
 use paired::show::report::{Machine, csv, parse_csv};
 use paired::show::section::Record;
-use paired::stats::row::Row;
+use paired::stats::row::{Row, is_ratio};
+use paired::text;
+
+/// A baseline that takes more than this many times what it took in the fastest record is a loaded machine's.
+pub const LOADED: f64 = 1.15;
 
 /// Below the project's root.
 pub const RECORDS: &str = "benches/record";
@@ -32,11 +35,12 @@ const ON: &str = ".on.";
 #[serde(rename_all = "kebab-case")]
 pub struct Head {
     /// As it was typed.
+    #[serde(deserialize_with = "text::command")]
     pub command: String,
     /// When the measurement began, in UTC: `2026-11-24T08:09:10.123Z`; of older records, the day.
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::line")]
     pub time: String,
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub release: String,
     pub seeds: usize,
     /// The most that a seed has.
@@ -85,8 +89,9 @@ impl Head {
         if !is_time(time) && !is_time(&format!("{time}T00:00:00Z")) {
             return Err(format!("time: {time:?} is none"));
         }
-        match head.loaded.iter().find(|(_, ratio)| !ratio.is_finite()) {
-            Some((row, ratio)) => Err(format!("{row}: {ratio} is no ratio")),
+        let is_loaded = |ratio: f64| ratio >= LOADED && is_ratio(ratio);
+        match head.loaded.iter().find(|(_, ratio)| !is_loaded(**ratio)) {
+            Some((row, ratio)) => Err(format!("{row}: {ratio} is no loaded machine's ratio")),
             None => Ok(head),
         }
     }
@@ -145,11 +150,15 @@ fn check(file: &str, head: &Head, runs: &[Run]) -> Result<(), String> {
     }
     let (seeds, pairs) = plan(runs);
     for (name, said, found) in [("seeds", head.seeds, seeds), ("pairs", head.pairs, pairs)] {
-        if said < found {
+        if said != found {
             return Err(format!("{name}: {said}, but the samples are of {found}"));
         }
     }
-    Ok(())
+    let has_samples = |row: &&String| runs.iter().any(|run| run.workload == **row);
+    match head.loaded.keys().find(|row| !has_samples(row)) {
+        Some(row) => Err(format!("{row}: loaded, but without samples")),
+        None => Ok(()),
+    }
 }
 
 /// Returns the seeds of the samples, and the most pairs that a row has of one.
@@ -490,10 +499,12 @@ pub mod tests {
             command in "([# \n\r\t\"'\\\\=]|\\PC){0,12}",
         ) {
             prop_assume!(!names.iter().any(|name| name.contains(is_control)));
+            prop_assume!(!names[0].trim().is_empty());
             let mut head = Head { command, ..head(&names[0]) };
             head.loaded.insert(names[1].clone(), 1.31);
             head.patches.insert(names[2].clone(), names[0].clone());
             let text = head.text().unwrap() + "workload,isa\n";
+            head.command = head.command.replace(is_control, " ");
             prop_assert_eq!(Head::parse(&text), Ok(head));
         }
     }
@@ -579,6 +590,36 @@ pub mod tests {
                 "seeds: 4, but the samples are of 5",
             ),
             (
+                "seeds = 5",
+                "seeds = 18446744073709551615",
+                "seeds: 18446744073709551615, but the samples are of 5",
+            ),
+            (
+                "pairs = 2",
+                "pairs = 3",
+                "pairs: 3, but the samples are of 2",
+            ),
+            (
+                "# [machine]",
+                "# loaded = { \"merkle-commit/x/2^4\" = -1.5 }\n# [machine]",
+                "merkle-commit/x/2^4: -1.5 is no loaded machine's ratio",
+            ),
+            (
+                "# [machine]",
+                "# loaded = { \"merkle-commit/x/2^4\" = 1.1 }\n# [machine]",
+                "merkle-commit/x/2^4: 1.1 is no loaded machine's ratio",
+            ),
+            (
+                "# [machine]",
+                "# loaded = { \"merkle-commit/x/2^4\" = 1e7 }\n# [machine]",
+                "merkle-commit/x/2^4: 10000000 is no loaded machine's ratio",
+            ),
+            (
+                "# [machine]",
+                "# loaded = { other = 1.5 }\n# [machine]",
+                "other: loaded, but without samples",
+            ),
+            (
                 "pairs = 2",
                 "pairs = 1",
                 "pairs: 1, but the samples are of 2",
@@ -595,6 +636,39 @@ pub mod tests {
             refused(&whole.replace(from, to), complaint);
         }
         refused(head, "no samples");
+        let last = whole.lines().next_back().unwrap();
+        let complaint =
+            "merkle-commit/x/2^4: seed 4, round 9 has not each run of a round once, in its order";
+        refused(&format!("{whole}{last}\n"), complaint);
+        refused(&whole.replace(&format!("{last}\n"), ""), complaint);
+    }
+
+    #[test]
+    fn texts_of_a_record_are_read_without_tokens() {
+        let filed = Filed::new();
+        filed.write("quick-sponge", "2026-11-01-narrow", "Narrow", 0.5, &[]);
+        let folder = format!("{RECORDS}/0.8.0/triple-x86-64-v3/quick-sponge");
+        let file = format!("{folder}/2026-11-01-narrow.csv");
+        let mut text = fs::read_to_string(filed.root().join(&file)).unwrap();
+        for (from, to) in [
+            (
+                "command = 'cargo p3 ab",
+                "command = 'cargo p3 ab --json URL",
+            ),
+            ("rustflags = \"", "rustflags = \"URL"),
+            ("cpu = \"", "cpu = \"URL "),
+            ("rustc = \"", "rustc = \"URL "),
+            ("merkle-commit/x/2^4", "URL/x"),
+        ] {
+            assert!(text.contains(from), "{from}: {text}");
+            text = text.replace(from, &to.replace("URL", "https://me:s3cr3t@h"));
+        }
+        filed.put(&file, &text);
+        let records = records(&Project::at(filed.root()), "0.8.0", "quick-sponge").unwrap();
+        let shown = serde_json::to_string(&records).unwrap() + &records[0].command;
+        assert_eq!(shown.matches("https://h").count(), 5, "{shown}");
+        assert_eq!(records[0].runs[0].workload, "https://h/x");
+        assert!(!shown.contains("s3cr3t"), "{shown}");
     }
 
     #[test]

@@ -361,7 +361,13 @@ fn selected(rows: &[RowInfo], args: &Args) -> Result<Vec<RowInfo>> {
             && (row.quick || !args.quick || args.outputs_only)
     };
     if args.workload.is_empty() {
-        return Ok(rows.iter().filter(|row| of_mode(row)).cloned().collect());
+        let rows: Vec<RowInfo> = rows.iter().filter(|row| of_mode(row)).cloned().collect();
+        return match rows.is_empty() {
+            true => Err(Failure::check("the workers have no row to run")
+                .hint("--quick and --outputs-only run fewer rows; --workload names others")
+                .into()),
+            false => Ok(rows),
+        };
     }
     let mut wanted = vec![false; rows.len()];
     for pattern in &args.workload {

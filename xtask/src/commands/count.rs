@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::compared::Compared;
 use crate::bench::build::{Builder, Candidate, Purpose, Target};
-use crate::bench::counts::Counts;
+use crate::bench::counts::{Counts, SCHEMA};
 use crate::bench::record;
 use crate::commands::glob;
 use crate::emulation::{self, CORTEX_A76};
@@ -134,7 +134,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     target.set_cfgs(&args.cfg);
     let models = Models::find();
     let mut report = Report {
-        schema: 1,
+        schema: SCHEMA,
         command: typed()?,
         time: record::now(),
         patches_sha256: project.catalog.sha256(&base, &patches)?,

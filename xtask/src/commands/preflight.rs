@@ -22,7 +22,7 @@ use paired::isa::Isa;
 use paired::run::pairs;
 use paired::show::report;
 use paired::stats::row;
-use paired::terminal::spinner;
+use paired::terminal::{print_line, spinner};
 
 /// Show what the compiled kernels hold, and cycles as models of cores have them.
 ///
@@ -136,7 +136,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         let found = compare(&executables, &report.packages, &wanted, models.as_ref())?;
         bar.finish_and_clear();
         for note in &found.notes {
-            eprintln!("note: {isa}: {note}");
+            print_line("note", &format!("{isa}: {note}"));
         }
         let runs = builder.is_some() && cfg!(target_arch = "x86_64") && isa != Isa::Neon;
         let lacks = isa.check().err().filter(|_| !isa.is_foreign());

@@ -10,7 +10,7 @@ use crate::project::Project;
 use crate::test::{self as stages, Need, Outcome, Pace, Stage};
 use paired::error::Failure;
 use paired::files::changed::write_changed;
-use paired::terminal::spinner;
+use paired::terminal::{print_lines, spinner};
 
 /// Run every test there is.
 ///
@@ -86,7 +86,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             Outcome::Failed(why) => {
                 failed += 1;
                 println!("FAIL  {name}{} ({time})", stage.label(project));
-                eprintln!("{why}");
+                print_lines(why.lines());
             }
             Outcome::Skipped(why) => {
                 skipped += 1;

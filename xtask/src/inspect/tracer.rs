@@ -12,6 +12,7 @@ use crate::inspect::emulator::Emulator;
 use crate::inspect::model::{Estimate, Models};
 use crate::inspect::stepping;
 use paired::error::Failure;
+use paired::run::pairs::check_listed;
 use paired::run::protocol::{Reply, Request, UnitInfo};
 use paired::run::worker::unexpected;
 use paired::terminal::spinner;
@@ -133,7 +134,11 @@ impl Tracer {
 
     fn listed(&self, side: &Side<'_>) -> Result<Vec<UnitInfo>> {
         match self.machine.trace(side.executable, &Request::Units)?.0 {
-            Reply::Units(units) => Ok(units),
+            Reply::Units(units) => {
+                let names = units.iter().map(|unit| &*unit.name);
+                check_listed("units", names).map_err(|what| side.failure(&what))?;
+                Ok(units)
+            }
             other => Err(side.confused("units", &other)),
         }
     }
@@ -228,12 +233,11 @@ impl Tracer {
 
 impl Side<'_> {
     fn confused(&self, asked: &str, reply: &Reply) -> anyhow::Error {
-        Failure::check(format!(
-            "{} worker: {}",
-            self.name,
-            unexpected(asked, reply)
-        ))
-        .into()
+        self.failure(&unexpected(asked, reply))
+    }
+
+    fn failure(&self, what: &str) -> anyhow::Error {
+        Failure::check(format!("{} worker: {what}", self.name)).into()
     }
 }
 

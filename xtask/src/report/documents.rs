@@ -343,7 +343,7 @@ mod tests {
             (
                 ",candidate,",
                 ",baseline,",
-                "round 0 of merkle-commit/x/2^4",
+                "seed 0, round 0 has not each run of a round once",
             ),
             ("cores = 2", "cores = two", "TOML parse error"),
             ("cpu = \"", "cpu = \"\\u001b", "has a control character"),

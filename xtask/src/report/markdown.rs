@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use comfy_table::{Table, presets};
 
-use crate::bench::filing::LOADED;
+use crate::bench::record::LOADED;
 use paired::escape;
 use paired::show::section::Line;
 use paired::stats::ratio::Verdict;

@@ -134,6 +134,34 @@ fn what_is_measured_elsewhere_is_what_one_run_measures() {
     assert!(text.contains("\n# rustc = \"rustc 0.0.0\"\n"), "{text}");
 }
 
+/// A command and a compiler's name may have one.
+#[test]
+fn no_token_gets_from_a_folder_of_workers_into_a_record() {
+    let killer = project();
+    let copied = built(&killer, &["demo"], &["generic"]);
+    let facts = copied.join("built.toml");
+    let mut text = fs::read_to_string(&facts).unwrap();
+    for (from, to) in [
+        ("\"cargo p3 ", "\"cargo p3 --patches=URL "),
+        ("rustc 0.0.0", "rustc URL"),
+    ] {
+        assert!(text.contains(from), "{text}");
+        text = text.replacen(from, &to.replace("URL", "https://me:s3cr3t@h/x"), 1);
+    }
+    write(&facts, &text);
+    let options = [&ONCE[..], &["--record"]].concat();
+    let output = measure(&killer, &copied, &options).output().unwrap();
+    let transcript = killer.fixture.transcript(&output);
+    assert!(output.status.success(), "{transcript}");
+    let [(_, record)] = &records(&killer)[..] else {
+        panic!("{transcript}");
+    };
+    for shown in [&transcript, record] {
+        assert!(shown.contains("https://h/x"), "{shown}");
+        assert!(!shown.contains("s3cr3t"), "{shown}");
+    }
+}
+
 /// Before anything runs.
 #[test]
 fn other_code_and_other_executables_are_refused() {

@@ -2,36 +2,28 @@
 
 use std::collections::BTreeSet;
 
-use paired::run::protocol::{self, name};
-use serde::{Deserialize, Deserializer, Serialize};
+use paired::text;
+use serde::{Deserialize, Serialize};
 
 /// The difference between baseline and candidate: a release, and the patches of each.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Difference {
     /// The Plonky3 release.
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub base: String,
     /// The patches that the baseline has, too; none where that is the release as published.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "names"
+        deserialize_with = "text::names"
     )]
     pub baseline_patches: Vec<String>,
     /// The candidate's.
-    #[serde(deserialize_with = "names")]
+    #[serde(deserialize_with = "text::names")]
     pub patches: Vec<String>,
     /// Whether the candidate got the patches and then had them reversed.
     #[serde(default)]
     pub reverted: bool,
-}
-
-/// Reads names that others wrote and that are printed.
-fn names<'de, D: Deserializer<'de>>(texts: D) -> Result<Vec<String>, D::Error> {
-    #[derive(Deserialize)]
-    struct Name(#[serde(deserialize_with = "protocol::name")] String);
-    let names = Vec::<Name>::deserialize(texts)?;
-    Ok(names.into_iter().map(|Name(name)| name).collect())
 }
 
 impl Difference {

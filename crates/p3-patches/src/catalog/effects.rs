@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::project::Patches;
 use paired::error::Failure;
 use paired::isa::{self, Isa};
-use paired::run::protocol::name;
 use paired::show::report::verdict_name;
 use paired::stats::ratio::Verdict;
+use paired::stats::row::is_ratio;
+use paired::text;
 
 /// The file, beside the series.
 pub const FILE: &str = "effects.csv";
@@ -21,17 +22,17 @@ pub const FILE: &str = "effects.csv";
 /// The best row of a patch's newest record for one release and one instruction set. A step's record goes before a stack's.
 #[derive(Deserialize, Serialize)]
 pub struct Effect {
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub patch: String,
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub release: String,
     #[serde(deserialize_with = "isa::name")]
     pub isa: String,
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub date: String,
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub cpu: String,
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub workload: String,
     /// With the patch to without.
     pub ratio: f64,
@@ -103,12 +104,27 @@ impl Effects {
         let effects = rows.collect::<Result<Vec<Effect>, csv::Error>>();
         let refuse = |why: String| Failure::input(format!("{}: {why}", patches.shown(FILE)));
         let effects = effects.map_err(|error| refuse(error.to_string()))?;
-        match effects.iter().find(|effect| !effect.ratio.is_finite()) {
-            Some(Effect { patch, ratio, .. }) => {
-                Err(refuse(format!("{patch}: {ratio} is no ratio")).into())
+        for Effect {
+            patch,
+            ratio,
+            verdict,
+            ..
+        } in &effects
+        {
+            let contradicts = match verdict {
+                Some(Verdict::Faster) => *ratio > 1.0,
+                Some(Verdict::Slower) => *ratio < 1.0,
+                Some(Verdict::NoChange) | None => false,
+            };
+            if !is_ratio(*ratio) {
+                return Err(refuse(format!("{patch}: {ratio} is no ratio")).into());
             }
-            None => Ok(Self(effects)),
+            if contradicts {
+                let why = format!("{patch}: the verdict is not that of the ratio {ratio}");
+                return Err(refuse(why).into());
+            }
         }
+        Ok(Self(effects))
     }
 
     /// The effect of `patch` on this CPU's best instruction set: for `release` if that is recorded, else for the newest

@@ -122,9 +122,10 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         target: &target,
     };
     if let Some(setting) = incremental(builder.folder, &builder.configs())? {
-        eprintln!(
-            "note: {setting} has cargo compile what is patched incrementally, and what is published not; both builds are without it"
+        let note = format!(
+            "{setting} has cargo compile what is patched incrementally, and what is published not; both builds are without it"
         );
+        print_line("note", &note);
     }
     // `apply` and `remove` write to the lock file, too.
     let prover = LockedDir::lock(&manifest.trees())?;
@@ -161,8 +162,14 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         cpu: report::cpu(),
         cores: thread::available_parallelism().map_or(1, usize::from),
         rustc: builder.toolchain()?.version,
-        rustflags: rustflags.flags.join(" "),
+        rustflags: match args.show_flags {
+            true => without_credentials(&rustflags.flags.join(" ")),
+            false => String::new(),
+        },
     };
+    machine.check().map_err(|why| {
+        Failure::input(why).hint("--show-flags keeps flags that are on one line, and not too long")
+    })?;
     let mut stdout = std::io::stdout().lock();
     writeln!(
         stdout,
@@ -178,11 +185,12 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     )?;
     if trial.isa == Isa::Generic {
         let command = rustflags.for_this_cpu();
-        let kept = match &*machine.rustflags {
-            "" => String::new(),
-            flags => format!(", beside the flags {}", without_credentials(flags)),
+        let kept = match &*rustflags.flags {
+            [] => String::new(),
+            flags => format!(", beside the flags {}", flags.join(" ")),
         };
-        eprintln!("note: built for the least CPU; after `{command}` packed kernels work{kept}");
+        let note = format!("built for the least CPU; after `{command}` packed kernels work{kept}");
+        print_line("note", &note);
     }
     let pairs = args.reps as usize;
     let bar = measuring(Trial::len(pairs), "runs");
@@ -208,17 +216,12 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let same: Vec<_> = args.same.iter().map(Output::to_string).collect();
         tables += &format!("\nequal in every run: {}", same.join(", "));
     }
-    let (command, rustflags) = match args.show_flags {
-        true => (typed, without_credentials(&machine.rustflags)),
-        false => (String::new(), String::new()),
-    };
-    let machine = Machine {
-        rustflags,
-        ..machine
-    };
     let report = Report {
         schema: Report::<Difference>::SCHEMA,
-        command,
+        command: match args.show_flags {
+            true => typed,
+            false => String::new(),
+        },
         subject: Difference {
             base: chosen.base,
             baseline_patches: Vec::new(),

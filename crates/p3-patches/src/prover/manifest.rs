@@ -28,6 +28,7 @@ use paired::error::Failure;
 use paired::files::dir::{Dir, Place};
 use paired::files::plain;
 use paired::interrupt;
+use paired::terminal::print_line;
 
 const LOCK: &str = "Cargo.lock";
 
@@ -125,7 +126,8 @@ impl Manifest {
     pub fn print_moved(&self) {
         if !self.moved.is_empty() {
             let moved = self.moved.join(", ");
-            eprintln!("note: moved out of the p3-patches block, since it is yours: {moved}");
+            let note = format!("moved out of the p3-patches block, since it is yours: {moved}");
+            print_line("note", &note);
         }
     }
 

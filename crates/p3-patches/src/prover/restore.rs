@@ -7,6 +7,7 @@ use anyhow::Result;
 use crate::prover::locked_dir::LockedDir;
 use paired::error::Failure;
 use paired::files::dir::{Place, Staged};
+use paired::terminal::print_line;
 
 /// Puts a file back as it was unless [`Restore::keep`] is called: on an error, an interrupt or a panic. What another program has
 /// written there meanwhile stays.
@@ -115,10 +116,11 @@ impl Drop for Restore<'_> {
                 AtWork::Child => true,
             };
         if !is_own {
-            eprintln!(
-                "warning: {} was changed by another program, and is left as it is; it may still name patched packages",
+            let what = format!(
+                "{} was changed by another program, and is left as it is; it may still name patched packages",
                 path.display()
             );
+            print_line("warning", &what);
             return;
         }
         let restored = match before {
@@ -126,10 +128,8 @@ impl Drop for Restore<'_> {
             None => self.place.remove(),
         };
         if let Err(error) = restored {
-            eprintln!(
-                "warning: {} could not be put back: {error:#}",
-                path.display()
-            );
+            let what = format!("{} could not be put back: {error:#}", path.display());
+            print_line("warning", &what);
         }
     }
 }

@@ -26,6 +26,7 @@ use paired::files::contents::json;
 use paired::files::contents::sha256;
 use paired::files::dir::{Dir, Place, Temporary, UNFINISHED};
 use paired::interrupt;
+use paired::terminal::print_line;
 
 /// The stamp's file name. Upstream has no hidden files of that name, and a patch cannot write one.
 const STAMP: &str = ".p3-stamp.json";
@@ -236,7 +237,7 @@ impl Plan {
     /// Prints the notes.
     pub fn print_notes(&self) {
         for note in &self.notes {
-            eprintln!("note: {note}");
+            print_line("note", note);
         }
     }
 }

@@ -114,6 +114,33 @@ fn patches_are_chosen_with_their_effects_and_the_others_are_named() {
     assert_eq!(after, "CPU (family 1, model 2), 2026-11-03)");
     assert!(effects.contains(&format!(",{isa},")), "{applied}");
 
+    let token = "https://me:s3cr3t@h/";
+    write(
+        &patches.join("effects.csv"),
+        &effects.replace("older", token).replace("Older", token),
+    );
+    let listed = fixture.succeed(&["list", "--json"]);
+    assert!(
+        listed.contains("https://h/") && !listed.contains("s3cr3t"),
+        "{listed}"
+    );
+
+    for (ratio, why) in [
+        ("-1e9", "-1000000000 is no ratio"),
+        ("0.0", "0 is no ratio"),
+        ("1e300", "is no ratio"),
+        ("1.5", "the verdict is not that of the ratio 1.5"),
+    ] {
+        write(
+            &patches.join("effects.csv"),
+            &effects.replace("0.714", ratio),
+        );
+        let refused = fixture.run(&["list"]);
+        assert!(
+            refused.starts_with("exit 3\n") && refused.contains(why),
+            "{refused}"
+        );
+    }
     write(&patches.join("effects.csv"), "patch\ndemo\n");
     fixture.succeed(&["remove"]);
     let broken = fixture.run(&["apply"]);

@@ -358,6 +358,18 @@ fn secrets_are_kept_out_of_the_files() {
         assert!(!file.contains("token"), "{file}");
     }
     assert!(!printed.contains("token"), "{printed}");
+
+    // Files with such flags could not be read again.
+    let long = format!("--cfg key=\"{}\"", "x".repeat(5000));
+    let mut command = prover.command(&["demo", "--show-flags"], &line);
+    let output = command.env("RUSTFLAGS", &long).output();
+    let refused = prover.fixture.transcript(&output.unwrap());
+    let expected =
+        "exit 3\n--- stdout\n--- stderr\nerror: rustflags: longer than 4096 bytes\nhint: ";
+    assert!(refused.starts_with(expected), "{refused}");
+    let mut command = prover.command(&["demo"], &line);
+    let output = command.env("RUSTFLAGS", &long).output().unwrap();
+    assert!(output.status.success());
 }
 
 #[test]
@@ -446,6 +458,27 @@ fn what_fails_is_shown_and_not_measured() {
     assert_snapshot!("baseline_fails", prover.fails(&["demo"]));
     let prover = Prover::new(SLEEP, "echo wrong proof >&2; exit 1");
     assert_snapshot!("candidate_fails", prover.fails(&["demo"]));
+}
+
+/// Text of other programs neither moves a terminal's cursor nor names a user: that of a command, of the program, of a compiler.
+#[test]
+fn text_of_other_programs_is_printed_without_control_characters_and_tokens() {
+    let hostile =
+        r"printf 'https://bob:s3cr3t@h/a \033]0;pwned\007 \033[2Jb\rc\342\200\256d\n' >&2";
+    let safe = |printed: &str| {
+        let is_safe = |c: char| c == '\n' || !(c.is_control() || c == '\u{202e}');
+        assert!(printed.chars().all(is_safe), "{printed:?}");
+        assert!(!printed.contains("s3cr3t"), "{printed}");
+        assert!(printed.contains("https://h/a"), "{printed}");
+        assert!(printed.contains("b\\rc\\u{202e}d\n"), "{printed}");
+    };
+    let prover = Prover::new(SLEEP, SLEEP);
+    safe(&prover.fails(&["demo", "--setup", &format!("{hostile}; false")]));
+    let prover = Prover::new(SLEEP, &format!("{hostile}; exit 1"));
+    safe(&prover.fails(&["demo"]));
+    write(&prover.path("candidate.meanwhile"), hostile);
+    write(&prover.path("candidate.broken"), "");
+    safe(&prover.fails(&["demo"]));
 }
 
 #[test]
@@ -547,7 +580,7 @@ fn a_bench_is_compared_by_its_own_figures() {
         let (short, long) = (figures("8", &slope, 1.0), figures("many", "null", long));
         format!("{SLEEP}\n{short}\n{long}\necho $CRITERION_HOME >> homes")
     };
-    let prover = Prover::new(&script([9135.4, 2e9]), &script([5101.2, 2.2e9]));
+    let prover = Prover::new(&script([9135.4, 2e6]), &script([5101.2, 2.2e6]));
     let options = ["demo", "--json", "try.json"];
     let mut command = prover.command(&options, &["bench", "--bench", "prove"]);
     let printed = prover.fixture.transcript(&command.output().unwrap());
@@ -568,6 +601,67 @@ fn a_bench_is_compared_by_its_own_figures() {
         (&rows[0]["unit"], &rows[1]["unit"]),
         (&"ns".into(), &"ms".into())
     );
+}
+
+/// What criterion says is checked where it is read: the table and the files would have another figure, or none.
+#[test]
+fn figures_and_names_that_no_bench_has_are_refused() {
+    let prover = Prover::new(SLEEP, SLEEP);
+    let refused = |figures: &[(&str, &str)]| {
+        let mut script = SLEEP.to_owned();
+        for (at, (name, ns)) in figures.iter().enumerate() {
+            script += &format!(
+                r#"
+                folder=$CRITERION_HOME/{at}/new
+                mkdir -p $folder
+                echo '{{"full_id":"{name}"}}' > $folder/benchmark.json
+                echo '{{"mean":{{"point_estimate":{ns}}}}}' > $folder/estimates.json"#
+            );
+        }
+        prover.executable("baseline", &format!("# baseline\n{script}"));
+        prover.executable("candidate", &format!("# candidate\n{script}"));
+        let options = ["demo", "--json", "try.json"];
+        let mut command = prover.command(&options, &["bench", "--bench", "prove"]);
+        let printed = prover.fixture.transcript(&command.output().unwrap());
+        assert!(printed.starts_with("exit 3\n"), "{printed}");
+        assert!(!prover.path("try.json").exists());
+        let (_, stderr) = printed.split_once("--- stderr\n").unwrap();
+        stderr.to_owned()
+    };
+    let long = "x".repeat(5000);
+    for (figures, complaint) in [
+        (
+            &[("x", "1e300")][..],
+            "bench x: the program prints 1e300 ns for it, in a run of ",
+        ),
+        (
+            &[("x", "1e12")],
+            "bench x: the program prints 1000.0s for it, in a run of ",
+        ),
+        (
+            &[("x", "0.0")],
+            "prove: no benchmark takes time in every run\nhint: the compiler removes ",
+        ),
+        (
+            &[("x", "1e6"), ("x", "1e6")],
+            "x: the bench reports two figures of that name\nhint: ",
+        ),
+        (
+            &[("x\\u200b", "1e6"), ("x\\u200c", "1e6")],
+            "x : the bench reports two figures of that name\nhint: ",
+        ),
+        (&[(" ", "1e6")], "bench \" \": has no name\nhint: "),
+        (
+            &[(&*long, "1e6")],
+            &format!("bench {}..: a name of 5000 bytes\nhint: ", &long[..60]),
+        ),
+    ] {
+        let stderr = refused(figures);
+        assert!(
+            stderr.starts_with(&format!("error: {complaint}")),
+            "{stderr}"
+        );
+    }
 }
 
 #[test]

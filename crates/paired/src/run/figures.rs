@@ -1,6 +1,7 @@
 //! Reads the times that a bench reports itself. A bench of criterion or libtest runs for a fixed time, so the time of its whole
 //! run says nothing.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -10,8 +11,9 @@ use walkdir::WalkDir;
 
 use crate::error::Failure;
 use crate::files::plain;
+use crate::text::one_line;
 
-/// The names of benchmarks, each with the nanoseconds of one iteration.
+/// The names of benchmarks, each on one line and without credentials, with the nanoseconds of one iteration.
 pub(crate) type Figures = Vec<(String, f64)>;
 
 /// Criterion's `benchmark.json`.
@@ -33,19 +35,27 @@ struct Estimate {
     point_estimate: f64,
 }
 
-/// Reads the figures of a run: those that criterion has written below `folder`, or else those of libtest in `stdout`.
+/// Reads the figures of a run: those that criterion has written below `folder`, or else those of libtest in `stdout`. Fails where a
+/// figure is no time, or two have one name.
 pub(crate) fn read(folder: &Path, stdout: &[u8]) -> Result<Figures> {
     let figures = match criterion(folder)? {
         none if none.is_empty() => libtest(&String::from_utf8_lossy(stdout)),
         figures => figures,
     };
-    match figures.iter().find(|(_, ns)| !ns.is_finite() || *ns < 0.0) {
-        Some((name, ns)) => Err(Failure::input(format!(
-            "{name}: the bench reports {ns} ns, which is no time"
-        ))
-        .into()),
-        None => Ok(figures),
+    let mut seen = BTreeSet::new();
+    for (name, ns) in &figures {
+        if !ns.is_finite() || *ns < 0.0 {
+            let what = format!("{name}: the bench reports {ns} ns, which is no time");
+            return Err(Failure::input(what).into());
+        }
+        if !seen.insert(name) {
+            let what = format!("{name}: the bench reports two figures of that name");
+            return Err(Failure::input(what)
+                .hint("give each benchmark a name of its own")
+                .into());
+        }
     }
+    Ok(figures)
 }
 
 /// Reads the estimates that criterion prints, from the files in which it keeps them.
@@ -60,7 +70,7 @@ fn criterion(folder: &Path) -> Result<Figures> {
         let benchmark: Benchmark = parse(entry.path())?;
         let estimates: Estimates = parse(&entry.path().with_file_name("estimates.json"))?;
         let estimate = estimates.slope.unwrap_or(estimates.mean);
-        figures.push((benchmark.full_id, estimate.point_estimate));
+        figures.push((one_line(&benchmark.full_id), estimate.point_estimate));
     }
     Ok(figures)
 }
@@ -78,7 +88,7 @@ fn libtest(stdout: &str) -> Figures {
         let (name, figure) = line.strip_prefix("test ")?.split_once("... bench:")?;
         let (ns, _) = figure.split_once("ns/iter")?;
         let ns = ns.trim().replace(',', "").parse().ok()?;
-        Some((name.trim().to_owned(), ns))
+        Some((one_line(name.trim()), ns))
     };
     stdout.lines().filter_map(figure).collect()
 }
@@ -98,6 +108,9 @@ mod tests {
             let refused = read(Path::new("/dev/null"), printed.as_bytes()).unwrap_err();
             assert!(refused.to_string().starts_with("x: "), "{refused}");
         }
+        let printed_twice = printed.repeat(2);
+        let refused = read(Path::new("/dev/null"), printed_twice.as_bytes()).unwrap_err();
+        assert!(refused.to_string().contains("two figures"), "{refused}");
         let expected = [("tests::commit", 1234567.89), ("tests::open", 12.0)];
         assert_eq!(
             libtest(printed),

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 
+use crate::address::without_credentials;
 use crate::error::Failure;
 use crate::files::claimed::Claimed;
 use crate::files::contents::sha256_of_file;
 use crate::isa::Isa;
-use crate::run::protocol::{Reply, Request, RowInfo, Sample, UnitInfo};
-use crate::run::sample::{ROUND, Run, Side, has_more_cpu};
+use crate::run::protocol::{Reply, Request, RowInfo, Sample, Timed, UnitInfo};
+use crate::run::sample::{MOST_KIB, ROUND, Run, Side, has_more_cpu};
 use crate::run::worker::Worker;
 
 /// The two workers' executables of one comparison.
@@ -54,38 +55,69 @@ pub fn rows(baseline: &Path, timeout: Duration) -> Result<Vec<RowInfo>> {
     let mut worker = Worker::start(baseline, Side::Baseline, timeout)?;
     match worker.ask(&Request::List)? {
         Reply::Rows(rows) => {
-            let mut names = BTreeSet::new();
-            match rows.iter().find(|row| !names.insert(&row.name)) {
-                Some(row) => Err(worker.failure(&format!("lists {} twice", row.name))),
-                None => Ok(rows),
-            }
+            let names = rows.iter().map(|row| &*row.name);
+            check_listed("rows", names).map_err(|what| worker.failure(&what))?;
+            Ok(rows)
         }
         other => Err(worker.confused(&other)),
     }
 }
 
+/// Checks the names of the rows or units that a worker lists: there are some, each once, and none has a user or a token in an
+/// address, which no table may show. An error says what is wrong.
+pub fn check_listed<'n>(what: &str, names: impl Iterator<Item = &'n str>) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        if without_credentials(name) != name {
+            return Err(format!(
+                "lists {name}, with more than the host of an address"
+            ));
+        }
+        if !seen.insert(name) {
+            return Err(format!("lists {name} twice"));
+        }
+    }
+    match seen.is_empty() {
+        true => Err(format!("lists no {what}")),
+        false => Ok(()),
+    }
+}
+
 /// Measures the cycles of one repetition of a unit, at the core's clock meanwhile. Fails where the worker fails, or reports times
-/// without a finite ratio.
+/// that its runs cannot have taken.
 pub fn cycles(executable: &Path, unit: &UnitInfo) -> Result<f64> {
     /// The repetitions of a unit with one leaf: some milliseconds for a permutation, and not much more for a tree.
     const TIMES: usize = 1 << 11;
     const TIMEOUT: Duration = Duration::from_secs(300);
     let mut worker = Worker::start(executable, Side::Baseline, TIMEOUT)?;
+    let times = TIMES / unit.leaves;
     let request = Request::Time {
         unit: unit.name.clone(),
-        times: TIMES / unit.leaves,
+        times,
     };
+    let asked = Instant::now();
     match worker.ask(&request)? {
         Reply::Timed(timed) => {
-            let cycles = timed.unit_ns / timed.cycle_ns;
-            if cycles.is_finite() && cycles > 0.0 {
-                Ok(cycles)
-            } else {
-                Err(worker.failure(&format!("reports no time: {timed:?}")))
-            }
+            let cycles = cycles_of(&timed, times, asked.elapsed());
+            cycles.map_err(|what| worker.failure(&what))
         }
         other => Err(worker.confused(&other)),
     }
+}
+
+/// Returns the cycles of a repetition, of which a run has so many `times`; an error says which time is none.
+fn cycles_of(timed: &Timed, times: usize, took: Duration) -> Result<f64, String> {
+    let Timed { unit_ns, cycle_ns } = *timed;
+    // From 100 GHz to 1 MHz.
+    if !(0.01..=1000.0).contains(&cycle_ns) || unit_ns <= 0.0 {
+        return Err(format!("reports no time: {timed:?}"));
+    }
+    if unit_ns * times as f64 > took.as_nanos() as f64 {
+        return Err(format!(
+            "reports {unit_ns} ns for each of {times} repetitions, {took:?} after it was asked"
+        ));
+    }
+    Ok(unit_ns / cycle_ns)
 }
 
 impl Workers {
@@ -303,6 +335,11 @@ fn plausible(sample: &Sample, threads: usize, took: Duration) -> Result<(), Stri
     if peak_kib == Some(0) {
         return Err("reports a run without memory".to_owned());
     }
+    if let Some(kib) = peak_kib.filter(|kib| *kib > MOST_KIB) {
+        return Err(format!(
+            "reports {kib} KiB of memory, more than any machine has"
+        ));
+    }
     Ok(())
 }
 
@@ -317,4 +354,34 @@ pub fn assert_different(name: &str, executables: [&Path; 2], hint: &'static str)
         .into());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_takes_no_longer_than_its_worker() {
+        let cycles = |unit_ns, cycle_ns| {
+            let timed = Timed { unit_ns, cycle_ns };
+            cycles_of(&timed, 10, Duration::from_nanos(1000))
+        };
+        assert_eq!(cycles(100.0, 0.5), Ok(200.0));
+        for (unit_ns, cycle_ns, why) in [
+            (0.0, 0.5, "reports no time"),
+            (-1.0, 0.5, "reports no time"),
+            (100.0, 0.0, "reports no time"),
+            (100.0, -0.5, "reports no time"),
+            (100.0, 1e-300, "reports no time"),
+            (100.0, 1e300, "reports no time"),
+            (
+                101.0,
+                0.5,
+                "reports 101 ns for each of 10 repetitions, 1µs after",
+            ),
+        ] {
+            let refused = cycles(unit_ns, cycle_ns).unwrap_err();
+            assert!(refused.starts_with(why), "{refused}");
+        }
+    }
 }

@@ -18,7 +18,6 @@ use cargo_metadata::{Artifact, Message, Metadata, TargetKind};
 use tempfile::TempPath;
 use wait4::Wait4;
 
-use crate::address::without_credentials;
 use crate::cargo::{
     self, Toolchain, cargo, cargo_error, configuration, configuration_with_origins, incremental,
     rustc,
@@ -30,6 +29,7 @@ use crate::run::input::Input;
 use crate::run::launch::{self, Launch};
 use crate::run::rustflags::Rustflags;
 use crate::run::sample::Side;
+use crate::terminal::print_lines;
 
 /// The variable for the folder of cargo's intermediate files.
 const BUILD_DIR: &str = "CARGO_BUILD_BUILD_DIR";
@@ -202,7 +202,7 @@ impl Builder<'_> {
         let built = interrupt::output(built.args(["--message-format", "json-render-diagnostics"]))?;
         if !built.status.success() {
             let stderr = String::from_utf8_lossy(&built.stderr);
-            eprint!("{}", without_credentials(&stderr));
+            print_lines(stderr.lines());
             let side = side.name();
             let error = cargo_error(&stderr);
             if let Some(features) = cargo::features_to_enable(&stderr) {

@@ -1,9 +1,12 @@
 //! A raw sample of a comparison: which side ran, in which round, and the time that it took.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::isa;
-use crate::run::protocol::{MOST_THREADS, name};
+use crate::run::protocol::MOST_THREADS;
+use crate::text;
 
 /// The prefix of workload names for quantities of whole runs.
 pub const RUN: &str = "run/";
@@ -33,7 +36,7 @@ pub enum Side {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Run {
     /// The name of the workload, such as `lde/goldilocks/2^16x64`.
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub workload: String,
     /// The name of the instruction set that the executable is built for.
     #[serde(deserialize_with = "isa::name")]
@@ -57,6 +60,12 @@ pub struct Run {
     #[serde(default)]
     pub hashing_ns: Option<u64>,
 }
+
+/// The longest time of a run, in nanoseconds: a year.
+pub(crate) const LONGEST_NS: u64 = 365 * 86_400 * 1_000_000_000;
+
+/// The most memory of a process, in KiB: a PiB. No machine has more.
+pub(crate) const MOST_KIB: u64 = 1 << 40;
 
 /// The order of one round. The candidate's runs lie symmetrically between the baseline's, so that a steady drift cancels.
 ///
@@ -106,8 +115,14 @@ impl Run {
             true => MOST_THREADS,
             false => *threads,
         };
+        // A sample of a bench is of many iterations.
+        let is_longer = self.wall_ns > LONGEST_NS && !workload.starts_with(BENCH);
         let what = if self.wall_ns == 0 {
             "took no time"
+        } else if is_longer {
+            "took longer than a year"
+        } else if self.peak_kib == Some(0) || self.peak_kib > Some(MOST_KIB) {
+            "had no memory, or more than any machine"
         } else if self.threads == 0 {
             "had no threads"
         } else if *threads > MOST_THREADS {
@@ -128,6 +143,32 @@ impl Run {
     }
 }
 
+/// Checks that the samples of a row follow one another, in whole rounds that have their runs once and in their order; an error names
+/// the round.
+pub(crate) fn check_rounds(runs: &[Run]) -> Result<(), String> {
+    let is_one_row = |a: &Run, b: &Run| (&a.workload, &a.isa) == (&b.workload, &b.isa);
+    let halves = ROUND.split_at(ROUND.len() / 2);
+    let whole = [&ROUND[..], halves.0, halves.1];
+    let mut rows = BTreeSet::new();
+    for row in runs.chunk_by(is_one_row) {
+        let Run { workload, isa, .. } = &row[0];
+        if !rows.insert((workload, isa)) {
+            return Err(format!("{workload}: samples for {isa} in two places"));
+        }
+        let mut rounds = BTreeSet::new();
+        for round in row.chunk_by(|a, b| (a.seed, a.round) == (b.seed, b.round)) {
+            let sides: Vec<Side> = round.iter().map(|run| run.side).collect();
+            let Run { seed, round, .. } = round[0];
+            if !rounds.insert((seed, round)) || !whole.contains(&&*sides) {
+                return Err(format!(
+                    "{workload}: seed {seed}, round {round} has not each run of a round once, in its order"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Tells whether `threads` cannot have had so much CPU time in a run. The two clocks may be read a moment apart, and one may count ticks.
 pub(crate) fn has_more_cpu(cpu_ns: u64, wall_ns: u64, threads: usize) -> bool {
     const TICK: f64 = 1e7;
@@ -138,6 +179,7 @@ pub(crate) fn has_more_cpu(cpu_ns: u64, wall_ns: u64, threads: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::runs;
 
     /// Counts the runs of `side` that follow a run of the same side, and the other ones, where rounds follow each other.
     fn warm(side: Side) -> (usize, usize) {
@@ -145,6 +187,42 @@ mod tests {
         let of_side = ROUND.iter().zip(before).filter(|(run, _)| **run == side);
         let (warm, other): (Vec<_>, Vec<_>) = of_side.partition(|(run, before)| run == before);
         (warm.len(), other.len())
+    }
+
+    #[test]
+    fn rounds_are_whole_and_there_once() {
+        let whole = runs(0.8);
+        check_rounds(&whole).unwrap();
+        let [mut doubled, mut again, mut apart, mut turned] = [(); 4].map(|()| whole.clone());
+        doubled.push(whole[39].clone());
+        again.extend_from_slice(&whole[..4]);
+        apart[20].workload = "between".to_owned();
+        turned.swap(0, 1);
+        let round = "has not each run of a round once, in its order";
+        for (samples, why) in [
+            (&whole[..39], format!("seed 4, round 9 {round}")),
+            (&doubled, format!("seed 4, round 9 {round}")),
+            (&again, format!("seed 0, round 0 {round}")),
+            (&turned, format!("seed 0, round 0 {round}")),
+            (&apart, format!("between: seed 2, round 5 {round}")),
+            (
+                &[&whole[..4], &apart[20..21], &whole[4..]].concat(),
+                format!("between: seed 2, round 5 {round}"),
+            ),
+        ] {
+            let refused = check_rounds(samples).unwrap_err();
+            assert!(refused.ends_with(&why), "{refused}");
+        }
+        let mut between = whole[..4].to_vec();
+        between
+            .iter_mut()
+            .for_each(|run| run.workload = "between".to_owned());
+        let samples = [&whole[..4], &between, &whole[4..]].concat();
+        let refused = check_rounds(&samples).unwrap_err();
+        assert!(
+            refused.ends_with("for x86-64-v3 in two places"),
+            "{refused}"
+        );
     }
 
     #[test]

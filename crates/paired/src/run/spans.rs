@@ -4,6 +4,8 @@
 
 use console::strip_ansi_codes;
 
+use crate::text::one_line;
+
 const LEVELS: [&str; 5] = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE"];
 
 /// The width of the level and the spaces behind it, in characters.
@@ -13,9 +15,9 @@ const WIDTH: usize = 9;
 const INDENTS: [&str; 4] = ["   ", "│  ", "┝━ ", "┕━ "];
 
 /// The separator between the name of a span and that of a span inside.
-const IN: &str = " > ";
+pub(crate) const IN: &str = " > ";
 
-/// Spans by the path of their names, in the order in which they are first seen, with the nanoseconds spent in each.
+/// Spans by the path of their names, on one line and without credentials, in the order in which they are first seen, with the nanoseconds spent in each.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Spans(pub(crate) Vec<(String, u64)>);
 
@@ -28,14 +30,15 @@ impl Spans {
             if let Some((depth, name, ns)) = forest(&line) {
                 above.truncate(depth);
                 above.push(name.to_owned());
-                self.add(above.join(IN), ns);
+                self.add(&above.join(IN), ns);
             } else if let Some((path, ns)) = closed(&line) {
-                self.add(path, ns);
+                self.add(&path, ns);
             }
         }
     }
 
-    fn add(&mut self, path: String, ns: u64) {
+    fn add(&mut self, path: &str, ns: u64) {
+        let path = one_line(path);
         match self.0.iter_mut().find(|(known, _)| *known == path) {
             Some((_, sum)) => *sum = sum.saturating_add(ns),
             None => self.0.push((path, ns)),
@@ -184,6 +187,13 @@ close time.busy=1.00s
     fn times_that_are_no_number_together_are_the_most_there_is() {
         let output = "INFO     prove [ 18446744073.00s | 100.00% ]\n".repeat(2);
         assert_eq!(read(&output), expected(&[("prove", u64::MAX)]));
+    }
+
+    #[test]
+    fn names_that_are_shown_alike_are_one_span() {
+        let output = "INFO     a\u{200b}https://me:s3cr3t@h [ 1.00s | 9.00% ]\n\
+                      INFO     a\u{200c}https://you:s3cr3t@h [ 1.00s | 9.00% ]\n";
+        assert_eq!(read(output), expected(&[("a https://h", 2_000_000_000)]));
     }
 
     #[test]

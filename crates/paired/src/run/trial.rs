@@ -12,7 +12,6 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 
-use crate::address::without_credentials;
 use crate::error::Failure;
 use crate::files::contents::sha256;
 use crate::files::plain;
@@ -21,9 +20,10 @@ use crate::isa::Isa;
 use crate::run::figures;
 use crate::run::input::Input;
 use crate::run::program::{Done, Program, contents};
-use crate::run::protocol::is_control;
+use crate::run::protocol::LONGEST_NAME;
 use crate::run::sample::{BENCH, ITERATIONS, ROUND, RUN, Run, SPAN, Side};
-use crate::run::spans::Spans;
+use crate::run::spans::{IN, Spans};
+use crate::terminal::print_lines;
 
 /// The shortest run that is compared: the start of a process is too large a part of shorter ones.
 const SHORTEST: Duration = Duration::from_millis(10);
@@ -153,12 +153,22 @@ impl Trial<'_> {
                 progress();
             }
         }
-        parts.retain(|of| of.len() == runs.len() && of.iter().all(|part| part.wall_ns > 0));
+        parts.retain(|of| of.len() == runs.len());
+        let were_named = !parts.is_empty();
+        parts.retain(|of| of.iter().all(|part| part.wall_ns > 0));
         if self.bench && parts.is_empty() {
-            let name = &self.baseline.name;
-            let what = format!("{name}: no benchmark has a figure in every run");
-            let hint = "a benchmark's name has to be the same in each run";
-            return Err(Failure::check(what).hint(hint).into());
+            let (what, hint) = match were_named {
+                true => (
+                    "no benchmark takes time in every run",
+                    "the compiler removes work whose result is not used; `std::hint::black_box` uses it",
+                ),
+                false => (
+                    "no benchmark has a figure in every run",
+                    "a benchmark's name has to be the same in each run",
+                ),
+            };
+            let what = format!("{}: {what}", self.baseline.name);
+            return Err(Failure::input(what).hint(hint).into());
         }
         Ok(Samples { runs, parts })
     }
@@ -251,18 +261,19 @@ impl Trial<'_> {
         }
         let parts = if self.bench {
             let figures = figures::read(figures.path(), &done.stdout)?;
-            let time = |ns: f64| (ns * ITERATIONS).round() as u64;
-            let figures = figures.into_iter();
-            figures
-                .map(|(name, ns)| (printed(BENCH, &name), time(ns)))
-                .collect()
+            refuse_longer(BENCH, &figures, done.wall)?;
+            let part = |(name, ns): &(String, f64)| {
+                Ok((workload(BENCH, name)?, (ns * ITERATIONS).round() as u64))
+            };
+            figures.iter().map(part).collect::<Result<_>>()?
         } else if self.phases {
             let mut spans = Spans::default();
             spans.read(&done.stdout);
             spans.read(&done.stderr);
-            refuse_longer(&spans.0, done.wall)?;
-            let spans = spans.0.into_iter();
-            spans.map(|(path, ns)| (printed(SPAN, &path), ns)).collect()
+            let times = spans.0.iter().map(|(path, ns)| (path.clone(), *ns as f64));
+            refuse_longer(SPAN, &times.collect::<Vec<_>>(), done.wall)?;
+            let part = |(path, ns): &(String, u64)| Ok((workload(SPAN, path)?, *ns));
+            spans.0.iter().map(part).collect::<Result<_>>()?
         } else {
             Vec::new()
         };
@@ -311,27 +322,51 @@ fn refuse_short(name: &str, run: Duration) -> Result<(), Failure> {
     .hint(format!("give it work for {SHORTEST:?} or more")))
 }
 
-/// Returns the workload name for a name that the program has printed, on one line and without credentials.
-fn printed(kind: &str, name: &str) -> String {
-    let name = without_credentials(&name.replace(is_control, " "));
-    format!("{kind}{name}")
+/// Returns the workload name for the name of a span or a benchmark. Refuses a name that a table would show as an empty cell, and
+/// one that would be refused where the report is read.
+fn workload(kind: &str, name: &str) -> Result<String, Failure> {
+    const SHOWN: usize = 60;
+    let what = kind.trim_end_matches('/');
+    if name.split(IN).any(|part| part.trim().is_empty()) {
+        return Err(Failure::input(format!("{what} {name:?}: has no name"))
+            .hint("give it a name that can be seen"));
+    }
+    let workload = format!("{kind}{name}");
+    if workload.len() > LONGEST_NAME {
+        let start: String = name.chars().take(SHOWN).collect();
+        return Err(
+            Failure::input(format!("{what} {start}..: a name of {} bytes", name.len())).hint(
+                format!(
+                    "give it a shorter one, of {LONGEST_NAME} bytes at most with what is above it"
+                ),
+            ),
+        );
+    }
+    Ok(workload)
 }
 
-/// Refuses spans that took longer than the run on all cores together.
-fn refuse_longer(spans: &[(String, u64)], run: Duration) -> Result<(), Failure> {
+/// Refuses spans, and iterations of a bench, that took longer than the run on all cores together. Times are in nanoseconds.
+fn refuse_longer(kind: &str, times: &[(String, f64)], run: Duration) -> Result<(), Failure> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let most = run.as_nanos() * cores as u128;
-    let longer = spans.iter().find(|(_, ns)| u128::from(*ns) > most);
-    let refuse = |(path, ns): &(String, u64)| {
-        let took = Duration::from_nanos(*ns);
-        let what = format!(
-            "span {path}: the program prints {took:.1?} for it, in a run of {run:.1?} on {cores} cores"
-        );
-        Failure::input(what).hint(
-            "leave out --phases, or print the spans of this run, from no more threads than cores",
-        )
+    let most = run.as_nanos() as f64 * cores as f64;
+    let Some((name, ns)) = times.iter().find(|(_, ns)| *ns > most) else {
+        return Ok(());
     };
-    longer.map_or(Ok(()), |span| Err(refuse(span)))
+    let took = match Duration::try_from_secs_f64(ns / 1e9) {
+        Ok(took) => format!("{took:.1?}"),
+        Err(_) => format!("{ns:e} ns"),
+    };
+    let what = kind.trim_end_matches('/');
+    let hint = match kind {
+        SPAN => {
+            "leave out --phases, or print the spans of this run, from no more threads than cores"
+        }
+        _ => "figures of another kind than times cannot be compared",
+    };
+    Err(Failure::input(format!(
+        "{what} {name}: the program prints {took} for it, in a run of {run:.1?} on {cores} cores"
+    ))
+    .hint(hint))
 }
 
 fn no_figures(name: &str) -> Failure {
@@ -360,9 +395,7 @@ fn show_last(stderr: &[u8]) {
     const LINES: usize = 10;
     let stderr = String::from_utf8_lossy(stderr);
     let lines: Vec<&str> = stderr.lines().collect();
-    for line in &lines[lines.len().saturating_sub(LINES)..] {
-        eprintln!("{line}");
-    }
+    print_lines(lines[lines.len().saturating_sub(LINES)..].iter().copied());
 }
 
 #[cfg(test)]
@@ -373,8 +406,28 @@ mod tests {
     fn spans_fit_into_their_run() {
         let spans = |ns| [("prove".to_owned(), ns)];
         let run = Duration::from_millis(10);
-        refuse_longer(&spans(10_000_000), run).unwrap();
-        refuse_longer(&spans(u64::MAX), run).unwrap_err();
+        refuse_longer(SPAN, &spans(1e7), run).unwrap();
+        for ns in [u64::MAX as f64, 1e300] {
+            refuse_longer(SPAN, &spans(ns), run).unwrap_err();
+            refuse_longer(BENCH, &spans(ns), run).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn names_can_be_shown_and_read_again() {
+        assert_eq!(workload(SPAN, "a > b").unwrap(), "span/a > b");
+        let longest = "a".repeat(LONGEST_NAME - BENCH.len());
+        workload(BENCH, &longest).unwrap();
+        for (refused, why) in [
+            ("", "bench \"\": has no name"),
+            ("  ", "bench \"  \": has no name"),
+            ("a >  > b", "bench \"a >  > b\": has no name"),
+            (&format!("{longest}b"), ": a name of 4091 bytes"),
+        ] {
+            let refused = workload(BENCH, refused).unwrap_err();
+            assert!(refused.message.ends_with(why), "{refused}");
+            assert!(refused.message.len() < 100, "{refused}");
+        }
     }
 
     #[test]

@@ -20,11 +20,12 @@ use crate::files::contents::json;
 use crate::files::{plain, replace};
 use crate::interrupt;
 use crate::isa::Isa;
-use crate::run::protocol::{MOST_THREADS, name};
-use crate::run::sample::{RUN, Run, SPAN};
+use crate::run::protocol::{MOST_THREADS, check_line};
+use crate::run::sample::{RUN, Run, SPAN, check_rounds};
 use crate::show::section::Record;
 use crate::stats::ratio::Verdict;
 use crate::stats::row::Row;
+use crate::text;
 
 /// The output of `--json`, where `S` is the subject of the comparison. Other programs read it: a change of meaning needs a new
 /// `schema`.
@@ -33,7 +34,7 @@ pub struct Report<S> {
     /// The version of the format.
     pub schema: u32,
     /// The command, as it was typed. Older reports have none.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "text::command")]
     pub command: String,
     /// The difference between baseline and candidate.
     #[serde(flatten)]
@@ -48,22 +49,31 @@ pub struct Report<S> {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Machine {
     /// The name of the CPU, as [`cpu`] returns it.
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub cpu: String,
     /// The number of cores that the process may use, 1 or more.
     pub cores: usize,
     /// The first line of `rustc -vV`.
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub rustc: String,
     /// The compiler flags; with several instruction sets, `ISA: FLAGS` of each, with `; ` between them.
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::line")]
     pub rustflags: String,
 }
 
 impl Machine {
-    /// Checks that the machine has a core; an error says that it has none.
+    /// Checks that the machine has a core, and texts that can be read again; an error says which one it is.
     pub fn check(&self) -> Result<(), String> {
-        match self.cores {
+        let Self {
+            cpu,
+            cores,
+            rustc,
+            rustflags,
+        } = self;
+        for (field, text) in [("cpu", cpu), ("rustc", rustc), ("rustflags", rustflags)] {
+            check_line(text).map_err(|why| format!("{field}: {why}"))?;
+        }
+        match cores {
             0 => Err("cores: none".to_owned()),
             1..=MOST_THREADS => Ok(()),
             cores => Err(format!("cores: {cores}, more than any machine has")),
@@ -364,6 +374,9 @@ impl<S> Report<S> {
     /// Checks the names and the figures, since the file may come from anywhere; an error says which one is wrong.
     pub fn check(&self) -> Result<(), String> {
         self.machine.check()?;
+        if self.rows.is_empty() {
+            return Err("no rows".to_owned());
+        }
         let mut seen = BTreeSet::new();
         for row in &self.rows {
             row.check()?;
@@ -423,7 +436,9 @@ pub fn parse_csv(text: &str) -> Result<Vec<Run>, String> {
         run.check()?;
         Ok(run)
     });
-    runs.collect()
+    let runs = runs.collect::<Result<Vec<_>, String>>()?;
+    check_rounds(&runs)?;
+    Ok(runs)
 }
 
 /// Reads a file of samples as [`parse_csv`] does. Fails also where the file cannot be read.
@@ -446,7 +461,7 @@ mod tests {
 
     use super::*;
     use crate::run::protocol::is_control;
-    use crate::run::sample::Side;
+    use crate::run::sample::{LONGEST_NS, MOST_KIB, Side};
     use crate::stats::row::round4;
     use crate::testing::runs;
 
@@ -525,28 +540,39 @@ mod tests {
         #[test]
         fn samples_of_each_name_survive_the_csv(
             name in "([# \"',\\\\;=a/é]|\\PC){0,6}",
-            (threads, wall_ns) in (1..=MOST_THREADS, 1_u64..),
-            memory in option::of(1_u64..),
+            (threads, wall_ns) in (1..=MOST_THREADS, 1..=LONGEST_NS),
+            memory in option::of(1..=MOST_KIB),
             has_hashing: bool,
         ) {
-            let run = Run {
-                workload: name,
+            // A name that a worker may have.
+            prop_assume!(!name.contains(is_control) && !name.trim().is_empty());
+            let of = |run| Run {
+                workload: name.clone(),
                 threads,
                 wall_ns,
                 cpu_ns: wall_ns,
                 peak_kib: memory,
                 hashing_ns: has_hashing.then_some(wall_ns),
-                ..runs(0.9).remove(0)
+                ..run
             };
-            // A name that a worker may have.
-            prop_assume!(!run.workload.contains(is_control));
-            let written = String::from_utf8(csv(&[run.clone(), run.clone()]).unwrap()).unwrap();
-            prop_assert_eq!(parse_csv(&written), Ok(vec![run.clone(), run]));
+            let runs: Vec<Run> = runs(0.9).into_iter().map(of).collect();
+            let written = String::from_utf8(csv(&runs).unwrap()).unwrap();
+            prop_assert_eq!(parse_csv(&written), Ok(runs));
         }
     }
 
     #[test]
     fn samples_that_contradict_themselves_are_refused() {
+        let memory = |peak_kib| {
+            let run = Run {
+                peak_kib: Some(peak_kib),
+                ..runs(0.9).remove(0)
+            };
+            run.check()
+        };
+        memory(MOST_KIB).unwrap();
+        memory(0).unwrap_err();
+        memory(u64::MAX).unwrap_err();
         let check = |threads, wall_ns, cpu_ns| {
             let run = Run {
                 threads,
@@ -566,6 +592,7 @@ mod tests {
             (1, 1, 13_000_000),
             (2, 100_000_000, 230_000_001),
             (1, 1, u64::MAX),
+            (1, LONGEST_NS + 1, 1),
         ] {
             check(threads, wall_ns, cpu_ns).unwrap_err();
         }

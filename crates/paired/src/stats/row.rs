@@ -6,9 +6,9 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::isa;
-use crate::run::protocol::name;
-use crate::run::sample::{ITERATIONS, RUN, Run, SPAN, Side};
+use crate::run::sample::{ITERATIONS, LONGEST_NS, MOST_KIB, RUN, Run, SPAN, Side};
 use crate::stats::ratio::{Ratio, Verdict, median};
+use crate::text;
 
 /// The figures of one workload on one instruction set.
 ///
@@ -16,13 +16,13 @@ use crate::stats::ratio::{Ratio, Verdict, median};
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Row {
     /// The name of the workload.
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub workload: String,
     /// The name of the instruction set.
     #[serde(deserialize_with = "isa::name")]
     pub isa: String,
     /// The unit of `baseline` and `candidate`: `ms`, `ns` or `MiB`.
-    #[serde(deserialize_with = "name")]
+    #[serde(deserialize_with = "text::name")]
     pub unit: String,
     /// The median of the baseline's runs, the control's included.
     pub baseline: f64,
@@ -165,13 +165,17 @@ impl Row {
 
     /// Checks that no figure contradicts another one; an error names the figure.
     pub(crate) fn check(&self) -> Result<(), String> {
-        let is_ratio = |ratio: f64| (1e-6..=1e6).contains(&ratio);
         let holds = |Ratio { value, low, high }: Ratio| low <= value && value <= high;
         let [effect, control] = [self.effect(), self.control()];
         let figures = [effect, control].map(|Ratio { value, low, high }| [value, low, high]);
         let is_span = self.workload.starts_with(SPAN);
+        let most = match &*self.unit {
+            "ms" => LONGEST_NS as f64 / 1e6,
+            "ns" => LONGEST_NS as f64,
+            _ => MOST_KIB as f64 / 1024.0,
+        };
         // A short time may be rounded to zero.
-        let is_time = |time: f64| time.is_finite() && time >= 0.0;
+        let is_time = |time: f64| (0.0..=most).contains(&time);
         // A span is compared with the run, so both have one unit.
         let units = match is_span || self.workload == format!("{RUN}wall") {
             true => &["ms"][..],
@@ -179,7 +183,6 @@ impl Row {
         };
         let what = if !self.outputs_equal {
             "the outputs differ, so that no times can be compared"
-        // A ratio that no machine measures would make a figure's scale too long.
         } else if !figures.into_iter().flatten().all(is_ratio)
             || !self.memory_ratio.is_none_or(is_ratio)
         {
@@ -192,8 +195,8 @@ impl Row {
             "a ratio outside of its interval"
         } else if !self.are_medians_near() {
             "the medians contradict the ratio"
-        } else if self.pairs == 0 {
-            "no pairs"
+        } else if self.pairs == 0 || self.pairs > MOST_PAIRS {
+            "no pairs, or more than can be kept"
         } else if !self
             .hashing
             .is_none_or(|of| (0.0..=1.0).contains(&of.share) && is_ratio(of.ratio))
@@ -335,6 +338,14 @@ impl Pair {
             control: mean(&[Side::Control])? - mean(&[Side::Baseline])?,
         })
     }
+}
+
+/// The most pairs of a row. No machine keeps the samples of more.
+const MOST_PAIRS: usize = 1_000_000_000;
+
+/// Tells whether a ratio is one that a machine can measure. Another one would make a figure's scale too long, too.
+pub fn is_ratio(ratio: f64) -> bool {
+    (1e-6..=1e6).contains(&ratio)
 }
 
 /// The most by which [`round4`] changes a value.
