@@ -11,7 +11,7 @@ use paired::isa::Isa;
 use paired::run::pairs::{self, Plan, Workers};
 use paired::run::protocol::RowInfo;
 use paired::run::sample::Run;
-use paired::show::report::Machine;
+use paired::show::machine::Machine;
 use paired::terminal::{measuring, spinner};
 
 /// The default number of inputs of a row.

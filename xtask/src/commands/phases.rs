@@ -15,7 +15,8 @@ use p3_patches::commands::MOST_RUNS;
 use paired::cargo::Toolchain;
 use paired::run::pairs::{self, Plan};
 use paired::run::protocol::RowInfo;
-use paired::show::report::{self, Machine};
+use paired::show::machine::Machine;
+use paired::show::report;
 
 /// Measure the phases of Poseidon2, with patches and without.
 ///

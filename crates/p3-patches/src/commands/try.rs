@@ -32,8 +32,9 @@ use paired::run::program::{Builder, CommandLine, Program, Replaced};
 use paired::run::sample::{BENCH, RUN, Run, SPAN, Side};
 use paired::run::spans;
 use paired::run::trial::{Output, Trial};
+use paired::show::machine::{self, Machine};
 use paired::show::page;
-use paired::show::report::{self, Machine, Report, verdict_name};
+use paired::show::report::{self, Report, verdict_name};
 use paired::show::section::Section;
 use paired::stats::ratio::Verdict;
 use paired::stats::row::{Quantity, Row};
@@ -159,7 +160,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         bench: command.is_bench(),
     };
     let machine = Machine {
-        cpu: report::cpu(),
+        cpu: machine::cpu(),
         cores: thread::available_parallelism().map_or(1, usize::from),
         rustc: builder.toolchain()?.version,
         rustflags: match args.show_flags {

@@ -273,7 +273,7 @@ mod tests {
     use crate::show::section::{Record, lines};
     use std::collections::BTreeMap;
 
-    use crate::show::report::Machine;
+    use crate::show::machine::Machine;
     use crate::testing::runs;
 
     fn row(ratio: f64, ci95: [f64; 2]) -> Row {

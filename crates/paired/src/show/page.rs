@@ -7,7 +7,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::files::replace;
 use crate::show::figure::{self, COLOURS, Scale};
-use crate::show::report::{Machine, verdict_name};
+use crate::show::machine::Machine;
+use crate::show::report::verdict_name;
 use crate::show::section::{Folded, Line, Record, Section, Table, lines};
 use crate::stats::row::Row;
 

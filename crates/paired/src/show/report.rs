@@ -5,8 +5,6 @@ use std::ffi::OsString;
 use std::fmt::Display;
 use std::os::unix::fs::MetadataExt;
 use std::path::{self, Path, PathBuf};
-use std::process::Command;
-use std::thread;
 use std::{fs, io};
 
 use anyhow::{Context, Result};
@@ -14,14 +12,12 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::cargo::Toolchain;
 use crate::error::Failure;
 use crate::files::contents::json;
 use crate::files::{plain, replace};
-use crate::interrupt;
-use crate::isa::Isa;
-use crate::run::protocol::{MOST_THREADS, check_line};
+use crate::run::protocol::MOST_THREADS;
 use crate::run::sample::{RUN, Run, SPAN, check_rounds};
+use crate::show::machine::Machine;
 use crate::show::section::Record;
 use crate::stats::ratio::Verdict;
 use crate::stats::row::Row;
@@ -43,107 +39,6 @@ pub struct Report<S> {
     pub machine: Machine,
     /// One row for each workload and instruction set.
     pub rows: Vec<Row>,
-}
-
-/// The machine and the build of a comparison.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Machine {
-    /// The name of the CPU, as [`cpu`] returns it.
-    #[serde(deserialize_with = "text::name")]
-    pub cpu: String,
-    /// The number of cores that the process may use, 1 or more.
-    pub cores: usize,
-    /// The first line of `rustc -vV`.
-    #[serde(deserialize_with = "text::name")]
-    pub rustc: String,
-    /// The compiler flags; with several instruction sets, `ISA: FLAGS` of each, with `; ` between them.
-    #[serde(deserialize_with = "text::line")]
-    pub rustflags: String,
-}
-
-impl Machine {
-    /// Checks that the machine has a core, and texts that can be read again; an error says which one it is.
-    pub fn check(&self) -> Result<(), String> {
-        let Self {
-            cpu,
-            cores,
-            rustc,
-            rustflags,
-        } = self;
-        for (field, text) in [("cpu", cpu), ("rustc", rustc), ("rustflags", rustflags)] {
-            check_line(text).map_err(|why| format!("{field}: {why}"))?;
-        }
-        match cores {
-            0 => Err("cores: none".to_owned()),
-            1..=MOST_THREADS => Ok(()),
-            cores => Err(format!("cores: {cores}, more than any machine has")),
-        }
-    }
-
-    /// Describes this machine, with builds of this compiler for `isas`.
-    pub fn here(toolchain: &Toolchain, isas: &[Isa]) -> Self {
-        Self {
-            cpu: cpu(),
-            cores: thread::available_parallelism().map_or(1, usize::from),
-            rustc: toolchain.version.clone(),
-            rustflags: rustflags(isas),
-        }
-    }
-}
-
-impl Machine {
-    /// Returns the machine with the flags of one instruction set only, where it has those of several.
-    #[must_use]
-    pub fn with_isa(&self, isa: &str) -> Self {
-        let mut each = self.rustflags.split("; ");
-        let own = each.find_map(|flags| flags.strip_prefix(isa)?.strip_prefix(": "));
-        let rustflags = own.unwrap_or(&self.rustflags);
-        Self {
-            rustflags: rustflags.to_owned(),
-            ..self.clone()
-        }
-    }
-}
-
-/// Joins the flags of each instruction set, with its name before them where there are several.
-fn rustflags(isas: &[Isa]) -> String {
-    match isas {
-        [isa] => isa.rustflags().into(),
-        isas => {
-            let each = isas.iter().map(|isa| format!("{isa}: {}", isa.rustflags()));
-            each.collect::<Vec<_>>().join("; ")
-        }
-    }
-}
-
-/// Returns the CPU's name as the system gives it, on x86 Linux with its family and model, since many CPUs share a name in virtual
-/// machines.
-pub fn cpu() -> String {
-    let named = if cfg!(target_os = "macos") {
-        let mut sysctl = Command::new("sysctl");
-        let output = interrupt::output(sysctl.args(["-n", "machdep.cpu.brand_string"]));
-        output
-            .ok()
-            .and_then(|output| String::from_utf8(output.stdout).ok())
-    } else {
-        fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
-            let field = |name: &str| {
-                let mut lines = text.lines().filter_map(|line| line.split_once(':'));
-                let (_, value) = lines.find(|(field, _)| field.trim_end() == name)?;
-                Some(value.trim())
-            };
-            let (name, family, model) = (field("model name")?, field("cpu family"), field("model"));
-            Some(match family.zip(model) {
-                Some((family, model)) => format!("{name} (family {family}, model {model})"),
-                None => name.to_owned(),
-            })
-        })
-    };
-    // On aarch64 Linux the kernel gives numbers only.
-    named.map_or_else(
-        || format!("unnamed {} CPU", std::env::consts::ARCH),
-        |name| name.trim().to_owned(),
-    )
 }
 
 /// Returns a table without rows: with rules between its rows on a terminal, and plain where another program may read it.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 
 use crate::run::sample::Run;
-use crate::show::report::Machine;
+use crate::show::machine::Machine;
 use crate::stats::row::Row;
 
 /// A comparison on one machine with one instruction set.
