@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 use std::env;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
@@ -96,24 +95,32 @@ impl Patches {
     }
 
     /// Returns these patches for work apart from any prover's configuration of cargo: in the checkout or, without one, in cargo's
-    /// home folder, which is created if need be.
+    /// home folder, which need not be there.
     pub fn apart(&self) -> Result<Self> {
-        if let Some(root) = &self.root {
-            return Ok(self.at_work_in(root));
-        }
-        let home = home()?;
-        let uncreated = || format!("cannot create {}", home.display());
-        fs::create_dir_all(&home).with_context(uncreated)?;
-        Ok(self.at_work_in(&home))
+        Ok(match &self.root {
+            Some(root) => self.at_work_in(root),
+            None => self.at_work_in(&home()?),
+        })
     }
 
-    /// Returns these patches for work beside a workspace that is not trusted: cargo is not asked in a folder that is part of it.
-    pub fn trusting_nothing_in(self, workspace: &Path) -> Self {
-        let workplace = self.workplace.canonicalize();
-        Self {
-            asks_cargo: workplace.is_ok_and(|workplace| !workplace.starts_with(workspace)),
-            ..self
+    /// Returns these patches for work beside folders that are not trusted: cargo, which reads the configuration of its home, too, is
+    /// not asked where one of the two is part of the repository of such a folder.
+    pub fn trusting_nothing_in<'f>(
+        self,
+        folders: impl IntoIterator<Item = &'f Path>,
+    ) -> Result<Self> {
+        let read = [resolved(&self.workplace)?, resolved(&home()?)?];
+        let mut not_trusted = Vec::new();
+        for folder in folders {
+            let folder = resolved(folder)?;
+            let repository = folder.ancestors().find(|above| above.join(".git").exists());
+            not_trusted.push(repository.unwrap_or(&folder).to_owned());
         }
+        let is_part = |place: &PathBuf| not_trusted.iter().any(|folder| place.starts_with(folder));
+        Ok(Self {
+            asks_cargo: !read.iter().any(is_part),
+            ..self
+        })
     }
 
     /// Tells whether cargo may be asked for packages that are not in its cache.
@@ -291,6 +298,17 @@ pub fn checkout() -> Result<PathBuf> {
         Failure::environment("--checkout: no patches/series at or above the current folder")
     })?;
     Ok(root.to_owned())
+}
+
+/// Resolves the links in a path, the last parts of which need not be there.
+fn resolved(path: &Path) -> Result<PathBuf> {
+    let path = path::absolute(path).context("cannot tell the current folder")?;
+    for above in path.ancestors() {
+        if let Ok(found) = above.canonicalize() {
+            return Ok(found.join(relative(above, &path)));
+        }
+    }
+    Ok(path)
 }
 
 /// Returns the way to `path` from `root`, or the whole of it.

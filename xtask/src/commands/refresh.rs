@@ -338,7 +338,7 @@ fn write(name: &str, dir: &Path, project: &Project, catalog: &Catalog) -> Result
     for (restore, (_, text)) in restores.iter_mut().zip(&files) {
         restore.replace(text)?;
     }
-    restores.into_iter().for_each(Restore::keep);
+    Restore::keep(restores)?;
     let has_text = |base: &String| project.patches().has(&Patch::path(base, name));
     let older = catalog.bases.iter().rev().filter(|base| **base < release);
     if !ported

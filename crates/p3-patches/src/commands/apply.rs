@@ -15,6 +15,7 @@ use crate::prover::git_source::Checkout;
 use crate::prover::graph::{self, Use};
 use crate::prover::locked_dir::LockedDir;
 use crate::prover::manifest::Manifest;
+use crate::prover::restore::Restore;
 use crate::prover::stanza::{Stanza, TREES};
 use crate::prover::tree::{self, Tree};
 use paired::address::without_credentials;
@@ -302,8 +303,7 @@ fn apply(
     let patched = trees.iter().map(|tree| &tree.package);
     let other_releases = graph::other_releases(&metadata, patched, &base);
     let incremental = incremental(manifest, &trees)?;
-    restore.keep();
-    lock.keep();
+    Restore::keep([restore, lock])?;
     Ok(Applied {
         unreviewed,
         unlocked,

@@ -6,6 +6,7 @@ use super::Downstream;
 use crate::project::Patches;
 use crate::prover::locked_dir::LockedDir;
 use crate::prover::manifest::Manifest;
+use crate::prover::restore::Restore;
 use crate::prover::tree;
 use paired::error::Failure;
 use paired::terminal::{shown, spinner};
@@ -41,8 +42,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     if manifest.lock_file().exists() {
         manifest.resolve(&mut lock, &[])?;
     }
-    restore.keep();
-    lock.keep();
+    Restore::keep([restore, lock])?;
     tree::keep_only(folder, &[])?;
     progress.finish_and_clear();
     manifest.print_moved();

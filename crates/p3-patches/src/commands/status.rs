@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use cargo_metadata::Metadata;
 use comfy_table::{Table, presets};
 use serde::Serialize;
@@ -192,7 +192,10 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let path = &args.downstream.manifest_path;
     let (manifest, patches) = if args.without_cargo {
         let manifest = Manifest::load_by_itself(path)?;
-        let patches = patches.apart()?.trusting_nothing_in(manifest.root());
+        // A member need not lie below the root.
+        let member = path::absolute(path).context("cannot tell the current folder")?;
+        let folders = [manifest.root(), member.parent().unwrap_or(&member)];
+        let patches = patches.apart()?.trusting_nothing_in(folders)?;
         (manifest, patches)
     } else {
         let manifest = Manifest::load(path)?;

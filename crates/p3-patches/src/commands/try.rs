@@ -21,10 +21,10 @@ use crate::prover::locked_dir::LockedDir;
 use crate::prover::manifest::{Manifest, inputs_of_a_package};
 use crate::prover::restore::{Restore, changed};
 use crate::prover::tree::{self, Tree};
+use crate::source::locked::packages;
 use paired::address::without_credentials;
 use paired::cargo::incremental;
 use paired::error::Failure;
-use paired::files::plain;
 use paired::isa::Isa;
 use paired::run::input::Input;
 use paired::run::pairs::assert_different;
@@ -444,7 +444,13 @@ fn build(
             package: tree.package.clone(),
             path: tree.path.clone(),
         });
-        builder.build(side, &replaced.collect::<Vec<_>>(), overrides, &graph)
+        let locked = packages(&manifest.lock()?)?;
+        let built = builder.build(side, &replaced.collect::<Vec<_>>(), overrides, &graph)?;
+        // A file with other packages may be the one that cargo has read.
+        match packages(&manifest.lock()?) {
+            Ok(now) if now == locked => anyhow::Ok(built),
+            _ => Err(changed(&manifest.lock_file()).into()),
+        }
     };
     let programs = [
         side(Side::Baseline, &[], &chosen.baseline)?,
@@ -457,9 +463,7 @@ fn build(
 
 /// Reads the manifest and the lock file.
 fn files(manifest: &Manifest) -> Result<[String; 2]> {
-    let unreadable = || format!("cannot read {}", manifest.path.display());
-    let text = plain::read_to_string(&manifest.path).with_context(unreadable)?;
-    Ok([text, manifest.lock()?])
+    Ok([manifest.current()?, manifest.lock()?])
 }
 
 impl Chosen {

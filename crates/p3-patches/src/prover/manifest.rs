@@ -25,7 +25,7 @@ use crate::source::resolve::{self, CACHE_FIRST, NETWORK_FIRST};
 use paired::address::without_credentials;
 use paired::cargo::{self, cargo, cargo_error, configuration};
 use paired::error::Failure;
-use paired::files::dir::{Dir, Place};
+use paired::files::dir::{Dir, Place, is_link};
 use paired::files::plain;
 use paired::interrupt;
 use paired::terminal::print_line;
@@ -35,6 +35,8 @@ const LOCK: &str = "Cargo.lock";
 /// The root manifest of a downstream workspace.
 pub struct Manifest {
     pub path: PathBuf,
+    /// The file as it was read.
+    pub(super) text: String,
     /// The file without the stanza.
     pub original: String,
     pub stanza: Option<Stanza>,
@@ -101,6 +103,9 @@ impl Manifest {
         let root =
             fs::canonicalize(root).with_context(|| format!("cannot resolve {}", root.display()))?;
         let path = root.join(path.file_name().context("a manifest has a name")?);
+        if path.is_symlink() {
+            return Err(is_link(&path).into());
+        }
         let text = read_toml(&path)?;
         let Parts {
             original,
@@ -114,6 +119,7 @@ impl Manifest {
         assert_no_trees(&path, &original)?;
         let manifest = Self {
             path,
+            text,
             original,
             stanza,
             moved: moved.iter().map(|text| without_credentials(text)).collect(),
@@ -193,6 +199,12 @@ impl Manifest {
         self.root().join(LOCK)
     }
 
+    /// Reads the manifest's text, which another program may have changed since.
+    pub fn current(&self) -> Result<String> {
+        let text = self.place(&self.dir()?)?.read()?.unwrap_or_default();
+        Ok(String::from_utf8(text).map_err(|_| refuse(&self.path, "not UTF-8 text"))?)
+    }
+
     /// Reads the text of the lock file, which is empty where there is no such file.
     pub fn lock(&self) -> Result<String> {
         let lock = self.dir()?.read(LOCK)?.unwrap_or_default();
@@ -207,7 +219,8 @@ impl Manifest {
 
     /// Remembers the manifest as it is now, to be put back.
     pub fn restore<'f>(&self, folder: &'f LockedDir) -> Result<Restore<'f>> {
-        Restore::new(folder, self.place(&self.dir()?)?)
+        let known = Some(self.text.clone().into_bytes());
+        Restore::of(folder, self.place(&self.dir()?)?, known)
     }
 
     /// Remembers the lock file as it is now, to be put back.

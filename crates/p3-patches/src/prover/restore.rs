@@ -9,7 +9,7 @@ use paired::error::Failure;
 use paired::files::dir::{Place, Staged};
 use paired::terminal::print_line;
 
-/// Puts a file back as it was unless [`Restore::keep`] is called: on an error, an interrupt or a panic. What another program has
+/// Puts a file back as it was unless [`Restore::keep`] lets it stand: on an error, an interrupt or a panic. What another program has
 /// written there meanwhile stays.
 pub struct Restore<'f> {
     folder: &'f LockedDir,
@@ -38,6 +38,11 @@ impl<'f> Restore<'f> {
     /// Remembers a file, which need not exist. Copies of it lie in `folder`.
     pub fn new(folder: &'f LockedDir, place: Place) -> Result<Self> {
         let known = place.read()?;
+        Self::of(folder, place, known)
+    }
+
+    /// Remembers a file whose contents were read before.
+    pub fn of(folder: &'f LockedDir, place: Place, known: Option<Vec<u8>>) -> Result<Self> {
         let before = match &known {
             Some(bytes) => Some((bytes.clone(), folder.stage(place.again()?, bytes)?)),
             None => None,
@@ -95,9 +100,12 @@ impl<'f> Restore<'f> {
         Ok(())
     }
 
-    /// Lets the file stand as it is now.
-    pub fn keep(mut self) {
-        self.kept = true;
+    /// Lets files that belong together stand as they are now. Where another program has written one of them, none is kept.
+    pub fn keep(files: impl IntoIterator<Item = Self>) -> Result<()> {
+        let mut files: Vec<_> = files.into_iter().collect();
+        files.iter().try_for_each(Self::assert_unchanged)?;
+        files.iter_mut().for_each(|file| file.kept = true);
+        Ok(())
     }
 }
 

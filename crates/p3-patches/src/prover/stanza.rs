@@ -496,6 +496,7 @@ mod tests {
     fn loaded(original: &str) -> Manifest {
         Manifest {
             path: "Cargo.toml".into(),
+            text: original.to_owned(),
             original: original.to_owned(),
             stanza: None,
             moved: Vec::new(),

@@ -13,6 +13,16 @@ use paired::files::plain;
 /// own root.
 pub fn root(member: &Path) -> Result<PathBuf> {
     if let Some(root) = named_root(member, &parse(member)?) {
+        if !root.is_file() {
+            let what = format!(
+                "{}: `package.workspace` names {}, where no manifest is",
+                member.display(),
+                root.display()
+            );
+            return Err(Failure::input(what)
+                .hint("name the folder of the workspace's root manifest there")
+                .into());
+        }
         return Ok(root);
     }
     let folder = member.parent().unwrap_or(member);
@@ -44,7 +54,8 @@ fn named_root(path: &Path, manifest: &Table) -> Option<PathBuf> {
 /// Tells whether the workspace in the folder `root` excludes the package in `folder`, and does not list it all the same.
 fn excludes(manifest: &Table, root: &Path, folder: &Path) -> bool {
     let lists = |key: &str| {
-        let places = manifest["workspace"].get(key).and_then(Value::as_array);
+        let workspace = manifest.get("workspace");
+        let places = workspace.and_then(|workspace| workspace.get(key)?.as_array());
         let mut places = places.into_iter().flatten().filter_map(Value::as_str);
         places.any(|place| folder.starts_with(normal(&root.join(place))))
     };
@@ -178,5 +189,25 @@ mod tests {
                 "{manifests:?}: {stderr}"
             );
         }
+    }
+    #[test]
+    fn a_root_that_is_named_wrongly_is_no_root() {
+        let dir = tempfile::tempdir().unwrap();
+        let package = |root: &str| format!("[package]\nname = \"x\"\nworkspace = \"{root}\"\n");
+        let manifest = |place: &str, text: &str| {
+            let path = dir.path().join(place).join("Cargo.toml");
+            write_changed(&path, text.as_bytes()).unwrap();
+            path
+        };
+        // Cargo refuses this one, which names itself and has no `[workspace]`.
+        let own = manifest("a", &package("."));
+        let below = manifest("a/b", "[package]\nname = \"y\"\n");
+        assert_eq!(super::root(&below).unwrap(), own);
+        let missing = super::root(&manifest("c", &package("../d"))).unwrap_err();
+        let expected = format!(
+            "{}/d/Cargo.toml, where no manifest is",
+            dir.path().display()
+        );
+        assert!(missing.to_string().ends_with(&expected), "{missing}");
     }
 }

@@ -222,12 +222,15 @@ fn fetch(patches: &Patches, name: &str, version: &str) -> Result<Found> {
     if !patches.may_ask_cargo() {
         let workplace = patches.workplace().display();
         let missing = format!(
-            "{name} {version} is not in cargo's cache, and cargo is not run in {workplace}, which is part of the workspace"
+            "{name} {version} is not in cargo's cache, and cargo is not run in {workplace}: that folder, or cargo's home, is part of the workspace's repository"
         );
         return Err(Failure::environment(missing)
-            .hint("set CARGO_HOME to a folder outside of the workspace")
+            .hint("set CARGO_HOME to a folder outside of the repository")
             .into());
     }
+    let workplace = patches.workplace();
+    let uncreated = || format!("cannot create {}", workplace.display());
+    fs::create_dir_all(workplace).with_context(uncreated)?;
     let asked = (
         patches.workplace().to_owned(),
         name.to_owned(),

@@ -1,6 +1,8 @@
 //! Outside a checkout: the patches are those that the executable carries.
 
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::process::{Command, Output};
 
 use insta::assert_snapshot;
@@ -213,33 +215,68 @@ fn an_overlay_obeys_no_configuration_of_the_current_folder() {
     assert_ended(&run, 3, hint);
 }
 
-/// Cargo's home may be a folder of the workspace, whose configuration is the workspace's then.
+/// Cargo's home may be part of the repository that the workspace is in, which configures cargo then.
 #[test]
-fn a_home_of_cargos_in_the_workspace_is_not_trusted() {
+fn a_home_of_cargos_in_the_repository_is_not_trusted() {
+    const NOT_ASKED: &str = " is not in cargo's cache, and cargo is not run in ";
+    const ASKED: &str = " is not in cargo's cache and cannot be fetched";
     let fixture = Fixture::new();
-    fixture.set_manifest(&MANIFEST.replace("p3-goldilocks", "p3-koala-bear"));
+    let manifest = MANIFEST.replace("p3-goldilocks", "p3-koala-bear");
+    fixture.set_manifest(&manifest);
     fixture.relock();
     succeed(&fixture, &["apply", "monty-paired-diagonal"]);
-    for (home, missing) in [
-        (
-            fixture.prover().join("home"),
-            " is not in cargo's cache, and cargo is not run in ",
-        ),
-        (
-            fixture.path().join("home"),
-            " is not in cargo's cache and cannot be fetched",
-        ),
-    ] {
+    let status = |home: &Path| {
         let mut status = Command::new(env!("CARGO_BIN_EXE_p3-patches"));
         status.args(["status", "--without-cargo"]);
-        status
-            .current_dir(fixture.prover())
-            .env("CARGO_HOME", &home);
+        status.current_dir(fixture.prover()).env("CARGO_HOME", home);
         status.env("CARGO_NET_OFFLINE", "true");
-        let run = fixture.transcript(&status.output().unwrap());
-        assert!(
-            run.starts_with("exit 4\n") && run.contains(missing),
-            "{run}"
-        );
+        fixture.transcript(&status.output().unwrap())
+    };
+    let refused = |home: &Path, why: &str| {
+        let run = status(home);
+        assert!(run.starts_with("exit 4\n") && run.contains(why), "{run}");
+    };
+    let inside = fixture.prover().join("home");
+    refused(&inside, NOT_ASKED);
+    // `status` writes nothing there.
+    assert!(!inside.exists());
+    let outside = fixture.path().join("home");
+    refused(&outside, ASKED);
+    fs::create_dir(fixture.path().join(".git")).unwrap();
+    refused(&outside, NOT_ASKED);
+    fs::remove_dir(fixture.path().join(".git")).unwrap();
+
+    // A member beside its root.
+    succeed(&fixture, &["remove"]);
+    let root = fixture.path().join("root");
+    write(
+        &root.join("Cargo.toml"),
+        "[workspace]\nmembers = [\"../prover\"]\nresolver = \"3\"\n",
+    );
+    fs::rename(fixture.prover().join("Cargo.lock"), root.join("Cargo.lock")).unwrap();
+    fixture.set_manifest(&manifest.replace("[package]\n", "[package]\nworkspace = \"../root\"\n"));
+    succeed(&fixture, &["apply", "monty-paired-diagonal"]);
+    refused(&inside, NOT_ASKED);
+    refused(&root.join("home"), NOT_ASKED);
+    refused(&outside, ASKED);
+}
+
+/// A link in place of the root manifest leads to what may be no part of the workspace.
+#[test]
+fn a_root_manifest_that_is_a_link_is_refused() {
+    let fixture = Fixture::new();
+    let manifest = fixture.prover().join("Cargo.toml");
+    fs::rename(&manifest, fixture.path().join("real.toml")).unwrap();
+    symlink("../real.toml", &manifest).unwrap();
+    for args in [
+        &["status"][..],
+        &["status", "--without-cargo"],
+        &["apply", "demo"],
+        &["remove"],
+        &["try", "--", "run"],
+    ] {
+        let run = fixture.run(args);
+        let why = "Cargo.toml: a symbolic link, which is not followed here";
+        assert!(run.starts_with("exit 3\n") && run.contains(why), "{run}");
     }
 }
