@@ -582,15 +582,17 @@ impl Workspace<'_> {
         };
         let is_foreign =
             |locked: &&&Locked| git.is_none() || GitSource::parse(&locked.source).as_ref() != git;
-        let mut foreign: Vec<_> = elsewhere.iter().filter(is_foreign).map(shown).collect();
+        let locked: Vec<_> = elsewhere.iter().filter(is_foreign).collect();
+        let mut foreign: Vec<_> = locked.iter().copied().map(shown).collect();
         // Cargo has not written yet to the lock file what the manifest says by now.
         let reviewed = Checksums::load(self.patches)?;
         for (name, place) in self.manifest.redirected()? {
+            let asked = GitSource::parse(&place);
             if reviewed.knows(&name)
-                && elsewhere.iter().all(|locked| locked.name != name)
-                && !git.is_some_and(|git| git.is_at(&place))
+                && locked.iter().all(|locked| locked.name != name)
+                && !git.is_some_and(|git| asked.is_some_and(|asked| asked.asks_for(git)))
             {
-                let from = without_credentials(&place);
+                let from = without_credentials(place.trim_end_matches('#'));
                 foreign.push(graph::in_place_of_a_registry(&name, &from));
             }
         }
