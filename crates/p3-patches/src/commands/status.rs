@@ -1,7 +1,6 @@
 //! `status`: whether what a manifest records is what a build uses.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -28,7 +27,8 @@ use crate::source::resolve::{
 use paired::address::without_credentials;
 use paired::cargo::{configured_by, out_of_a_wrong_configuration};
 use paired::error::Failure;
-use paired::files::dir::{Dir, cannot_write};
+use paired::files::dir::Dir;
+use paired::files::replace;
 use paired::show::report;
 use paired::terminal::{print_line, shown, spinner};
 
@@ -225,6 +225,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
 }
 
 fn write_published_lock(path: &Path, manifest: &Manifest, patches: &Patches) -> Result<()> {
+    replace::check(path)?;
     let own = report::assert_unread(path, &manifest.inputs());
     if path.ends_with("Cargo.toml") || own.is_err() {
         let what = format!(
@@ -236,7 +237,7 @@ fn write_published_lock(path: &Path, manifest: &Manifest, patches: &Patches) -> 
             .into());
     }
     let lock = manifest.published_lock(patches)?;
-    Ok(fs::write(path, lock).map_err(|error| cannot_write(path, &error))?)
+    replace::files(&[(path.to_owned(), lock.into_bytes())])
 }
 
 impl Workspace<'_> {
