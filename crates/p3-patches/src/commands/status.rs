@@ -22,7 +22,8 @@ use crate::source::checksums::Checksums;
 use crate::source::locked::{Locked, packages};
 use crate::source::registry::{self, Comparison};
 use crate::source::resolve::{
-    ANOTHER_REGISTRY, is_unfetched, out_of_a_changed_package, out_of_a_wrong_lock_file, replacement,
+    ANOTHER_REGISTRY, is_unfetched, out_of_a_changed_package, out_of_a_wrong_lock_file,
+    out_of_vendored_sources, replacement, unresolved,
 };
 use paired::address::without_credentials;
 use paired::cargo::{configured_by, out_of_a_wrong_configuration};
@@ -265,19 +266,21 @@ impl Workspace<'_> {
                 }
             }
             Some(Err(error)) => {
-                let what = format!("cannot tell what `apply` would do: {error}");
-                let configured = out_of_a_wrong_configuration(self.manifest.root(), &error);
-                let (failure, hint) = match configured {
-                    Some(hint) => (Failure::input(&what), hint),
-                    None => {
-                        let hint = "after `cargo fetch` in that folder, `status` can";
-                        (Failure::environment(&what), hint.to_owned())
-                    }
-                };
-                if self.args.verify {
-                    objection = objection.or(Some(failure.hint(hint)));
+                let root = self.manifest.root();
+                let hint = if let Some(hint) = out_of_vendored_sources(&error) {
+                    hint
+                } else if is_unfetched(&error) || error.contains("--locked") {
+                    "after `cargo fetch` in that folder, `status` can"
                 } else {
-                    print_line("note", &format!("{what}; {hint}"));
+                    "`cargo metadata` in that folder shows the whole message"
+                };
+                let what = "cannot tell what `apply` would do";
+                let failure = unresolved(root, what, &error, hint);
+                if self.args.verify {
+                    objection = objection.or(Some(failure));
+                } else {
+                    let hint = failure.hint.unwrap_or_default();
+                    print_line("note", &format!("{}; {hint}", failure.message));
                 }
             }
         }
@@ -485,6 +488,8 @@ impl Workspace<'_> {
                 Failure::input(unknown).hint(hint)
             } else if let Some(hint) = out_of_a_wrong_lock_file(root, error) {
                 Failure::check(what).hint(hint)
+            } else if let Some(hint) = out_of_vendored_sources(error).filter(|_| is_intact) {
+                Failure::environment(unknown).hint(hint)
             } else if is_intact && is_unfetched(error) {
                 Failure::environment(unknown).hint("`cargo fetch` in that folder brings what cargo's cache lacks; then `status` can look")
             } else if is_intact && error.contains("--locked") {
