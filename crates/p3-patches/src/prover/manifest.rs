@@ -93,7 +93,14 @@ impl Manifest {
     pub fn load_by_itself(member: &Path) -> Result<Self> {
         read_toml(member)?;
         let path = path::absolute(member).context("cannot tell the current folder")?;
-        Self::read(&workspace::root(&path)?)
+        let root = workspace::root(&path)?;
+        if !root.exists() {
+            let what = format!("belongs to {}, which is not there", root.display());
+            return Err(refuse(&path, &what)
+                .hint("`package.workspace` names the folder of the workspace's root")
+                .into());
+        }
+        Self::read(&root)
     }
 
     /// Reads the root manifest of a workspace.
@@ -742,6 +749,13 @@ fn shown(registry: &str) -> String {
 }
 
 fn read_toml(path: &Path) -> Result<String> {
+    let absolute = path::absolute(path).context("cannot tell the current folder")?;
+    if absolute.to_str().is_none() {
+        let what = format!("{absolute:?}: cargo takes no path that is not UTF-8");
+        return Err(Failure::input(what)
+            .hint("give that folder another name")
+            .into());
+    }
     let bytes = plain::read(path).map_err(|error| {
         refuse(path, &format!("cannot be read: {error}"))
             .hint("--manifest-path names a prover's Cargo.toml")
