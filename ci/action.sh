@@ -39,12 +39,15 @@ attend() {
 }
 
 # Elsewhere than in the prover's folder, which may pin a Rust that is too old for the tool; so may a variable or rustup's default.
-# Target, flags, wrapper and target folder are the prover's.
+# The compiler and its wrapper, targets, flags, profiles and the target folder are the prover's, under each of their names.
 install() {
   cd "$GITHUB_ACTION_PATH"
   local rustup=()
   if command -v rustup >/dev/null; then rustup=(rustup run --install stable); fi
-  unset CARGO_BUILD_TARGET CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR RUSTC_WRAPPER RUSTFLAGS
+  # The names have no blanks, and a prefix that none has must not give an empty one.
+  # shellcheck disable=SC2086
+  unset ${!CARGO_BUILD_@} ${!CARGO_TARGET_@} ${!CARGO_PROFILE_@} ${!RUSTC@} ${!RUSTDOC@} \
+    CARGO_ENCODED_RUSTFLAGS CARGO_ENCODED_RUSTDOCFLAGS CARGO_INCREMENTAL RUSTFLAGS
   exec ${rustup[@]+"${rustup[@]}"} \
     cargo install --quiet --locked --path crates/p3-patches --root "$RUNNER_TEMP/p3-patches"
 }

@@ -11,9 +11,11 @@ cd "$(dirname "$0")/.."
 GIT_DIR=$(git rev-parse --absolute-git-dir)
 index=$(mktemp -d)
 trap 'rm -rf "$index"' EXIT
-odd=$(find "$folder" ! -type d ! -type f -o -iname .git -o -iname .gitattributes -o -iname .gitmodules | head -n 1)
+# A file system may drop other characters, or the dots at the end, and read a name as git's own then.
+odd=$(LC_ALL=C find "$folder" -mindepth 1 \( ! -type d ! -type f -o -name '*[!A-Za-z0-9._+-]*' -o -name '*.' \
+  -o -iname .git -o -iname .gitattributes -o -iname .gitmodules \) -print -quit)
 if [[ -n $odd ]]; then
-  echo "publish.sh: $odd: an overlay has plain files only, and none of git's own" >&2
+  printf 'publish.sh: %q: an overlay has plain files only, with plain names, and none of git'"'s own\n" "$odd" >&2
   exit 1
 fi
 for overlay in "$folder"/*/; do

@@ -1,7 +1,6 @@
 //! `status`: whether what a manifest records is what a build uses.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{self, Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -23,12 +22,14 @@ use crate::source::checksums::Checksums;
 use crate::source::locked::{Locked, packages};
 use crate::source::registry::{self, Comparison};
 use crate::source::resolve::{
-    ANOTHER_REGISTRY, is_unfetched, out_of_a_changed_package, out_of_a_wrong_lock_file, replacement,
+    ANOTHER_REGISTRY, is_unfetched, out_of_a_changed_package, out_of_a_wrong_lock_file,
+    out_of_vendored_sources, replacement, unresolved,
 };
 use paired::address::without_credentials;
 use paired::cargo::{configured_by, out_of_a_wrong_configuration};
 use paired::error::Failure;
-use paired::files::dir::{Dir, cannot_write};
+use paired::files::dir::Dir;
+use paired::files::replace;
 use paired::show::report;
 use paired::terminal::{print_line, shown, spinner};
 
@@ -228,6 +229,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
 }
 
 fn write_published_lock(path: &Path, manifest: &Manifest, patches: &Patches) -> Result<()> {
+    replace::check(path)?;
     let own = report::assert_unread(path, &manifest.inputs());
     if path.ends_with("Cargo.toml") || own.is_err() {
         let what = format!(
@@ -239,7 +241,7 @@ fn write_published_lock(path: &Path, manifest: &Manifest, patches: &Patches) -> 
             .into());
     }
     let lock = manifest.published_lock(patches)?;
-    Ok(fs::write(path, lock).map_err(|error| cannot_write(path, &error))?)
+    replace::files(&[(path.to_owned(), lock.into_bytes())])
 }
 
 impl Workspace<'_> {
@@ -267,19 +269,21 @@ impl Workspace<'_> {
                 }
             }
             Some(Err(error)) => {
-                let what = format!("cannot tell what `apply` would do: {error}");
-                let configured = out_of_a_wrong_configuration(self.manifest.root(), &error);
-                let (failure, hint) = match configured {
-                    Some(hint) => (Failure::input(&what), hint),
-                    None => {
-                        let hint = "after `cargo fetch` in that folder, `status` can";
-                        (Failure::environment(&what), hint.to_owned())
-                    }
-                };
-                if self.args.verify {
-                    objection = objection.or(Some(failure.hint(hint)));
+                let root = self.manifest.root();
+                let hint = if let Some(hint) = out_of_vendored_sources(&error) {
+                    hint
+                } else if is_unfetched(&error) || error.contains("--locked") {
+                    "after `cargo fetch` in that folder, `status` can"
                 } else {
-                    print_line("note", &format!("{what}; {hint}"));
+                    "`cargo metadata` in that folder shows the whole message"
+                };
+                let what = "cannot tell what `apply` would do";
+                let failure = unresolved(root, what, &error, hint);
+                if self.args.verify {
+                    objection = objection.or(Some(failure));
+                } else {
+                    let hint = failure.hint.unwrap_or_default();
+                    print_line("note", &format!("{}; {hint}", failure.message));
                 }
             }
         }
@@ -487,6 +491,8 @@ impl Workspace<'_> {
                 Failure::input(unknown).hint(hint)
             } else if let Some(hint) = out_of_a_wrong_lock_file(root, error) {
                 Failure::check(what).hint(hint)
+            } else if let Some(hint) = out_of_vendored_sources(error).filter(|_| is_intact) {
+                Failure::environment(unknown).hint(hint)
             } else if is_intact && is_unfetched(error) {
                 Failure::environment(unknown).hint("`cargo fetch` in that folder brings what cargo's cache lacks; then `status` can look")
             } else if is_intact && error.contains("--locked") {
@@ -585,15 +591,17 @@ impl Workspace<'_> {
         };
         let is_foreign =
             |locked: &&&Locked| git.is_none() || GitSource::parse(&locked.source).as_ref() != git;
-        let mut foreign: Vec<_> = elsewhere.iter().filter(is_foreign).map(shown).collect();
+        let locked: Vec<_> = elsewhere.iter().filter(is_foreign).collect();
+        let mut foreign: Vec<_> = locked.iter().copied().map(shown).collect();
         // Cargo has not written yet to the lock file what the manifest says by now.
         let reviewed = Checksums::load(self.patches)?;
         for (name, place) in self.manifest.redirected()? {
+            let asked = GitSource::parse(&place);
             if reviewed.knows(&name)
-                && elsewhere.iter().all(|locked| locked.name != name)
-                && !git.is_some_and(|git| git.is_at(&place))
+                && locked.iter().all(|locked| locked.name != name)
+                && !git.is_some_and(|git| asked.is_some_and(|asked| asked.asks_for(git)))
             {
-                let from = without_credentials(&place);
+                let from = without_credentials(place.trim_end_matches('#'));
                 foreign.push(graph::in_place_of_a_registry(&name, &from));
             }
         }

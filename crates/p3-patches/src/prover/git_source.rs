@@ -74,6 +74,23 @@ impl GitSource {
         own == other
     }
 
+    /// Tells whether a manifest that asks for this source gets a `locked` one: whether both have one repository and pin the same.
+    pub fn asks_for(&self, locked: &Self) -> bool {
+        // Newer lock files have such a reference as a URL's query has it.
+        let encoded = |(key, value): (&str, &str)| {
+            let byte = |byte: u8| match byte {
+                b'*' | b'-' | b'.' | b'_' => char::from(byte).to_string(),
+                byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+                byte => format!("%{byte:02X}"),
+            };
+            (key.to_owned(), value.bytes().map(byte).collect::<String>())
+        };
+        let (asked, pinned) = (self.reference(), locked.reference());
+        let pins_the_same = asked == pinned
+            || asked.map(encoded) == pinned.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        locked.is_at(self.url()) && pins_the_same
+    }
+
     /// Tells whether `rev` is how the prover pins it, or the commit that this comes to, by as many digits as tell commits apart.
     fn is_rev(&self, rev: &str) -> bool {
         let is_commit = rev.len() >= DIGITS && self.begins_with(rev);
@@ -395,6 +412,25 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn a_manifest_asks_for_what_is_locked() {
+        let source = |text: &str| GitSource::parse(&format!("git+https://{text}#")).unwrap();
+        let asks = |asked: &str, locked: &str| source(asked).asks_for(&source(locked));
+        for (asked, locked, expected) in [
+            ("a.b/c", "A.b/c.git", true),
+            ("a.b/c", "a.b/d", false),
+            ("a.b/c?branch=x", "a.b/c?branch=x", true),
+            ("a.b/c?branch=x", "a.b/c?branch=y", false),
+            ("a.b/c?branch=x", "a.b/c?tag=x", false),
+            ("a.b/c?branch=x", "a.b/c", false),
+            ("a.b/c", "a.b/c?branch=x", false),
+            ("a.b/c?branch=x/y-1", "a.b/c?branch=x/y-1", true),
+            ("a.b/c?branch=x/y-1", "a.b/c?branch=x%2Fy-1", true),
+        ] {
+            assert_eq!(asks(asked, locked), expected, "{asked} {locked}");
+        }
+    }
 
     #[test]
     fn a_source_is_taken_apart() {

@@ -32,6 +32,9 @@ use paired::terminal::print_line;
 
 const LOCK: &str = "Cargo.lock";
 
+/// The tables of a package's dependencies.
+const DEPENDENCIES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
+
 /// The root manifest of a downstream workspace.
 pub struct Manifest {
     pub path: PathBuf,
@@ -92,7 +95,14 @@ impl Manifest {
     pub fn load_by_itself(member: &Path) -> Result<Self> {
         read_toml(member)?;
         let path = path::absolute(member).context("cannot tell the current folder")?;
-        Self::read(&workspace::root(&path)?)
+        let root = workspace::root(&path)?;
+        if !root.exists() {
+            let what = format!("belongs to {}, which is not there", root.display());
+            return Err(refuse(&path, &what)
+                .hint("`package.workspace` names the folder of the workspace's root")
+                .into());
+        }
+        Self::read(&root)
     }
 
     /// Reads the root manifest of a workspace.
@@ -147,27 +157,32 @@ impl Manifest {
         Dir::open(self.root())
     }
 
-    /// Lists the packages of which the manifest, the tool's block apart, names a folder or a repository: in a `[patch]`, as a dependency, or
-    /// for the workspace's members. Each comes with the place.
+    /// Lists the packages of which the manifest, the tool's block apart, names a folder, a repository or another registry than
+    /// crates.io: in a `[patch]` or `[replace]`, as a dependency, or for the workspace's members. Each comes with the place, which
+    /// is a repository in the notation of lock files.
     pub fn redirected(&self) -> Result<Vec<(String, String)>> {
-        const DEPENDENCIES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
+        // Up to the edition 2021, cargo takes `_` for the `-` of a name.
+        let has_dependencies = |key: &str| DEPENDENCIES.contains(&&*key.replace('_', "-"));
         fn table<'t>(value: &'t toml::Table, key: &str) -> Option<&'t toml::Table> {
             value.get(key).and_then(toml::Value::as_table)
         }
         let own: toml::Table = toml::from_str(&self.original)?;
         let below = |key: &str| table(&own, key).into_iter().flat_map(toml::Table::values);
         let targets = below("target").filter_map(toml::Value::as_table);
-        let packages = targets.chain([&own]).flat_map(|of| {
-            let tables = DEPENDENCIES.iter();
-            tables.filter_map(move |key| table(of, key))
-        });
-        let registries = below("patch").filter_map(toml::Value::as_table);
+        let of_packages = targets.chain([&own]).flatten();
+        let of_packages = of_packages.filter(|(key, _)| has_dependencies(key));
+        let of_packages = of_packages.filter_map(|(_, dependencies)| dependencies.as_table());
+        let patches = below("patch").filter_map(toml::Value::as_table);
         let workspace = table(&own, "workspace").and_then(|own| table(own, "dependencies"));
-        let entries = packages.chain(registries).chain(workspace).flatten();
+        let entries = of_packages
+            .chain(patches)
+            .chain(table(&own, "replace"))
+            .chain(workspace)
+            .flatten();
         let redirected = entries.filter_map(|(key, entry)| {
             let named = entry.get("package").and_then(toml::Value::as_str);
-            let place = entry.get("path").or_else(|| entry.get("git"))?.as_str()?;
-            Some((named.unwrap_or(key).to_owned(), place.to_owned()))
+            let name = named.unwrap_or_else(|| name_of(key)).to_owned();
+            Some((name, place_of(entry)?))
         });
         Ok(redirected.collect())
     }
@@ -257,14 +272,9 @@ impl Manifest {
             }
             let packages = item.get("package");
             let above = [profiles, Some(item), packages];
-            // A specification may have a source before the name, and a version behind it.
-            let name = |spec: &str| {
-                let name = spec.rsplit('#').next()?.split(['@', ':']).next()?;
-                Some(name.to_owned())
-            };
             let named = packages.and_then(Item::as_table_like);
             let named = named.into_iter().flat_map(|packages| packages.iter());
-            let named: BTreeSet<_> = named.filter_map(|(spec, _)| name(spec)).collect();
+            let named: BTreeSet<_> = named.map(|(spec, _)| name_of(spec).to_owned()).collect();
             let mut free: BTreeSet<_> = trees.iter().map(|tree| tree.package.clone()).collect();
             free.retain(|package| {
                 above.into_iter().flatten().all(is_open) && !named.contains(package)
@@ -627,6 +637,27 @@ fn has_packages_of(graph: &Metadata, lock: &[u8]) -> Result<bool> {
     Ok(packages.all(|package| locked.contains(&(&*package.name, &*package.version.to_string()))))
 }
 
+/// Returns the name in a package's specification, which may have a source before the name, and a version behind it.
+fn name_of(spec: &str) -> &str {
+    let (_, name) = spec.rsplit_once('#').unwrap_or(("", spec));
+    name.split(['@', ':']).next().unwrap_or(name)
+}
+
+/// Returns the place that an entry of a manifest takes a package from; `None` stands for crates.io.
+fn place_of(entry: &toml::Value) -> Option<String> {
+    let value = |key: &str| entry.get(key).and_then(toml::Value::as_str);
+    if let Some(path) = value("path") {
+        return Some(format!("the folder {path}"));
+    }
+    if let Some(url) = value("git") {
+        let pinned = ["branch", "tag", "rev"].into_iter();
+        let mut pinned = pinned.filter_map(|key| Some(format!("?{key}={}", value(key)?)));
+        return Some(format!("git+{url}{}#", pinned.next().unwrap_or_default()));
+    }
+    let registry = value("registry").or_else(|| value("registry-index"))?;
+    (address(registry) != canonical(INDEX)).then(|| format!("the registry {registry}"))
+}
+
 /// The address of crates.io's index. Cargo goes by this one, even where it asks the sparse one.
 const INDEX: &str = "https://github.com/rust-lang/crates.io-index";
 
@@ -731,6 +762,13 @@ fn shown(registry: &str) -> String {
 }
 
 fn read_toml(path: &Path) -> Result<String> {
+    let absolute = path::absolute(path).context("cannot tell the current folder")?;
+    if absolute.to_str().is_none() {
+        let what = format!("{absolute:?}: cargo takes no path that is not UTF-8");
+        return Err(Failure::input(what)
+            .hint("give that folder another name")
+            .into());
+    }
     let bytes = plain::read(path).map_err(|error| {
         refuse(path, &format!("cannot be read: {error}"))
             .hint("--manifest-path names a prover's Cargo.toml")

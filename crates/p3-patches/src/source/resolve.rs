@@ -156,14 +156,22 @@ pub fn out_of_a_replacement(folder: &Path, error: &str) -> Option<String> {
     if !error.contains(REPLACED) {
         return None;
     }
-    if error.contains("directory source `") {
-        return Some("`cargo vendor` leaves out packages that are patched: vendor before `apply`, or run this where cargo's configuration does not replace the registry".to_owned());
+    if let Some(hint) = out_of_vendored_sources(error) {
+        return Some(hint.to_owned());
     }
     let replacement = replacement(folder).ok().flatten();
     let replacement = replacement.unwrap_or_else(|| configured_by(folder));
     Some(format!(
         "{replacement}; add the package there, or run this where cargo's configuration does not replace the registry"
     ))
+}
+
+/// Returns the hint for an error of cargo's about a package that vendored sources lack, which no download can mend.
+pub fn out_of_vendored_sources(error: &str) -> Option<&'static str> {
+    let is_vendored = error.contains(REPLACED) && error.contains("directory source `");
+    is_vendored.then_some(
+        "`cargo vendor` leaves out packages that are patched: vendor before `apply`, or run this where cargo's configuration does not replace the registry",
+    )
 }
 
 /// Returns the hint for an error of cargo's about a manifest without sources, as in a container image that copies manifests

@@ -106,6 +106,50 @@ fn a_signal_to_the_script_ends_the_installation() {
     assert_eq!(action.summary(), "");
 }
 
+/// The prover's compiler, flags and folders reach the tool, and not its installation.
+#[test]
+fn the_installation_takes_no_settings_of_the_provers() {
+    const SETTINGS: [&str; 20] = [
+        "CARGO_BUILD_BUILD_DIR",
+        "CARGO_BUILD_RUSTC",
+        "CARGO_BUILD_RUSTC_WORKSPACE_WRAPPER",
+        "CARGO_BUILD_RUSTC_WRAPPER",
+        "CARGO_BUILD_RUSTFLAGS",
+        "CARGO_BUILD_TARGET",
+        "CARGO_BUILD_TARGET_DIR",
+        "CARGO_ENCODED_RUSTFLAGS",
+        "CARGO_INCREMENTAL",
+        "CARGO_PROFILE_RELEASE_OPT_LEVEL",
+        "CARGO_TARGET_DIR",
+        "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER",
+        "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER",
+        "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS",
+        "RUSTC",
+        "RUSTC_BOOTSTRAP",
+        "RUSTC_WORKSPACE_WRAPPER",
+        "RUSTC_WRAPPER",
+        "RUSTDOC",
+        "RUSTFLAGS",
+    ];
+    let list = "env | grep -E '^(CARGO_(BUILD|ENCODED|INCREMENTAL|PROFILE|TARGET)|RUST(C|DOC|FLAGS))' | cut -d = -f 1 | sort";
+    let cargo = format!("{list} >\"$RUNNER_TEMP/installed\"\n{INSTALLS}");
+    let mut action = Action::new("status", "", &cargo, list);
+    action
+        .script
+        .envs(SETTINGS.map(|name| (name, "the prover's")));
+    let output = action.script.env("LC_ALL", "C").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let installed = fs::read_to_string(action.folder.path().join("installed")).unwrap();
+    assert_eq!(installed, "");
+    let summary = action.summary();
+    assert!(
+        SETTINGS
+            .iter()
+            .all(|name| summary.contains(&format!("\n{name}\n"))),
+        "{summary}"
+    );
+}
+
 #[test]
 fn the_tool_reads_the_scripts_standard_input() {
     let mut action = Action::new("status", "", INSTALLS, "cat");

@@ -395,3 +395,20 @@ fn a_folder_that_a_terminal_would_obey_is_the_one_that_is_changed() {
         assert!(!applied(&fixture.path().join("ab")), "{printed}");
     }
 }
+
+/// Cargo speaks of its arguments there, of which the user has given none.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_whose_name_is_no_text_is_refused_by_its_name() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let fixture = Fixture::new();
+    let odd = fixture.path().join(std::ffi::OsStr::from_bytes(b"a\xffb"));
+    fs::rename(fixture.prover(), &odd).unwrap();
+    for args in [&["apply", "demo"][..], &["status"], &["remove"]] {
+        let mut command = fixture.command(args);
+        let printed = fixture.transcript(&command.current_dir(&odd).output().unwrap());
+        let said = "/a\\xFFb/Cargo.toml\": cargo takes no path that is not UTF-8\nhint: give ";
+        assert_ended(&printed, 3, said);
+    }
+}

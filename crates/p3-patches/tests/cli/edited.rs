@@ -1,7 +1,10 @@
 //! Manifests that cargo, formatters and merges edit while patches are applied.
 
 use std::fs;
-use std::process::Command;
+use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use insta::assert_snapshot;
 
@@ -210,9 +213,51 @@ fn the_lock_file_without_patches_is_written() {
     write(&fixture.prover().join("no/folder"), "");
     let nowhere = fixture.run(&["status", "--published-lock", "no/folder/x"]);
     assert!(
-        nowhere.contains("error: cannot write no/folder/x: "),
+        nowhere.contains("error: no/folder: no such folder\nhint: "),
         "{nowhere}"
     );
+}
+
+/// A link to nothing may stand for a file that cargo reads once it is there, and a pipe would never be read.
+#[test]
+fn the_lock_file_without_patches_goes_to_no_link_and_no_pipe() {
+    let fixture = Fixture::new();
+    let published = fixture.prover().join("published.lock");
+    let refuses = |what: &str| {
+        let mut status = fixture.command(&["status", "--published-lock", "published.lock"]);
+        let mut status = status
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        for _ in 0..600 {
+            if status.try_wait().unwrap().is_some() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        // Nothing else ends one that waits for a pipe's reader.
+        let _ = status.kill();
+        let output = status.wait_with_output().unwrap();
+        let run = fixture.transcript(&output);
+        assert_ended(&run, 3, &format!("error: published.lock: {what}\nhint: "));
+    };
+    for target in ["build.rs", "src/bin.rs", "rust-toolchain"] {
+        symlink(target, &published).unwrap();
+        refuses("a symbolic link to nothing");
+        assert!(!fixture.prover().join(target).exists());
+        fs::remove_file(&published).unwrap();
+    }
+    let made = Command::new("mkfifo").arg(&published).status().unwrap();
+    assert!(made.success());
+    refuses("a pipe");
+    fs::remove_file(&published).unwrap();
+    // A link to a file stays one.
+    write(&fixture.prover().join("other.lock"), "");
+    symlink("other.lock", &published).unwrap();
+    fixture.succeed(&["status", "--published-lock", "published.lock"]);
+    assert!(published.is_symlink());
+    assert_eq!(fs::read_to_string(&published).unwrap(), fixture.lock());
 }
 
 /// Patches hold a prover at a release; `cargo update` says nothing of newer ones.

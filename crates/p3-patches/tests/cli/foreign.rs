@@ -174,3 +174,49 @@ fn a_manifest_that_the_lock_file_does_not_know_yet() {
         );
     }
 }
+
+/// Each spelling by which cargo takes a package from elsewhere, though the lock file does not say so yet.
+#[test]
+fn each_redirection_is_told_of() {
+    const DEPENDENCIES: &str = "\n[dependencies]\n";
+    let fixture = Fixture::new();
+    let status = ["status", "--without-cargo"];
+    let from =
+        |place: &str| format!("  differs: p3-util comes from {place}, in place of a registry\n");
+    let tables = [
+        "[replace]\n\"p3-util:0.8.0\" = { path = \"ev\" }",
+        "[replace]\n\"p3-util@0.8.0\" = { path = \"ev\" }",
+        "[replace]\n\"https://github.com/rust-lang/crates.io-index#p3-util@0.8.0\" = { path = \"ev\" }",
+        "[replace.\"https://github.com/rust-lang/crates.io-index#p3-util:0.8.0\"]\npath = \"ev\"",
+        "[build_dependencies]\np3-util = { path = \"ev\" }",
+        "[dev_dependencies]\np3-util = { path = \"ev\" }",
+        "[target.\"cfg(unix)\".dev_dependencies]\np3-util.path = \"ev\"",
+        "[target.x.build_dependencies]\nmine = { package = \"p3-util\", path = \"ev\" }",
+    ];
+    let registries = [
+        "[patch.crates-io]\np3-util = { version = \"0.8.0\", registry = \"ev\" }",
+        "[patch.crates-io]\np3-util = { version = \"0.8.0\", registry-index = \"ev\" }",
+        "[workspace.dependencies]\np3-util = { version = \"0.8.0\", registry = \"ev\" }",
+        "[build-dependencies]\np3-util = { version = \"0.8.0\", registry = \"ev\" }",
+    ];
+    let tables = tables.map(|table| (table, from("the folder ev")));
+    let registries = registries.map(|table| (table, from("the registry ev")));
+    for (table, differs) in tables.into_iter().chain(registries) {
+        let table = format!("\n{table}\n{DEPENDENCIES}");
+        let older = MANIFEST.replace("2024", "2021");
+        fixture.set_manifest(&older.replacen(DEPENDENCIES, &table, 1));
+        let run = fixture.run(&status);
+        assert!(run.starts_with("exit 1\n"), "{table}: {run}");
+        assert!(run.contains(&differs), "{table}: {run}");
+    }
+    // By each name of its own, crates.io is the registry.
+    for own in [
+        "registry = \"crates-io\"",
+        "registry-index = \"https://github.com/rust-lang/crates.io-index\"",
+        "registry-index = \"sparse+https://index.crates.io/\"",
+    ] {
+        let entry = format!("p3-goldilocks = {{ version = \"0.8\", {own} }}");
+        fixture.set_manifest(&MANIFEST.replace("p3-goldilocks = \"0.8\"", &entry));
+        fixture.succeed(&status);
+    }
+}

@@ -443,6 +443,33 @@ fn another_revision_in_the_manifest_is_noticed() {
     assert_ended(&run, 1, "prover asks for git+file://");
 }
 
+/// Where no program runs, the lock file still has what the manifest does not ask for any more.
+#[test]
+fn another_source_in_the_manifest_is_noticed_without_cargo() {
+    let user = GitUser::new();
+    assert!(user.apply(&["demo"]).starts_with("exit 0\n"));
+    let status = ["status", "--without-cargo"];
+    user.fixture.succeed(&status);
+    let applied = user.fixture.manifest();
+    let asked = applied
+        .lines()
+        .find(|line| line.starts_with("p3-goldilocks"))
+        .unwrap();
+    let later = asked.replace(&user.release, &"1".repeat(40));
+    for (line, differs) in [
+        (later, "p3-goldilocks comes from git+file://"),
+        (
+            format!("{asked}\np3-util = {{ path = \"ev\" }}"),
+            "p3-util comes from the folder ev,",
+        ),
+    ] {
+        user.fixture
+            .set_manifest(&applied.replacen(asked, &line, 1));
+        let run = user.run(&status);
+        assert_ended(&run, 1, &format!("  differs: {differs}"));
+    }
+}
+
 /// A tag is kept as the prover wrote it; a revision would be another source to cargo.
 #[test]
 fn a_tag() {

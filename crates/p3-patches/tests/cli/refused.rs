@@ -602,25 +602,30 @@ fn a_wrong_lock_file_is_refused_with_a_way_out() {
     let other_form = lock.replacen("version = 4", "version = 99", 1);
     for text in [twice, other_form] {
         write(&lock_file, &text);
-        let run = fixture.run(&["apply", "demo"]);
-        let hint = "\nhint: restore Cargo.lock from version control, or delete it and run `cargo generate-lockfile`\n";
-        assert_ended(&run, 3, hint);
+        let hint = "restore Cargo.lock from version control, or delete it and run `cargo generate-lockfile`\n";
+        for args in [&["apply", "demo"], &["status", "--verify"]] {
+            let run = fixture.run(args);
+            assert_ended(&run, 3, &format!("\nhint: {hint}"));
+        }
+        let run = fixture.run(&["status"]);
+        assert_ended(&run, 0, &format!("; {hint}"));
         assert_eq!(fixture.lock(), text);
     }
     assert_eq!(fixture.manifest(), manifest);
 
+    let changed = |lock: &str| {
+        let at = lock.find("name = \"p3-util\"").unwrap();
+        let at = at + lock[at..].find("checksum = \"").unwrap() + "checksum = \"".len();
+        format!("{}{}{}", &lock[..at], "0".repeat(64), &lock[at + 64..])
+    };
+    write(&lock_file, &changed(&lock));
+    let run = fixture.run(&["status"]);
+    assert_ended(&run, 0, "; a published package never changes");
+    assert!(!run.contains("cargo fetch"), "{run}");
+
     write(&lock_file, &lock);
     fixture.succeed(&["apply", "demo"]);
-    let applied = fixture.lock();
-    let at = applied.find("name = \"p3-util\"").unwrap();
-    let at = at + applied[at..].find("checksum = \"").unwrap() + "checksum = \"".len();
-    let changed = format!(
-        "{}{}{}",
-        &applied[..at],
-        "0".repeat(64),
-        &applied[at + 64..]
-    );
-    write(&lock_file, &changed);
+    write(&lock_file, &changed(&fixture.lock()));
     for args in [&["status"][..], &["status", "--verify"]] {
         let run = fixture.run(args);
         assert!(

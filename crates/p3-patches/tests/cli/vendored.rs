@@ -247,6 +247,31 @@ fn packages_that_were_vendored_while_they_were_patched_are_missed() {
     assert_eq!(prover.state(), applied);
 }
 
+/// Cargo cannot fetch what the folder of vendored sources lacks.
+#[test]
+fn a_package_that_is_gone_from_the_vendored_ones_is_not_fetched() {
+    let prover = Vendored::new(Fixture::new());
+    let lacks = || {
+        fs::rename(
+            prover.fixture.prover().join("vendor/p3-util"),
+            prover.home.join("p3-util"),
+        )
+        .unwrap();
+        let run = prover.run(&["status"]);
+        assert!(run.contains("`cargo vendor` leaves out "), "{run}");
+        assert!(!run.contains("cargo fetch"), "{run}");
+        fs::rename(
+            prover.home.join("p3-util"),
+            prover.fixture.prover().join("vendor/p3-util"),
+        )
+        .unwrap();
+        run
+    };
+    assert!(lacks().starts_with("exit 0\n"));
+    prover.succeed(&["apply", "demo"]);
+    assert!(lacks().starts_with("exit 4\n"));
+}
+
 /// A release without a reviewed checksum: its checksum is the one of the list, which cargo compares with the prover's
 /// lock file.
 #[test]

@@ -93,6 +93,16 @@ fn a_manifest_without_a_lock_file_is_no_root() {
     assert_ended(&run, 3, "no Cargo.lock beside it");
 }
 
+#[test]
+fn a_workspace_that_is_not_there_is_named() {
+    let fixture = Fixture::new();
+    let named = "[package]\nworkspace = \"../nowhere\"\n";
+    fixture.set_manifest(&MANIFEST.replace("[package]\n", named));
+    let run = fixture.run(&STATUS);
+    let said = "/prover/Cargo.toml: belongs to [DIR]/nowhere/Cargo.toml, which is not there\nhint: `package.workspace` names ";
+    assert_ended(&run, 3, said);
+}
+
 /// An override that is gone from the block: the package is built as published.
 #[test]
 fn an_override_that_is_gone_is_missed() {

@@ -10,14 +10,19 @@ use anyhow::{Context, Result};
 use crate::error::Failure;
 use crate::files::dir::{Dir, Staged, cannot_write};
 
-/// Refuses a folder, a link to nothing, and a named pipe, which would block without a reader. A pipe without a name is a shell's,
-/// which has its reader.
-pub(crate) fn check(path: &Path) -> Result<(), Failure> {
+/// Refuses a folder, a link to nothing, a file in a folder that is not there, and a named pipe, which would block without a reader.
+/// A pipe without a name is a shell's, which has its reader.
+pub fn check(path: &Path) -> Result<(), Failure> {
     let Ok(present) = fs::metadata(path) else {
         // Its file would be another name of a file that is written, too, and the two are not told apart before.
         if path.is_symlink() {
             let what = format!("{}: a symbolic link to nothing", path.display());
             return Err(Failure::input(what).hint("name a file, or a link to one that is there"));
+        }
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            let what = format!("{}: no such folder", folder.display());
+            return Err(Failure::environment(what).hint("create it, or name a file elsewhere"));
         }
         return Ok(());
     };
@@ -31,7 +36,7 @@ pub(crate) fn check(path: &Path) -> Result<(), Failure> {
 
 /// Writes files that belong together, by paths of the user's. No file is replaced before all have been written beside their
 /// places. Symbolic links are followed. A device or a shell's pipe is written to directly.
-pub(crate) fn files(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
+pub fn files(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
     let stage = |(path, contents): &(PathBuf, Vec<u8>)| {
         check(path)?;
         let present = fs::metadata(path).ok();
@@ -115,7 +120,7 @@ mod tests {
         fs::write(&file, "old").unwrap();
         let nowhere = dir.path().join("nowhere/file");
         let error = files(&[(file.clone(), b"a".to_vec()), (nowhere, b"b".to_vec())]).unwrap_err();
-        let expected = format!("cannot open {}", dir.path().join("nowhere").display());
+        let expected = format!("{}: no such folder", dir.path().join("nowhere").display());
         assert_eq!(error.to_string(), expected);
         assert_eq!(fs::read(&file).unwrap(), b"old");
         assert_eq!(names(dir.path()), ["file"]);
