@@ -104,16 +104,29 @@ impl Patches {
     }
 
     /// Returns these patches for work beside folders that are not trusted: cargo, which reads the configuration of its home, too, is
-    /// not asked where one of the two is part of the repository of such a folder.
+    /// not asked where one of the two is part of the outermost repository of such a folder.
     pub fn trusting_nothing_in<'f>(
         self,
         folders: impl IntoIterator<Item = &'f Path>,
     ) -> Result<Self> {
-        let read = [resolved(&self.workplace)?, resolved(&home()?)?];
+        let home = home()?;
+        let mut read = Vec::new();
+        for folder in [&self.workplace, &home] {
+            // A link may be part of the repository, or lead there.
+            let written = path::absolute(folder).context("cannot tell the current folder")?;
+            read.extend([written, resolved(folder)?]);
+        }
         let mut not_trusted = Vec::new();
         for folder in folders {
             let folder = resolved(folder)?;
-            let repository = folder.ancestors().find(|above| above.join(".git").exists());
+            let is_repository = |above: &&Path| {
+                let kinds = [".git", ".hg", ".jj"];
+                kinds
+                    .iter()
+                    .any(|kind| above.join(kind).symlink_metadata().is_ok())
+            };
+            // A repository may be part of another one.
+            let repository = folder.ancestors().filter(is_repository).last();
             not_trusted.push(repository.unwrap_or(&folder).to_owned());
         }
         let is_part = |place: &PathBuf| not_trusted.iter().any(|folder| place.starts_with(folder));

@@ -16,6 +16,9 @@ use paired::text;
 #[derive(Deserialize)]
 pub struct Counts {
     schema: u32,
+    base: String,
+    isa: String,
+    patches: BTreeSet<String>,
     /// Below the project's root.
     #[serde(skip)]
     pub file: String,
@@ -62,6 +65,15 @@ pub fn counts(project: &Project, base: &str, name: &str) -> Result<Vec<Counts>> 
         for file in newest.filter(|file| file.ends_with(".json")).take(1) {
             let file = format!("{folder}/{file}");
             let read = Counts::read(&contents(root, &file)?);
+            let read = read.and_then(|read| {
+                let is_of_folder = read.base == base
+                    && machine.ends_with(&format!("-{}", read.isa))
+                    && read.patches.contains(name);
+                match is_of_folder {
+                    true => Ok(read),
+                    false => Err(format!("base, isa or patches: not those of {folder}")),
+                }
+            });
             let read = read.map_err(|why| refuse(&file, "inspect count --record", &why))?;
             counts.push(Counts {
                 outdated: read.code != present,

@@ -188,15 +188,31 @@ fn apply(
     progress: &Progress,
 ) -> Result<Applied> {
     catalog.select(&args.names)?;
-    let unlocked = manifest.unlocked()?;
     let mut lock = manifest.restore_lock(folder)?;
-    let mut restore = manifest.restore(folder)?;
+    let mut file = manifest.restore(folder)?;
+    let files = [&mut file, &mut lock];
+    let applied = apply_to(files, args, catalog, manifest, folder, progress)
+        .map_err(|error| Restore::reason([&file, &lock], error))?;
+    Restore::keep([file, lock])?;
+    Ok(applied)
+}
+
+/// Writes the trees, and the two files by what puts them back on an error.
+fn apply_to(
+    [file, lock]: [&mut Restore<'_>; 2],
+    args: &Args,
+    catalog: &Catalog,
+    manifest: &Manifest,
+    folder: &LockedDir,
+    progress: &Progress,
+) -> Result<Applied> {
+    let unlocked = manifest.unlocked()?;
     let recorded = manifest.stanza.as_ref();
     let recorded_source = recorded.and_then(|stanza| stanza.git.as_ref());
     let source = args.source.url(manifest)?;
     // Recorded patches are replaced in one step: they stay in place until then.
     let unpatched = match (recorded, recorded_source) {
-        (None, _) => Some(manifest.resolve(&mut lock, &[])?),
+        (None, _) => Some(manifest.resolve(lock, &[])?),
         (Some(_), Some(git)) => Some(manifest.graph_from(git, folder, &catalog.patches)?),
         (Some(_), None) => None,
     };
@@ -257,9 +273,8 @@ fn apply(
                 .collect(),
             git,
         };
-        let files = [&mut restore, &mut lock];
-        manifest.set(Some(&stanza), &catalog.patches, folder, files)?;
-        manifest.resolve(&mut lock, &[])
+        manifest.set(Some(&stanza), &catalog.patches, folder, [file, lock])?;
+        manifest.resolve(lock, &[])
     };
     // A patch may span packages of which this prover uses some. What its graph lacks cannot be overridden and need
     // not be; what it has in another version or from elsewhere is a failure, found below.
@@ -303,7 +318,6 @@ fn apply(
     let patched = trees.iter().map(|tree| &tree.package);
     let other_releases = graph::other_releases(&metadata, patched, &base);
     let incremental = incremental(manifest, &trees)?;
-    Restore::keep([restore, lock])?;
     Ok(Applied {
         unreviewed,
         unlocked,

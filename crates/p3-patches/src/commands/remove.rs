@@ -37,12 +37,15 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let patches = &patches.at_work_in(manifest.root());
     let progress = spinner("resolving the graph");
     let mut lock = manifest.restore_lock(&folder)?;
-    let mut restore = manifest.restore(&folder)?;
-    manifest.set(None, patches, &folder, [&mut restore, &mut lock])?;
-    if manifest.lock_file().exists() {
-        manifest.resolve(&mut lock, &[])?;
-    }
-    Restore::keep([restore, lock])?;
+    let mut file = manifest.restore(&folder)?;
+    let removed = (manifest.set(None, patches, &folder, [&mut file, &mut lock])).and_then(|()| {
+        if manifest.lock_file().exists() {
+            manifest.resolve(&mut lock, &[])?;
+        }
+        Ok(())
+    });
+    removed.map_err(|error| Restore::reason([&file, &lock], error))?;
+    Restore::keep([file, lock])?;
     tree::keep_only(folder, &[])?;
     progress.finish_and_clear();
     manifest.print_moved();

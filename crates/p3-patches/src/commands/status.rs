@@ -195,7 +195,11 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let manifest = Manifest::load_by_itself(path)?;
         // A member need not lie below the root.
         let member = path::absolute(path).context("cannot tell the current folder")?;
+        let members = manifest.members()?;
         let folders = [manifest.root(), member.parent().unwrap_or(&member)];
+        let folders = folders
+            .into_iter()
+            .chain(members.iter().map(PathBuf::as_path));
         let patches = patches.apart()?.trusting_nothing_in(folders)?;
         (manifest, patches)
     } else {

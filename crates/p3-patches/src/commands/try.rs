@@ -445,7 +445,11 @@ fn build(
             path: tree.path.clone(),
         });
         let locked = packages(&manifest.lock()?)?;
-        let built = builder.build(side, &replaced.collect::<Vec<_>>(), overrides, &graph)?;
+        let replaced: Vec<_> = replaced.collect();
+        let built = builder.build(side, &replaced, overrides, &graph);
+        // Without the manifest, cargo builds neither side.
+        chosen.assert_current(manifest, false)?;
+        let built = built?;
         // A file with other packages may be the one that cargo has read.
         match packages(&manifest.lock()?) {
             Ok(now) if now == locked => anyhow::Ok(built),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{self, Path, PathBuf};
+use std::path::{self, Component, Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_metadata::Metadata;
@@ -212,6 +212,25 @@ impl Manifest {
     /// Returns the workspace's lock file, which need not exist.
     pub fn lock_file(&self) -> PathBuf {
         self.root().join(LOCK)
+    }
+
+    /// Lists the folders of the workspace's members, as far as the manifest's `members` name them without a pattern.
+    pub fn members(&self) -> Result<Vec<PathBuf>> {
+        let own: toml::Table = toml::from_str(&self.original)?;
+        let members = own
+            .get("workspace")
+            .and_then(|workspace| workspace.get("members")?.as_array());
+        let members = members
+            .into_iter()
+            .flatten()
+            .filter_map(toml::Value::as_str);
+        let is_plain =
+            |part: &Component<'_>| !part.as_os_str().to_string_lossy().contains(['*', '?', '[']);
+        let folder = |member: &str| {
+            let plain = Path::new(member).components().take_while(is_plain);
+            self.root().join(plain.collect::<PathBuf>())
+        };
+        Ok(members.map(folder).collect())
     }
 
     /// Reads the manifest's text, which another program may have changed since.
@@ -565,7 +584,7 @@ impl Manifest {
                 }
             }
         }
-        lock.during(|| self.resolve_anew(&configs), has_packages_of)
+        lock.during(|| self.resolve_anew(&configs), may_be_cargos)
     }
 
     /// Resolves the graph, whatever becomes of the lock file.
@@ -624,17 +643,21 @@ impl Manifest {
     }
 }
 
-/// Tells whether a lock file has each package of a graph: whether cargo may have written it with that graph.
-fn has_packages_of(graph: &Metadata, lock: &[u8]) -> Result<bool> {
-    let Ok(Ok(packages)) = str::from_utf8(lock).map(locked::packages) else {
-        return Ok(false);
+/// Tells whether cargo may have written the second one of these lock files in place of the first: with each package of the graph or,
+/// where it has failed, with other packages than before.
+fn may_be_cargos(graph: Result<&Metadata, ()>, locks: [&[u8]; 2]) -> bool {
+    let packages = |lock| locked::packages(str::from_utf8(lock).ok()?).ok();
+    let [before, Some(now)] = locks.map(packages) else {
+        return false;
     };
-    let locked: BTreeSet<_> = packages
-        .iter()
+    let Ok(graph) = graph else {
+        return before != Some(now);
+    };
+    let locked: BTreeSet<_> = (now.iter())
         .map(|package| (&*package.name, &*package.version))
         .collect();
     let mut packages = graph.packages.iter();
-    Ok(packages.all(|package| locked.contains(&(&*package.name, &*package.version.to_string()))))
+    packages.all(|package| locked.contains(&(&*package.name, &*package.version.to_string())))
 }
 
 /// Returns the name in a package's specification, which may have a source before the name, and a version behind it.

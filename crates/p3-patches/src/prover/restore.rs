@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 
 use crate::prover::locked_dir::LockedDir;
 use paired::error::Failure;
 use paired::files::dir::{Place, Staged};
+use paired::interrupt;
 use paired::terminal::print_line;
 
 /// Puts a file back as it was unless [`Restore::keep`] lets it stand: on an error, an interrupt or a panic. What another program has
@@ -68,12 +69,12 @@ impl<'f> Restore<'f> {
         Ok(())
     }
 
-    /// Runs a step in which a child may write the file; refuses to where another program has written it. Contents of which
-    /// `is_of` says that the step has not written them are another program's.
+    /// Runs a step in which a child may write the file; refuses to where another program has written it. `is_of` tells of the step's
+    /// result, the contents before and those after it whether the step may have written these. Otherwise, they are another program's.
     pub fn during<T>(
         &mut self,
         step: impl FnOnce() -> Result<T>,
-        is_of: impl FnOnce(&T, &[u8]) -> Result<bool>,
+        is_of: impl FnOnce(Result<&T, ()>, [&[u8]; 2]) -> bool,
     ) -> Result<T> {
         self.assert_unchanged()?;
         self.at_work = AtWork::Child;
@@ -82,9 +83,8 @@ impl<'f> Restore<'f> {
         // A file that cannot be read is not put back.
         let now = self.place.read().ok().flatten();
         if now != self.known {
-            if let (Ok(done), Some(now)) = (&done, &now)
-                && !is_of(done, now)?
-            {
+            let texts = [&self.known, &now].map(|text| text.as_deref().unwrap_or_default());
+            if !is_of(done.as_ref().map_err(drop), texts) {
                 return Err(changed(&self.place.path()).into());
             }
             self.known = now;
@@ -93,11 +93,20 @@ impl<'f> Restore<'f> {
     }
 
     /// Refuses to go on where another program has written the file.
-    fn assert_unchanged(&self) -> Result<()> {
+    pub fn assert_unchanged(&self) -> Result<()> {
         if self.place.read()? != self.known {
             return Err(changed(&self.place.path()).into());
         }
         Ok(())
+    }
+
+    /// Returns the reason why work on these files has failed: a change by another program comes before the error, an interrupt does not.
+    pub fn reason(files: [&Self; 2], error: Error) -> Error {
+        if interrupt::check().is_err() {
+            return error;
+        }
+        let mut changes = files.into_iter().map(Self::assert_unchanged);
+        changes.find_map(Result::err).unwrap_or(error)
     }
 
     /// Lets files that belong together stand as they are now. Where another program has written one of them, none is kept.

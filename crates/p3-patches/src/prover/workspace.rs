@@ -180,6 +180,7 @@ mod tests {
             );
         }
     }
+
     #[test]
     fn a_root_that_is_named_wrongly_is_no_root() {
         let dir = tempfile::tempdir().unwrap();

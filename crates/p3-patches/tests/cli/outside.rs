@@ -225,17 +225,18 @@ fn a_home_of_cargos_in_the_repository_is_not_trusted() {
     fixture.set_manifest(&manifest);
     fixture.relock();
     succeed(&fixture, &["apply", "monty-paired-diagonal"]);
-    let status = |home: &Path| {
+    let status_of = |manifest: &str, home: &Path| {
         let mut status = Command::new(env!("CARGO_BIN_EXE_p3-patches"));
-        status.args(["status", "--without-cargo"]);
+        status.args(["status", "--without-cargo", "--manifest-path", manifest]);
         status.current_dir(fixture.prover()).env("CARGO_HOME", home);
         status.env("CARGO_NET_OFFLINE", "true");
         fixture.transcript(&status.output().unwrap())
     };
-    let refused = |home: &Path, why: &str| {
-        let run = status(home);
+    let refused_of = |manifest: &str, home: &Path, why: &str| {
+        let run = status_of(manifest, home);
         assert!(run.starts_with("exit 4\n") && run.contains(why), "{run}");
     };
+    let refused = |home: &Path, why: &str| refused_of("Cargo.toml", home, why);
     let inside = fixture.prover().join("home");
     refused(&inside, NOT_ASKED);
     // `status` writes nothing there.
@@ -244,7 +245,17 @@ fn a_home_of_cargos_in_the_repository_is_not_trusted() {
     refused(&outside, ASKED);
     fs::create_dir(fixture.path().join(".git")).unwrap();
     refused(&outside, NOT_ASKED);
+    // A submodule.
+    write(
+        &fixture.prover().join(".git"),
+        "gitdir: ../.git/modules/prover\n",
+    );
+    refused(&outside, NOT_ASKED);
     fs::remove_dir(fixture.path().join(".git")).unwrap();
+    // A link that is part of the workspace, to a folder that is not.
+    let link = fixture.prover().join("link");
+    symlink(&outside, &link).unwrap();
+    refused(&link, NOT_ASKED);
 
     // A member beside its root.
     succeed(&fixture, &["remove"]);
@@ -258,6 +269,7 @@ fn a_home_of_cargos_in_the_repository_is_not_trusted() {
     succeed(&fixture, &["apply", "monty-paired-diagonal"]);
     refused(&inside, NOT_ASKED);
     refused(&root.join("home"), NOT_ASKED);
+    refused_of("../root/Cargo.toml", &inside, NOT_ASKED);
     refused(&outside, ASKED);
 }
 

@@ -896,6 +896,29 @@ fn what_changes_while_cargo_resolves_stays() {
     }
 }
 
+/// A graph that cargo cannot resolve leaves the file as it is.
+#[test]
+fn what_changes_while_cargo_fails_stays() {
+    let prover = Prover::new(SLEEP, SLEEP);
+    let lock = prover.fixture.lock();
+    prover
+        .fixture
+        .set_manifest(&format!("{MANIFEST}no-such-package = \"1\"\n"));
+    write(&prover.path("resolved"), "echo '# mine' >>Cargo.lock");
+    for args in [&["apply", "demo"][..], &["try", "demo", "--", "run"]] {
+        write(&prover.path("prover/Cargo.lock"), &lock);
+        let mut command = prover.fixture.command(args);
+        command.env("CARGO", prover.path("cargo"));
+        let printed = prover.fixture.transcript(&command.output().unwrap());
+        assert!(printed.starts_with("exit 4"), "{printed}");
+        let kept = prover.fixture.lock();
+        assert!(
+            kept.starts_with(&lock) && kept.ends_with("# mine\n"),
+            "{printed}"
+        );
+    }
+}
+
 /// Where cargo has to write the file, too, what cannot be cargo's stays.
 #[test]
 fn a_lock_file_without_the_packages_of_the_graph_is_not_cargos() {
