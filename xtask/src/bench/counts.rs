@@ -236,6 +236,19 @@ mod tests {
         let read = || counts(&project, "0.8.0", "quick-sponge");
         filed.put(&file, COUNTS);
         assert_eq!(read().unwrap().len(), 1);
+        for (from, to) in [
+            ("\"0.8.0\"", "\"0.7.0\""),
+            ("\"neon\"", "\"x86-64-v3\""),
+            ("\"quick-sponge\"", "\"demo\""),
+        ] {
+            assert!(COUNTS.contains(from), "{from}");
+            filed.put(&file, &COUNTS.replace(from, to));
+            let refused = read().err().unwrap().to_string();
+            assert!(
+                refused.contains("base, isa or patches: not those of "),
+                "{refused}"
+            );
+        }
         filed.put(&file, "{}");
         let refused = read().err().unwrap();
         let hint = Failure::behind(&refused).unwrap().hint.as_ref().unwrap();

@@ -366,7 +366,7 @@ pub mod tests {
     use paired::show::report::Report;
     use paired::testing::runs;
 
-    pub const COUNTS: &str = r#"{"schema": 1, "emulated_cpu": "cortex-a76", "rustflags": "-C opt", "units": [
+    pub const COUNTS: &str = r#"{"schema": 1, "base": "0.8.0", "isa": "neon", "patches": ["quick-sponge"], "emulated_cpu": "cortex-a76", "rustflags": "-C opt", "units": [
         {"unit": "permute/x", "leaves": 1,
          "baseline": {"instructions": 1000, "model_cycles": {"neoverse-n1": 500}},
          "candidate": {"instructions": 900, "model_cycles": {"neoverse-n1": 400}}}]}"#;

@@ -615,7 +615,12 @@ fn an_export_has_the_record() {
     let file = "benches/record/0.8.0/x86_64-unknown-linux-gnu-x86-64-v3/demo/2026-01-01-a-cpu.csv";
     let mut record = record_head("cargo p3 ab demo", "2026-01-01", "A CPU", "x86-64-v3");
     for seed in [1, 2] {
-        for (side, ns) in [("baseline", 10), ("candidate", 8), ("control", 10)] {
+        for (side, ns) in [
+            ("baseline", 10),
+            ("candidate", 8),
+            ("candidate", 8),
+            ("control", 10),
+        ] {
             record += &format!(
                 "merkle-commit/poseidon1-w8/2^16x64,x86-64-v3,1,{seed},{seed},{side},{ns},{ns}\n"
             );
