@@ -97,7 +97,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     // Once more, now that no other run can change it.
     let manifest = Manifest::load(&manifest.path)?;
     let progress = spinner("applying patches");
-    let applied = apply(args, catalog, &manifest, &folder, &progress);
+    let applied = manifest.edit(&folder, |files| {
+        apply(files, args, catalog, &manifest, &folder, &progress)
+    });
     let kept = match &applied {
         Ok(applied) => applied.trees.iter().map(|tree| tree.path.clone()).collect(),
         Err(_) => manifest.named_trees(),
@@ -181,24 +183,6 @@ fn alike(reasons: impl IntoIterator<Item = (String, String)>) -> Vec<(String, St
 /// Writes the trees and the stanza. The order matters: trees stand complete before the manifest names them, and old
 /// ones go when it no longer does, so whenever this is killed, the manifest names whole trees.
 fn apply(
-    args: &Args,
-    catalog: &Catalog,
-    manifest: &Manifest,
-    folder: &LockedDir,
-    progress: &Progress,
-) -> Result<Applied> {
-    catalog.select(&args.names)?;
-    let mut lock = manifest.restore_lock(folder)?;
-    let mut file = manifest.restore(folder)?;
-    let files = [&mut file, &mut lock];
-    let applied = apply_to(files, args, catalog, manifest, folder, progress)
-        .map_err(|error| Restore::reason([&file, &lock], error))?;
-    Restore::keep([file, lock])?;
-    Ok(applied)
-}
-
-/// Writes the trees, and the two files by what puts them back on an error.
-fn apply_to(
     [file, lock]: [&mut Restore<'_>; 2],
     args: &Args,
     catalog: &Catalog,
@@ -206,6 +190,7 @@ fn apply_to(
     folder: &LockedDir,
     progress: &Progress,
 ) -> Result<Applied> {
+    catalog.select(&args.names)?;
     let unlocked = manifest.unlocked()?;
     let recorded = manifest.stanza.as_ref();
     let recorded_source = recorded.and_then(|stanza| stanza.git.as_ref());

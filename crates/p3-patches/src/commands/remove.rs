@@ -6,7 +6,6 @@ use super::Downstream;
 use crate::project::Patches;
 use crate::prover::locked_dir::LockedDir;
 use crate::prover::manifest::Manifest;
-use crate::prover::restore::Restore;
 use crate::prover::tree;
 use paired::error::Failure;
 use paired::terminal::{shown, spinner};
@@ -36,16 +35,13 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let manifest = Manifest::load(&manifest.path)?;
     let patches = &patches.at_work_in(manifest.root());
     let progress = spinner("resolving the graph");
-    let mut lock = manifest.restore_lock(&folder)?;
-    let mut file = manifest.restore(&folder)?;
-    let removed = (manifest.set(None, patches, &folder, [&mut file, &mut lock])).and_then(|()| {
+    manifest.edit(&folder, |[file, lock]| {
+        manifest.set(None, patches, &folder, [file, lock])?;
         if manifest.lock_file().exists() {
-            manifest.resolve(&mut lock, &[])?;
+            manifest.resolve(lock, &[])?;
         }
         Ok(())
-    });
-    removed.map_err(|error| Restore::reason([&file, &lock], error))?;
-    Restore::keep([file, lock])?;
+    })?;
     tree::keep_only(folder, &[])?;
     progress.finish_and_clear();
     manifest.print_moved();

@@ -251,10 +251,20 @@ impl Manifest {
         root.place(self.path.file_name().unwrap_or_default())
     }
 
-    /// Remembers the manifest as it is now, to be put back.
-    pub fn restore<'f>(&self, folder: &'f LockedDir) -> Result<Restore<'f>> {
-        let known = Some(self.text.clone().into_bytes());
-        Restore::of(folder, self.place(&self.dir()?)?, known)
+    /// Runs work on the manifest and the lock file. Both are put back as they were where it fails, and where another program has
+    /// written one of them since the manifest was read.
+    pub fn edit<T>(
+        &self,
+        folder: &LockedDir,
+        work: impl FnOnce([&mut Restore<'_>; 2]) -> Result<T>,
+    ) -> Result<T> {
+        let mut lock = self.restore_lock(folder)?;
+        let text = Some(self.text.clone().into_bytes());
+        let mut file = Restore::of(folder, self.place(&self.dir()?)?, text)?;
+        let done =
+            work([&mut file, &mut lock]).map_err(|error| Restore::reason([&file, &lock], error))?;
+        Restore::keep([file, lock])?;
+        Ok(done)
     }
 
     /// Remembers the lock file as it is now, to be put back.
