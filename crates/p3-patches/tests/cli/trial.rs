@@ -603,7 +603,7 @@ fn a_bench_is_compared_by_its_own_figures() {
     );
 }
 
-/// What criterion says is checked where it is read: the table and the files would have another figure, or none.
+/// A bench's figures are checked where they are read: the table and the files would have another figure, or none.
 #[test]
 fn figures_and_names_that_no_bench_has_are_refused() {
     let prover = Prover::new(SLEEP, SLEEP);

@@ -123,7 +123,7 @@ fn convolve<D: Doubles, const N: usize>(x: &mut [D], row: &[f64]) {
 #[inline(always)]
 fn unfold_once<D: Doubles, const HALF: usize>(x: &mut [D], row: &[f64]) {
     let differences: [D; HALF] = array::from_fn(|i| x[HALF + i]);
-    // Those that wrap around change sign. Where the loops are unrolled, the instructions take that over.
+    // Differences that wrap around change sign. Where the loops are unrolled, the instructions take that over.
     let negated = differences.map(D::neg);
     let rotated = |i: usize| {
         if i < HALF {

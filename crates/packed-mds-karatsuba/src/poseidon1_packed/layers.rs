@@ -1,4 +1,4 @@
-//! What p3-poseidon1 and p3-mds call.
+//! Implements the layers that p3-poseidon1 and p3-mds call.
 
 use alloc::vec::Vec;
 use core::array;
