@@ -216,45 +216,45 @@ pub fn coeffwise_dot_product<'a, FP: FieldParameters>(
         _ => {
             let mut acc = [Packing::<FP>::ZERO; 8];
             for (coeffs, base) in pairs {
-                for (acc, &coeff) in acc[..d].iter_mut().zip(coeffs) {
-                    *acc += coeff * base;
-                }
+                add_product(&mut acc[..d], coeffs, base);
             }
             acc
         }
     }
 }
 
+/// Adds [`GROUP`] pairs at a time.
+///
+/// It reads the coefficients where they are. Gathered in an array, they would be copied once more.
 #[inline(always)]
 fn coeffwise<'a, FP: FieldParameters, const D: usize>(
     pairs: impl Iterator<Item = (&'a [Packing<FP>], Packing<FP>)>,
 ) -> [Packing<FP>; 8] {
+    let nothing = (&[Packing::<FP>::ZERO; D], Packing::<FP>::ZERO);
     let mut pairs = pairs.fuse();
     let mut acc = [Packing::<FP>::ZERO; 8];
     loop {
         let mut sums = [Sums::<FP>::zero(); D];
         let mut groups = 0;
-        while groups < TERMS / GROUP
-            && let Some(first) = pairs.next()
-        {
-            let mut bases = [Register::splat(0); GROUP];
-            let mut factors = [[Register::splat(0); GROUP]; D];
-            let mut set = |i: usize, (coeffs, base): (&[Packing<FP>], Packing<FP>)| {
-                bases[i] = to_register::<FP>(base);
-                // A slice may be shorter.
-                for (factor, &coeff) in factors.iter_mut().zip(coeffs) {
-                    factor[i] = to_register::<FP>(coeff);
-                }
-            };
-            set(0, first);
-            for i in 1..GROUP {
-                if let Some(pair) = pairs.next() {
-                    set(i, pair);
-                }
+        while groups < TERMS / GROUP {
+            let group: [_; GROUP] = array::from_fn(|_| pairs.next());
+            if group[0].is_none() {
+                break;
             }
-            let bases = halves(bases);
-            for (sum, factor) in sums.iter_mut().zip(factors) {
-                sum.add_products(halves(factor), bases);
+            let group = group.map(|pair| {
+                let Some((coeffs, base)) = pair else {
+                    return nothing;
+                };
+                let Some(coeffs) = coeffs.first_chunk() else {
+                    add_product(&mut acc, coeffs, base);
+                    return nothing;
+                };
+                (coeffs, base)
+            });
+            let bases = halves(group.map(|(_, base)| to_register::<FP>(base)));
+            for (k, sum) in sums.iter_mut().enumerate() {
+                let factors = group.map(|(coeffs, _)| to_register::<FP>(coeffs[k]));
+                sum.add_products(halves(factors), bases);
             }
             groups += 1;
         }
@@ -264,6 +264,18 @@ fn coeffwise<'a, FP: FieldParameters, const D: usize>(
         if groups < TERMS / GROUP {
             return acc;
         }
+    }
+}
+
+/// Adds the products of one pair, whose slice may be shorter than the accumulators.
+#[inline]
+fn add_product<FP: FieldParameters>(
+    acc: &mut [Packing<FP>],
+    coeffs: &[Packing<FP>],
+    base: Packing<FP>,
+) {
+    for (acc, &coeff) in acc.iter_mut().zip(coeffs) {
+        *acc += coeff * base;
     }
 }
 
