@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use walkdir::WalkDir;
 
 use crate::catalog::patch::{Addition, END, Patch};
-use crate::catalog::placement::Direction;
+use crate::catalog::stack::Stack;
 use crate::prover::tree;
 use crate::source::package::Package;
 use paired::files::dir::Dir;
@@ -65,11 +65,11 @@ pub fn run(text: &[u8]) -> Result<()> {
         assert!(!place.split('/').any(|part| part == ".."), "{place}");
     }
     for file in &patch.files {
-        file.place_each(FILES[2].1);
+        let _ = file.spots(FILES[2].1);
     }
 
     let published = files();
-    let mut packages = [Package {
+    let mut stack = Stack::new(vec![Package {
         name: "p3-demo".to_owned(),
         version: "0.8.0".to_owned(),
         folder: "demo".to_owned(),
@@ -77,25 +77,23 @@ pub fn run(text: &[u8]) -> Result<()> {
         checksum: String::new(),
         vendored: None,
         files: published.clone(),
-    }];
-    let notes = patch.apply(&mut packages, Direction::Forward)?;
-    assert_eq!(packages[0].files["Cargo.toml"], published["Cargo.toml"]);
+    }]);
+    stack.apply(&patch)?;
+    let files = &stack.packages[0].files;
+    assert_eq!(files["Cargo.toml"], published["Cargo.toml"]);
 
     let sandbox = tempfile::tempdir()?;
     let trees = sandbox.path().join("trees");
     let folder = Dir::create(&trees)?.create_folder("tree")?;
-    tree::write_files(&folder, &packages[0].files).expect("files that can be written");
+    tree::write_files(&folder, files).expect("files that can be written");
     let found = below(sandbox.path())?;
-    let expected = packages[0].files.iter();
-    let expected =
-        expected.map(|(path, contents)| (format!("trees/tree/{path}"), contents.clone()));
+    let expected = files
+        .iter()
+        .map(|(path, contents)| (format!("trees/tree/{path}"), contents.clone()));
     assert_eq!(found, expected.collect(), "the sandbox");
 
-    let taken_back = patch.apply(&mut packages, Direction::Reverse);
-    if notes.is_empty() {
-        taken_back.expect("a patch that applies where it says can be taken back");
-        assert_eq!(packages[0].files, published);
-    }
+    stack.take_back(&patch)?;
+    assert_eq!(stack.packages[0].files, published);
     Ok(())
 }
 

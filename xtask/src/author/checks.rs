@@ -14,7 +14,6 @@ use crate::report::documents::{self, Documents};
 use crate::report::results;
 use p3_patches::catalog::header::Header;
 use p3_patches::catalog::patch::{CRATES_OWN, Patch};
-use p3_patches::catalog::placement::Direction;
 use p3_patches::catalog::{Catalog, Entry};
 use p3_patches::project::CHECKSUMS;
 use p3_patches::prover::tree;
@@ -407,13 +406,8 @@ pub fn does_the_same(catalog: &Catalog, base: &str, newer: &str, name: &str) -> 
     let needed = (needs.iter().map(|name| load(base, name))).collect::<Result<Vec<_>>>()?;
     let files = |patch: &Patch| -> Result<Vec<_>> {
         let patches = [needed.as_slice(), std::slice::from_ref(patch)].concat();
-        let mut packages = tree::baseline(&catalog.patches, base, &patches)?;
-        for patch in &patches {
-            patch.apply(&mut packages, Direction::Forward)?;
-        }
-        let files = packages
-            .into_iter()
-            .map(|package| (package.name, package.files));
+        let packages = tree::patched(&catalog.patches, base, &patches)?.into_iter();
+        let files = packages.map(|package| (package.name, package.files));
         Ok(files.collect())
     };
     let expected = files(&load(base, name)?)?;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use diffy::Line;
 
 use crate::emulation;
@@ -13,7 +13,8 @@ use crate::project::Project;
 use crate::test::upstream::{self as suites, Suites};
 use p3_patches::catalog::diff::{Change, FilePatch};
 use p3_patches::catalog::patch::Patch;
-use p3_patches::catalog::placement::{Direction, Placed, Spot, offsets};
+use p3_patches::catalog::placement::{Misfit, Spot, offsets};
+use p3_patches::catalog::stack::Stack;
 use p3_patches::source::lock::Seed;
 use p3_patches::source::package::Package;
 use paired::cargo::{Toolchain, cargo, with_rustflags};
@@ -36,18 +37,11 @@ pub struct Moved {
 
 /// Applies `patch` to `then`, the release that it is for, and as far as it goes to `now`; what both already hold is the
 /// patches that it needs.
-pub fn carry(
-    patch: &Patch,
-    base: &str,
-    then: &mut [Package],
-    now: &mut [Package],
-) -> Result<Vec<Moved>> {
+pub fn carry(patch: &Patch, base: &str, then: &mut Stack, now: &mut Stack) -> Result<Vec<Moved>> {
     let mut files = Vec::new();
     for file in &patch.files {
-        let (package, path) = patch.owner(file, then)?;
-        let before = text(package, path)?.unwrap_or_default();
-        let (package, path) = patch.owner(file, now)?;
-        let found = text(package, path)?;
+        let before = then.text(patch, file)?.unwrap_or_default();
+        let found = now.text(patch, file)?;
         let creates = file.change == Change::Create;
         let mut moved = Moved {
             path: file.path.clone(),
@@ -58,29 +52,22 @@ pub fn carry(
             Some(_) if creates => moved
                 .problems
                 .push("the release has such a file".to_owned()),
-            None if !creates => moved.problems = problems(file, base, &before, None, package),
             found => {
-                let found = found.unwrap_or_default();
-                let Placed { after, spots } = file.place_each(&found);
-                moved.offsets = offsets(spots.iter().flatten());
-                moved.problems = problems(file, base, &before, Some(&found), package);
-                if file.change == Change::Delete {
-                    package.files.remove(path);
+                let here = if found.is_some() || creates {
+                    now.place(patch, file)?
                 } else {
-                    package.files.insert(path.to_owned(), after.into_bytes());
-                }
+                    file.spots("")
+                };
+                moved.offsets = offsets(here.iter().flatten());
+                let (package, _) = now.owner(patch, file)?;
+                let found = found.as_deref().or(creates.then_some(""));
+                moved.problems = problems(file, base, &before, found, here, &now.packages[package]);
             }
         }
         files.push(moved);
     }
-    patch.apply(then, Direction::Forward)?;
+    then.apply(patch)?;
     Ok(files)
-}
-
-fn text(package: &Package, path: &str) -> Result<Option<String>> {
-    let contents = package.files.get(path).cloned();
-    let text = contents.map(String::from_utf8).transpose();
-    text.with_context(|| format!("{}: {path} is not UTF-8 text", package.name))
 }
 
 /// Says why hunks of `file` that have a place in `before` have none in `found`, what `package` has in its place.
@@ -89,10 +76,10 @@ fn problems(
     base: &str,
     before: &str,
     found: Option<&str>,
+    here: Vec<Result<Spot, Misfit>>,
     package: &Package,
 ) -> Vec<String> {
-    let there = file.place_each(before).spots;
-    let here = file.place_each(found.unwrap_or_default()).spots;
+    let there = file.spots(before);
     let count = here.len();
     let mut problems = Vec::new();
     if found.is_none() {

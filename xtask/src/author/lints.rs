@@ -15,7 +15,6 @@ use crate::emulation;
 use crate::project::Project;
 use crate::test::upstream::Suites;
 use p3_patches::catalog::patch::Patch;
-use p3_patches::catalog::placement::Direction;
 use p3_patches::prover::tree;
 use p3_patches::source::package::Package;
 use paired::cargo::{Toolchain, cargo, with_rustflags};
@@ -77,10 +76,7 @@ pub fn run(
     let load = |name: &String| project.catalog.patch(base, name);
     let patches = names.iter().map(load).collect::<Result<Vec<_>>>()?;
     let published = tree::baseline(project.patches(), base, &patches)?;
-    let mut patched = published.clone();
-    for patch in &patches {
-        patch.apply(&mut patched, Direction::Forward)?;
-    }
+    let patched = tree::patched(project.patches(), base, &patches)?;
     let root = project.root.join("target/p3/lints").join(base);
     let host = Toolchain::query()?.host;
 

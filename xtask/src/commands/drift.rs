@@ -5,10 +5,9 @@ use cargo_metadata::semver::Version;
 
 use crate::author::drift::{self, Builds};
 use crate::project::Project;
-use p3_patches::catalog::placement::Direction;
+use p3_patches::catalog::stack::Stack;
 use p3_patches::prover::tree;
 use p3_patches::source::index;
-use p3_patches::source::package::Package;
 use paired::error::Failure;
 use paired::interrupt;
 use paired::terminal::spinner;
@@ -34,8 +33,8 @@ pub struct Args {
 struct Releases {
     base: String,
     to: String,
-    then: Vec<Package>,
-    now: Vec<Package>,
+    then: Stack,
+    now: Stack,
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
@@ -58,12 +57,12 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         .collect::<Result<Vec<_>>>()?;
     let progress = spinner(format!("fetching Plonky3 {to}"));
     let releases = Releases {
-        then: tree::baseline(project.patches(), &base, &patches)?,
-        now: tree::baseline(
+        then: Stack::new(tree::baseline(project.patches(), &base, &patches)?),
+        now: Stack::new(tree::baseline(
             project.patches(),
             &to_text,
             &[patches.as_slice(), &ported].concat(),
-        )?,
+        )?),
         base,
         to: to_text,
     };
@@ -88,8 +87,8 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             let own = ported.iter().find(|ported| ported.name == patch.name);
             moved = match own {
                 Some(own) => {
-                    patch.apply(&mut then, Direction::Forward)?;
-                    own.apply(&mut now, Direction::Forward)?;
+                    then.apply(patch)?;
+                    now.apply(own)?;
                     Vec::new()
                 }
                 None => drift::carry(patch, &releases.base, &mut then, &mut now)?,
@@ -101,7 +100,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         } else if let Some(need) = need {
             Some(format!("needs {need}, which has drifted"))
         } else {
-            builds.failure(patch, &now, &releases.now)?
+            builds.failure(patch, &now.packages, &releases.now.packages)?
         };
         let mut report = match &failed {
             Some(what) => format!("FAIL  {name}: {what}\n"),

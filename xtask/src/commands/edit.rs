@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::author::git::git;
 use crate::project::Project;
 use p3_patches::catalog::patch::Patch;
-use p3_patches::catalog::placement::Direction;
+use p3_patches::catalog::stack::Stack;
 use p3_patches::prover::tree;
 use p3_patches::source::package::Package;
 use paired::error::Failure;
@@ -85,16 +85,16 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let dir = args.repository.path(project, &args.name);
     let load = |name: &String| project.catalog.patch(&base, name);
     let patches = names.iter().map(load).collect::<Result<Vec<_>>>()?;
-    let mut packages = tree::baseline(project.patches(), &base, &patches)?;
+    let mut stack = Stack::new(tree::baseline(project.patches(), &base, &patches)?);
 
     let progress = spinner(format!("writing {}", dir.display()));
     let opening = args.repository.open(project, &args.name)?;
-    opening.release(&base, &packages)?;
+    opening.release(&base, &stack)?;
     for patch in &patches {
         if patch.name == args.name {
             opening.tag(&base)?;
         }
-        opening.patch(patch, &mut packages)?;
+        opening.patch(patch, &mut stack)?;
     }
     opening.finish()?;
     progress.finish_and_clear();
@@ -134,18 +134,19 @@ impl WorkRepo {
     }
 
     /// Commits a release as published, in place of what is there.
-    pub fn release(&self, base: &str, packages: &[Package]) -> Result<()> {
+    pub fn release(&self, base: &str, published: &Stack) -> Result<()> {
+        let packages = &published.packages;
         fs::write(self.path().join("Cargo.toml"), workspace(packages))?;
         self.commit(packages, &format!("Plonky3 {base}"))
     }
 
     /// Applies a patch and commits it.
-    pub fn patch(&self, patch: &Patch, packages: &mut [Package]) -> Result<()> {
-        for note in patch.apply(packages, Direction::Forward)? {
+    pub fn patch(&self, patch: &Patch, stack: &mut Stack) -> Result<()> {
+        for note in stack.apply(patch)? {
             eprintln!("note: {note}");
         }
         let message = format!("{}\n\n{}", patch.header.title, patch.header.body);
-        self.commit(packages, &message)
+        self.commit(&stack.packages, &message)
     }
 
     /// Says that the patch is what differs from here.

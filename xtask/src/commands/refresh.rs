@@ -13,7 +13,7 @@ use crate::author::git::{Index, git};
 use crate::project::Project;
 use p3_patches::catalog::Catalog;
 use p3_patches::catalog::patch::{self, Addition, Patch};
-use p3_patches::catalog::placement::Direction;
+use p3_patches::catalog::stack::Stack;
 use p3_patches::project::CHECKSUMS;
 use p3_patches::prover::locked_dir::LockedDir;
 use p3_patches::prover::restore::Restore;
@@ -156,8 +156,9 @@ fn merge(
     let needs = needs.iter().map(|name| load(&to, name));
     let needs = needs.collect::<Result<Vec<_>>>()?;
     let patch = stack.last().expect("a selection of one patch");
-    let mut then = tree::baseline(patches, &base, &stack)?;
-    let mut now = tree::baseline(patches, &to, &[needs.as_slice(), &stack].concat())?;
+    let mut then = Stack::new(tree::baseline(patches, &base, &stack)?);
+    let both = [needs.as_slice(), &stack].concat();
+    let mut now = Stack::new(tree::baseline(patches, &to, &both)?);
 
     let progress = spinner(format!("writing {}", dir.display()));
     let opening = repository.open(project, name)?;
@@ -275,10 +276,7 @@ fn write(name: &str, dir: &Path, project: &Project, catalog: &Catalog) -> Result
         .map(|need| catalog.patch(base, need))
         .chain([Ok(new.clone())])
         .collect::<Result<Vec<_>>>()?;
-    let mut packages = tree::baseline(project.patches(), base, &stack)?;
-    for patch in &stack {
-        patch.apply(&mut packages, Direction::Forward)?;
-    }
+    tree::patched(project.patches(), base, &stack)?;
 
     // The crate has the kernels of the newest release. One that is the same for an older one stands there, too.
     let crates = (project.patches().crates()).filter(|crates| crates.is_dir());

@@ -10,7 +10,6 @@ use anyhow::{Context, Result};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, TableLike, Value, value};
 
 use crate::project::Project;
-use p3_patches::catalog::placement::Direction;
 use p3_patches::prover::graph;
 use p3_patches::prover::locked_dir::LockedDir;
 use p3_patches::prover::tree::{self, Tree};
@@ -139,11 +138,7 @@ fn patched(project: &Project, base: &str, names: &[String]) -> Result<Vec<Packag
         .iter()
         .map(|name| project.catalog.patch(base, name))
         .collect::<Result<Vec<_>>>()?;
-    let mut packages = tree::baseline(project.patches(), base, &patches)?;
-    for patch in &patches {
-        patch.apply(&mut packages, Direction::Forward)?;
-    }
-    Ok(packages)
+    tree::patched(project.patches(), base, &patches)
 }
 
 /// Returns the files of a package, as this compiler takes them.

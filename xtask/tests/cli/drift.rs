@@ -20,7 +20,10 @@ fn project(patches: &[(&str, &str, &str)]) -> Fixture {
     for (name, needs, diff) in patches {
         let (needs, field) = match *needs {
             "" => (String::new(), String::new()),
-            needs => (format!(" needs: {needs}"), format!("Needs: {needs}\n")),
+            needs => {
+                let field = needs.replace(' ', ", ");
+                (format!(" needs: {needs}"), format!("Needs: {field}\n"))
+            }
         };
         series += &format!("{name}{needs}\n");
         let text = format!(

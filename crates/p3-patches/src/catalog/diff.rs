@@ -1,10 +1,12 @@
 //! The diff of a patch: one section for each file, in git's format. diffy parses the hunks; whatever `patches/README.md` does not
 //! allow is refused here.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use diffy::{HunkRange, Line};
 
-use crate::catalog::placement::{Direction, Misfit, Placed, place, place_each};
+use crate::catalog::placement::{Layers, Misfit, Spot};
 use crate::source::package::LONGEST_PATH;
 
 /// A diff's change to one file.
@@ -36,32 +38,32 @@ impl FilePatch {
         parse_section(text).map_err(|(_, what)| what)
     }
 
-    /// Returns the file's text once the patch is applied, and the offset of each hunk that has one.
+    /// Puts the hunks into a file for the patch `by`, as [`Layers::place`] does.
     pub(super) fn place(
         &self,
-        before: &str,
-        direction: Direction,
-    ) -> Result<(String, Vec<(usize, isize)>), Misfit> {
+        file: &mut Layers,
+        by: &str,
+        seen: &BTreeSet<String>,
+    ) -> Vec<Result<Spot, Misfit>> {
         let patch = diffy::Patch::from_str(&self.text).expect("parsed when the patch was loaded");
-        match direction {
-            Direction::Forward => place(before, &patch),
-            Direction::Reverse => place(before, &patch.reverse()),
-        }
+        file.place(&patch, by, seen)
     }
 
-    /// As far as the patch can be applied.
-    pub fn place_each(&self, before: &str) -> Placed {
-        let patch = diffy::Patch::from_str(&self.text).expect("parsed when the patch was loaded");
-        place_each(before, &patch)
+    /// Returns each hunk's place in a text.
+    pub fn spots(&self, text: &str) -> Vec<Result<Spot, Misfit>> {
+        self.place(&mut Layers::new(text), "", &BTreeSet::new())
     }
 
     /// Returns the whole text of a file that the patch adds.
     pub(super) fn created(&self) -> Option<String> {
         (self.change == Change::Create).then(|| {
-            let (text, _) = self
-                .place("", Direction::Forward)
-                .expect("a new file's hunk fits an empty file");
-            text
+            let mut file = Layers::default();
+            let spots = self.place(&mut file, "", &BTreeSet::new());
+            assert!(
+                spots.iter().all(Result::is_ok),
+                "a new file's hunk fits an empty file"
+            );
+            file.text()
         })
     }
 }
@@ -267,7 +269,7 @@ mod tests {
         fn no_diff_panics(diff in "(diff --git a/x b/x\n)?(new file mode 100644\n)?(--- (a/|/)[a-z./]{1,9}\n)?(\\+\\+\\+ b/[a-z./]{1,9}\n)?(@@ -[0-9]{1,20},?[0-9]{0,3} \\+[0-9],?[0-9]? @@\n)?([ +\\\\-][a-z]{0,3}\n){0,4}") {
             for file in parse_diff(&diff).unwrap_or_default() {
                 prop_assert_eq!(check_path(&file.path), Ok(()));
-                let _ = file.place("a\nb\n", Direction::Forward);
+                let _ = file.spots("a\nb\n");
             }
         }
     }

@@ -8,6 +8,7 @@ pub mod effects;
 pub mod header;
 pub mod patch;
 pub mod placement;
+pub mod stack;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;

@@ -11,10 +11,8 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use cargo_metadata::semver::Version;
 
-use crate::catalog::diff::{Change, FilePatch, check_path, parse_diff};
+use crate::catalog::diff::{FilePatch, check_path, parse_diff};
 use crate::catalog::header::{Header, parse_header};
-use crate::catalog::placement::Direction;
-use crate::source::package::{Package, in_the_way};
 use paired::error::Failure;
 use paired::files::contents::sha256;
 
@@ -141,64 +139,6 @@ impl Patch {
         Ok(patch)
     }
 
-    /// Applies the patch to `packages`, exactly or not at all, and returns a note for each hunk that was found
-    /// at an offset from the line it names.
-    pub fn apply(&self, packages: &mut [Package], direction: Direction) -> Result<Vec<String>> {
-        let mut notes = Vec::new();
-        for file in &self.files {
-            let (package, path) = self.owner(file, packages)?;
-            let name = &file.path;
-            let refuse = |what: String| {
-                Failure::input(format!(
-                    "{}: does not apply to {} {}: {what}",
-                    self.shown, package.name, package.version
-                ))
-                .hint(
-                    "port the patch with `edit` and `refresh`, or pick the base it was written for",
-                )
-            };
-            let before = package.files.get(path);
-            let creates = match direction {
-                Direction::Forward => Change::Create,
-                Direction::Reverse => Change::Delete,
-            };
-            if (file.change == creates) == before.is_some() {
-                let state = if before.is_some() {
-                    "exists already"
-                } else {
-                    "does not exist"
-                };
-                return Err(refuse(format!("{name} {state}")).into());
-            }
-            if file.change == creates
-                && let Some(other) = in_the_way(path, &package.files)
-            {
-                let what = format!("{name} cannot stand beside {other}: one is the other's folder");
-                return Err(refuse(what).into());
-            }
-            let before = str::from_utf8(before.map_or(&[][..], Vec::as_slice))
-                .map_err(|_| refuse(format!("{name} is not UTF-8 text")))?;
-            let (after, offsets) = file
-                .place(before, direction)
-                .map_err(|misfit| refuse(misfit.describe(name)))?;
-            notes.extend(offsets.into_iter().map(|(hunk, offset)| {
-                format!(
-                    "{}: {name}: hunk {hunk} applies at an offset of {offset:+} lines",
-                    self.shown
-                )
-            }));
-            let removes = file.change != Change::Modify && file.change != creates;
-            if removes && after.is_empty() {
-                package.files.remove(path);
-            } else if removes {
-                return Err(refuse(format!("{name} has more lines than the patch deletes")).into());
-            } else {
-                package.files.insert(path.to_owned(), after.into_bytes());
-            }
-        }
-        Ok(notes)
-    }
-
     /// Returns the diff of every file, kernels included.
     pub fn diff(&self) -> String {
         self.files.iter().map(|file| file.text.as_str()).collect()
@@ -264,32 +204,6 @@ impl Patch {
                 is_kernel: self.header.kernels.contains(&file.path),
             })
         })
-    }
-
-    /// Returns the package that `file` belongs to, among those that the header names, and the file's path inside it.
-    pub fn owner<'p, 'f>(
-        &self,
-        file: &'f FilePatch,
-        packages: &'p mut [Package],
-    ) -> Result<(&'p mut Package, &'f str)> {
-        let named = packages
-            .iter_mut()
-            .filter(|package| self.header.packages.contains(&package.name));
-        let mut folders = Vec::new();
-        for package in named {
-            if let Some(path) = package.inside(&file.path) {
-                return Ok((package, path));
-            }
-            folders.push(format!("{}/", package.folder));
-        }
-        Err(Failure::input(format!(
-            "{}: {} is in none of the packages that the header names ({})",
-            self.shown,
-            file.path,
-            folders.join(", ")
-        ))
-        .hint("add the package to the field `Packages:`")
-        .into())
     }
 }
 

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::catalog::patch::Patch;
-use crate::catalog::placement::Direction;
+use crate::catalog::stack::Stack;
 use crate::project::Patches;
 use crate::prover::locked_dir::LockedDir;
 use crate::source::package::Package;
@@ -254,6 +254,15 @@ pub fn baseline(from: &Patches, base: &str, patches: &[Patch]) -> Result<Vec<Pac
     (names.iter().map(|name| registry::package(from, name, base))).collect()
 }
 
+/// Returns the packages that `patches` name with these applied in order.
+pub fn patched(from: &Patches, base: &str, patches: &[Patch]) -> Result<Vec<Package>> {
+    let mut stack = Stack::new(baseline(from, base, patches)?);
+    for patch in patches {
+        stack.apply(patch)?;
+    }
+    Ok(stack.packages)
+}
+
 /// Returns the trees of `names`, which are in series order and complete.
 pub fn plan(catalog: &Catalog, base: &str, names: &[String], reverted: bool) -> Result<Plan> {
     let mut patches = names
@@ -272,6 +281,7 @@ pub fn plan(catalog: &Catalog, base: &str, names: &[String], reverted: bool) -> 
         return Err(missing.swap_remove(0).1);
     }
     let mut notes = Vec::new();
+    let mut stack = Stack::new(packages);
     for patch in &mut patches {
         interrupt::check()?;
         if patch.files.is_empty() {
@@ -286,21 +296,19 @@ pub fn plan(catalog: &Catalog, base: &str, names: &[String], reverted: bool) -> 
         }
         if !missing.is_empty() {
             let is_there = |path: &str| {
-                packages
-                    .iter()
-                    .any(|package| package.inside(path).is_some())
+                let mut packages = stack.packages.iter();
+                packages.any(|package| package.inside(path).is_some())
             };
             patch.files.retain(|file| is_there(&file.path));
         }
-        notes.extend(patch.apply(&mut packages, Direction::Forward)?);
+        notes.extend(stack.apply(patch)?);
     }
     if reverted {
         for patch in patches.iter().rev() {
-            patch.apply(&mut packages, Direction::Reverse)?;
+            stack.take_back(patch)?;
         }
     }
-    let touched = packages
-        .into_iter()
+    let touched = (stack.packages.into_iter())
         .filter(|package| patches.iter().any(|patch| touches(patch, package)));
     Ok(Plan {
         trees: touched
