@@ -236,18 +236,16 @@ pub fn records(project: &Project, base: &str, name: &str) -> Result<Vec<Record>>
     newest(project, base, name, &names, &[])
 }
 
-/// Returns the records of `name` as a step, on a baseline that has the patches which `name` stacks on in `base`; none if it stacks on
-/// none.
+/// Returns the records of `name` as a step, on a baseline that has the patches which `name` stacks on in `base`. One on other patches
+/// counts as outdated: those that it stacked on before.
 pub fn step_records(project: &Project, base: &str, name: &str) -> Result<Vec<Record>> {
     let asked = [name.to_owned()];
     let below = project.catalog.below(&Version::parse(base)?, &asked)?;
-    if below.is_empty() {
-        return Ok(Vec::new());
-    }
     let (_, names) = project.catalog.chosen(Some(base), &asked)?;
-    newest(project, base, &file_stem(&asked, &below), &names, &below)
+    newest(project, base, &format!("{name}{ON}"), &names, &below)
 }
 
+/// Returns the newest records whose folders are `stem` or, where that ends with [`ON`], begin with it.
 fn newest(
     project: &Project,
     base: &str,
@@ -260,12 +258,23 @@ fn newest(
     let release = format!("{RECORDS}/{base}");
     let mut present = None;
     for machine in entries(root, &release, true)? {
-        let folder = format!("{release}/{machine}/{stem}");
+        let machine = format!("{release}/{machine}");
         let of_machine = records.len();
-        for name in entries(root, &folder, false)?.iter().rev() {
-            if !name.ends_with(".csv") {
-                continue;
-            }
+        let is_asked =
+            |folder: &String| folder == stem || stem.ends_with(ON) && folder.starts_with(stem);
+        let mut files = Vec::new();
+        for folder in entries(root, &machine, true)?
+            .iter()
+            .filter(|folder| is_asked(folder))
+        {
+            let folder = format!("{machine}/{folder}");
+            let names = entries(root, &folder, false)?.into_iter();
+            let names = names.filter(|name| name.ends_with(".csv"));
+            files.extend(names.map(|name| (name, folder.clone())));
+        }
+        // A name begins with the time.
+        files.sort();
+        for (name, folder) in files.iter().rev() {
             let file = format!("{folder}/{name}");
             let (head, runs) = read(root, &file)?;
             let (candidate, baseline) = match &present {
@@ -435,8 +444,13 @@ pub mod tests {
         pub fn write(&self, stem: &str, run: &str, cpu: &str, ratio: f64, patches: &[&str]) {
             let project = Project::at(self.root());
             let names: Vec<_> = patches.iter().map(ToString::to_string).collect();
+            let below = stem.split_once(ON).map_or("", |(_, below)| below);
+            let below = below.split('+').map(str::to_owned);
+            let below = below.filter(|name| project.catalog.has("0.8.0", name));
+            let codes = |names: &[String]| project.catalog.codes("0.8.0", names).unwrap();
             let head = Head {
-                patches: project.catalog.codes("0.8.0", &names).unwrap(),
+                patches: codes(&names),
+                baseline_patches: codes(&below.collect::<Vec<_>>()),
                 ..head(cpu)
             };
             let samples = String::from_utf8(csv(&runs(ratio)).unwrap()).unwrap();
@@ -516,6 +530,26 @@ pub mod tests {
         assert_eq!(file_stem(&names(&["c"]), &names(&["a", "b"])), "c.on.a+b");
         assert_eq!(file_stem(&names(&["a", "b"]), &[]), "a+b");
         assert_eq!(file_stem(&[], &[]), "series");
+    }
+
+    /// A patch that needs others no longer, or others than before, keeps what was measured.
+    #[test]
+    fn a_step_on_other_patches_is_outdated() {
+        let filed = Filed::new();
+        let found = || {
+            let records = step_records(&Project::at(filed.root()), "0.8.0", "quick-sponge");
+            let found = records.unwrap().into_iter();
+            found
+                .map(|record| (record.rows[0].ratio, record.outdated))
+                .collect::<Vec<_>>()
+        };
+        assert!(found().is_empty());
+        let both = ["base-layer", "quick-sponge"];
+        let file = |stem: &str, ratio| filed.write(stem, "2026-01-01", "Narrow", ratio, &both);
+        file("quick-sponge.on.other", 0.5);
+        assert_eq!(found(), [(0.5, true)]);
+        file("quick-sponge.on.base-layer", 0.75);
+        assert_eq!(found(), [(0.75, false)]);
     }
 
     #[test]

@@ -97,7 +97,7 @@ pub fn markdown(lines: &[Line<'_>], mut links: Option<&mut Links>) -> String {
     let mut text = table.to_string() + "\n";
     if lines.iter().any(|line| line.record.outdated) {
         text += &format!(
-            "\n{OUTDATED} Measured with an earlier text of the patches, or before records named their text.\n"
+            "\n{OUTDATED} Measured with an earlier text of the patches, on top of others, or before records named their text.\n"
         );
     }
     if lines.iter().any(Line::loaded) {

@@ -109,7 +109,10 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
             let step = step_records(project, &base, name)?;
             if !step.is_empty() {
                 sections.push(Section {
-                    title: format!("{name} on {}, Plonky3 {base}", needs.join(", ")),
+                    title: match &**needs {
+                        [] => format!("{name} on others, Plonky3 {base}"),
+                        needs => format!("{name} on {}, Plonky3 {base}", needs.join(", ")),
+                    },
                     records: step,
                     counts: Vec::new(),
                     figure: None,
