@@ -112,10 +112,10 @@ fn a_step_is_filed_and_shown_as_such() {
     write(&killer.fixture.path().join("pace"), "6");
     record(&stack);
     let without = export("without");
-    assert!(!without.contains("as a step"), "{without}");
+    assert!(!without.contains("Both sides have"), "{without}");
     let (_, missing) = without.split_once("## Not measured\n\n").unwrap();
     assert!(
-        missing.starts_with("This change on top of demo. Builds for "),
+        missing.starts_with("- This change on top of demo.\n- Builds for "),
         "{missing}"
     );
 
