@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use cargo_metadata::semver::Version;
 
+use crate::bench::built::without;
 use crate::bench::counts::{self, Counts};
 use crate::bench::record;
 use crate::project::Project;
@@ -88,7 +89,7 @@ impl Figures {
         Ok(Self {
             base: base.to_owned(),
             release: release.to_owned(),
-            needs: (project.catalog.header(release, name)?.needs).join(" and "),
+            needs: (project.catalog.header(release, name)?.needs).join(", "),
             step,
             stack,
             counts: counts::counts(project, release, name)?,
@@ -241,7 +242,7 @@ fn machines(records: &[Record]) -> String {
         let machine = &record.machine;
         let [cpu, rustc] = [&machine.cpu, &machine.rustc].map(|text| escape::text(text));
         let machine = format!("{cpu}, {} cores, {rustc}", machine.cores);
-        let command = escape::block(&record.command);
+        let command = escape::block(&portable(&record.command));
         let flags = escape::code(&record.machine.rustflags);
         let same = |(other, typed, _): &&mut (String, String, Vec<String>)| {
             (other, typed) == (&machine, &command)
@@ -255,6 +256,15 @@ fn machines(records: &[Record]) -> String {
         .iter()
         .map(|(machine, command, flags)| format!("{machine}, {}:\n\n{command}", flags.join(", ")));
     texts.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns a command without the option that names a folder of the machine that it was typed on.
+fn portable(command: &str) -> String {
+    let words = without(command, &["--project"]);
+    match words.is_empty() {
+        true => command.to_owned(),
+        false => shlex::try_join(words.iter().map(String::as_str)).expect("no argument has a NUL"),
+    }
 }
 
 #[cfg(test)]
@@ -314,6 +324,20 @@ mod tests {
             machines(&records),
             "Narrow, 2 cores, rustc 1.95.0, `-C one`, `-C two`:\n\n```\ncargo p3 ab a\n```\n"
         );
+    }
+
+    #[test]
+    fn a_command_names_no_folder_of_the_machine() {
+        for (typed, portable) in [
+            (
+                "cargo p3 ab x --project /a/b --workload 'lde/*'",
+                "cargo p3 ab x --workload 'lde/*'",
+            ),
+            ("cargo p3 --project=/a ab x", "cargo p3 ab x"),
+            ("cargo p3 ab 'x", "cargo p3 ab 'x"),
+        ] {
+            assert_eq!(super::portable(typed), portable);
+        }
     }
 
     #[test]

@@ -18,6 +18,9 @@ pub struct Leg {
     /// The target features that the leg adds, each as `+NAME`, separated by commas.
     #[serde(default)]
     features: String,
+    /// The target features that the compiler turns on with these, without their `+`.
+    #[serde(default)]
+    implied: Vec<String>,
     /// The part by which the paths of upstream's files for these features are told.
     path: Option<String>,
     #[serde(default)]
@@ -56,7 +59,8 @@ impl Leg {
     /// Tells whether the patch has code for the target features of this leg, by the lines and by the paths of its diff.
     fn is_named_by(&self, patch: &Patch) -> bool {
         let names = |line: &str| {
-            let mut features = self.features().map(|feature| feature.trim_matches('+'));
+            let own = self.features().map(|feature| feature.trim_matches('+'));
+            let mut features = own.chain(self.implied.iter().map(String::as_str));
             let path = line.strip_prefix("+++ ").zip(self.path.as_deref());
             path.is_some_and(|(file, path)| file.contains(path))
                 || features.any(|feature| line.contains(&format!("target_feature = \"{feature}\"")))
@@ -154,6 +158,10 @@ mod tests {
             ),
             (
                 "monty-paired-diagonal",
+                "its code for vectors: `+avx2`, `+avx512f` (compiled only).",
+            ),
+            (
+                "batched-poseidon1",
                 "its code for vectors: `+avx2`, `+avx512f` (compiled only).",
             ),
             (
