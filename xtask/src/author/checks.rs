@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use walkdir::WalkDir;
 
-use super::export;
+use super::{export, legs};
 use crate::project::Project;
 use crate::report::documents::{self, Documents};
 use crate::report::results;
@@ -323,7 +323,22 @@ fn header(project: &Project, base: &str, entry: &Entry) -> Result<()> {
             "`Architectures:` names {named}, of which the diff says nothing"
         );
     }
-    ci_features(header)?;
+    ci_features(header, base)?;
+    let states = ["open", "closed", "merged"];
+    let is_thread = |thread: &String| {
+        let number = thread.strip_prefix('#')?.split_once(' ')?;
+        (number.0.parse::<u32>().is_ok() && states.contains(&number.1)).then_some(())
+    };
+    if let Some(other) = header
+        .related
+        .iter()
+        .find(|thread| is_thread(thread).is_none())
+    {
+        bail!(
+            "`Related:` names `{other}`, which is not of the form `#1667 closed`; states are {}",
+            states.join(", ")
+        );
+    }
     let asked = std::slice::from_ref(&entry.name);
     let (_, names) = project.catalog.resolve(Some(base), asked)?;
     let patches = names
@@ -345,11 +360,20 @@ fn header(project: &Project, base: &str, entry: &Entry) -> Result<()> {
     Ok(())
 }
 
-/// Tells whether `CI-Features:` is what rustc takes for one of the patch's architectures.
-fn ci_features(header: &Header) -> Result<()> {
+/// Tells whether `CI-Features:` is what rustc takes for one of the patch's architectures, and no leg that upstream has.
+fn ci_features(header: &Header, base: &str) -> Result<()> {
     let named = &header.ci_features;
     if named.is_empty() {
         return Ok(());
+    }
+    let is_there = |leg: &legs::Leg| leg.builds_for(header) && leg.has_features(named);
+    if legs::legs(base)?.iter().any(is_there) {
+        let named = named.join(",");
+        return Err(Failure::input(format!(
+            "`CI-Features: {named}`: upstream's workflow has this leg in {base}"
+        ))
+        .hint("delete the field; `export` names the legs that build the patch's code")
+        .into());
     }
     let architectures = match &header.architectures[..] {
         [] => ARCHITECTURES.to_vec(),
@@ -463,7 +487,11 @@ fn kernels(project: &Project, base: &str, name: &str) -> Result<()> {
 
 /// Two exports of the same patch are the same bytes.
 fn reproducible(project: &Project, base: &str, name: &str) -> Result<()> {
-    let export = || export::texts(project, base, name, "p3-patches <p3-patches@localhost>");
+    let sender = export::Sender {
+        author: "p3-patches <p3-patches@localhost>".to_owned(),
+        repository: None,
+    };
+    let export = || export::texts(project, base, name, &sender);
     ensure!(export()? == export()?, "two exports differ");
     Ok(())
 }

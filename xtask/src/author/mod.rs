@@ -4,6 +4,9 @@
 
 pub mod checks;
 pub mod drift;
+mod evidence;
 pub mod export;
+mod figures;
 pub mod git;
+mod legs;
 pub mod lints;

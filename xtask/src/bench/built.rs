@@ -314,7 +314,7 @@ fn is_like_this_one(host: &str) -> bool {
 }
 
 /// Returns the words of a command without these options and their values.
-fn without(command: &str, options: &[&str]) -> Vec<String> {
+pub fn without(command: &str, options: &[&str]) -> Vec<String> {
     let mut words = shlex::split(command).unwrap_or_default().into_iter();
     let mut kept = Vec::new();
     while let Some(word) = words.next() {

@@ -6,8 +6,9 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::author::export::texts;
+use crate::author::export::{Sender, texts};
 use crate::project::Project;
+use paired::address::address_without_credentials;
 use paired::error::Failure;
 use paired::files::dir::Dir;
 use paired::files::replace;
@@ -15,9 +16,10 @@ use paired::interrupt;
 
 /// Write a patch for upstream: a mail for `git am`, and the text of the pull request.
 ///
-/// DIR/NNNN-NAME.patch applies with `git am` to a checkout of Plonky3 at the release: one commit that says what, why, how it
-/// is tested, what was measured with which command, and what was not. DIR/NNNN-NAME.md is the description with the same.
-/// The numbers are the order of the series, so `git am DIR/*.patch` applies all. The same patch gives the same bytes.
+/// DIR/NNNN-NAME.patch applies with `git am` to a checkout of Plonky3 at the release: one commit that says what, why, what was
+/// measured with which command, what was not, and how it is tested. DIR/NNNN-NAME.md is the description with the same, and
+/// tells reviewers how to get this repository, by the address of git's remote `origin`. The numbers are the order of the
+/// series, so `git am DIR/*.patch` applies all. The same patch and address give the same bytes.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cargo p3 export batched-permute --out upstream")]
 pub struct Args {
@@ -30,15 +32,18 @@ pub struct Args {
     /// The commit's author, as `Name <address>` [default: git's].
     #[arg(long)]
     author: Option<String>,
-    /// The Plonky3 release [default: the newest that each patch has been ported to, previews apart].
+    /// The Plonky3 release [default: the newest that each patch has been ported to, previews included].
     #[arg(long, value_name = "VERSION")]
     base: Option<String>,
 }
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
-    let author = match &args.author {
-        Some(author) => author.clone(),
-        None => author(project)?,
+    let sender = Sender {
+        author: match &args.author {
+            Some(author) => author.clone(),
+            None => author(project)?,
+        },
+        repository: repository(project)?,
     };
     // The patches that one stacks on go to the same release.
     let mut exported = BTreeMap::new();
@@ -50,7 +55,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     {
         let base = match &args.base {
             Some(base) => base.clone(),
-            None => project.catalog.default_base_of(name)?,
+            None => project.catalog.newest_base_of(name)?,
         };
         let asked = std::slice::from_ref(name);
         let (base, stack) = project.catalog.resolve(Some(&base), asked)?;
@@ -62,7 +67,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         .names()
         .filter_map(|name| exported.get_key_value(name));
     for ((name, base), number) in in_order.zip(1..) {
-        let texts = texts(project, base, name, &author)?;
+        let texts = texts(project, base, name, &sender)?;
         let file = |extension| args.out.join(format!("{number:04}-{name}.{extension}"));
         files.push((file("patch"), texts.mail.into_bytes()));
         files.push((file("md"), texts.description.into_bytes()));
@@ -90,4 +95,16 @@ fn author(project: &Project) -> Result<String> {
             .hint("set user.name and user.email, or pass --author 'Name <address>'")
             .into()),
     }
+}
+
+/// Returns the address of this repository: that of git's remote `origin`, where others can reach it.
+fn repository(project: &Project) -> Result<Option<String>> {
+    let mut git = Command::new("git");
+    git.args(["remote", "get-url", "origin"]);
+    let output = interrupt::output(git.current_dir(&project.root));
+    interrupt::check()?;
+    let stdout = output.map_or_else(|_| Vec::new(), |output| output.stdout);
+    let address = String::from_utf8_lossy(&stdout);
+    let address = address_without_credentials(address.trim());
+    Ok(address.starts_with("https://").then_some(address))
 }

@@ -19,6 +19,7 @@ use std::process::{Command, Output};
 use anyhow::{Context, Result};
 
 pub use list::all;
+pub use metadata::Metadata;
 pub use need::Need;
 
 use crate::emulation;

@@ -74,9 +74,17 @@ fn check_reads_the_features_of_a_ci_leg() {
         write(&fixture.patch("demo"), &text.replace("(demo)", "(aarch64)"));
         fixture.run(&["check"])
     };
-    for known in ["+avx512f, +avx512ifma", "+sve2"] {
+    for known in ["+avx512f, +avx512ifma", "+sve2, +sha3"] {
         let run = with_fields(&format!("CI-Features: {known}"));
         assert!(run.starts_with("exit 0\n"), "{run}");
+    }
+    // A leg that upstream has.
+    for features in ["+avx512f", "+avx2", "+sve2"] {
+        let run = with_fields(&format!("CI-Features: {features}"));
+        let complaint = format!(
+            "FAIL  demo: header for 0.8.0: `CI-Features: {features}`: upstream's workflow has this leg in 0.8.0\n      hint: "
+        );
+        assert!(run.contains(&complaint), "{run}");
     }
     // Of two architectures, without a sign, LLVM's own, and of another architecture than the patch's.
     for fields in [
@@ -92,6 +100,70 @@ fn check_reads_the_features_of_a_ci_leg() {
         );
         assert!(run.contains(&complaint), "{run}");
     }
+}
+
+#[test]
+fn check_reads_threads_and_an_export_names_them() {
+    let fixture = Fixture::new().with_crates();
+    let with_threads = |threads: &str| {
+        let field = format!("Related: {threads}\nBases: 0.8.0\n");
+        let text = DEMO.replace("Bases: 0.8.0\n", &field);
+        write(&fixture.patch("demo"), &text);
+        fixture.run(&["check"])
+    };
+    for threads in ["1667 closed", "#1667", "#1667 done", "#x open"] {
+        let run = with_threads(threads);
+        let complaint = format!("FAIL  demo: header for 0.8.0: `Related:` names `{threads}`, ");
+        assert!(run.contains(&complaint), "{run}");
+    }
+    let run = with_threads("#1667 closed, #443 open");
+    assert!(run.starts_with("exit 0\n"), "{run}");
+    let export = ["export", "demo", "--author", "A <a@b>", "--out", "out"];
+    fixture.succeed(&export);
+    let read = |file: &str| fs::read_to_string(fixture.prover().join("out").join(file)).unwrap();
+    let description = read("0001-demo.md");
+    assert!(
+        description.contains("\n## Related\n\n- #1667 closed\n- #443 open\n"),
+        "{description}"
+    );
+    // Nobody can clone a folder of this machine, and no token leaves it.
+    assert!(!description.contains("git clone"), "{description}");
+    let project = fixture.project();
+    git(&project, &["init", "--quiet"]);
+    for (remote, address) in [
+        ("/srv/patches", None),
+        (
+            "https://me:s3cr3t@example.org/patches.git",
+            Some("https://example.org/patches.git"),
+        ),
+    ] {
+        git(&project, &["config", "remote.origin.url", remote]);
+        fixture.succeed(&export);
+        let description = read("0001-demo.md");
+        let line = address
+            .map(|address| format!("\n```\ngit clone {address} p3-patches && cd p3-patches\n"));
+        let is_there = line.as_ref().is_some_and(|line| description.contains(line));
+        assert_eq!(is_there, description.contains("git clone"), "{description}");
+        assert_eq!(is_there, address.is_some(), "{description}");
+        assert!(!description.contains("s3cr3t"), "{description}");
+    }
+}
+
+#[test]
+fn an_export_is_for_the_newest_release_previews_included() {
+    let fixture = Fixture::new();
+    let text = DEMO.replace("Bases: 0.8.0\n", "Bases: 0.9.0-rc.2, 0.8.0\n");
+    write(&fixture.patch("demo"), &text);
+    write(
+        &fixture.project().join("patches/0.9.0-rc.2/demo.patch"),
+        &text,
+    );
+    fixture.succeed(&["export", "demo", "--author", "A <a@b>", "--out", "out"]);
+    let description = fs::read_to_string(fixture.prover().join("out/0001-demo.md")).unwrap();
+    assert!(
+        description.contains("\ncargo p3 ab demo --base 0.9.0-rc.2 "),
+        "{description}"
+    );
 }
 
 #[test]
@@ -585,6 +657,8 @@ fn git_am_takes_every_patch() {
             "--patches",
             patches,
             "export",
+            "--base",
+            "0.8.0",
             "--out",
             out,
             "--author",
@@ -637,13 +711,16 @@ fn an_export_has_the_record() {
     ]);
     let mail = fs::read_to_string(fixture.prover().join("out/0001-demo.patch")).unwrap();
     for expected in [
-        "\n\nTested:\n\nOne test comes with the change.\n",
+        "\n\nMeasured with an earlier text of the patch:\n\n",
+        "\n\nTested:\n\n- One test comes with the change.\n",
         "| `merkle-commit/poseidon1-w8/2^16x64` ",
         "\nA CPU, 2 cores, rustc 1.95.0, `-C target-cpu=x86-64-v3`:\n\n```\ncargo p3 ab demo\n```\n",
-        "\n\nNot measured:\n\nBuilds for x86-64-v4, x86-64-v4+ifma. Any CPU other than A CPU.\n---\n",
+        "\n\nNot measured:\n\n- The present text of the patch.\n- Builds for x86-64-v4, x86-64-v4+ifma.\n",
+        "\n- Any CPU other than A CPU.\n",
     ] {
         assert!(mail.contains(expected), "{expected}: {mail}");
     }
+    assert!(!mail.contains('\u{2020}'), "{mail}");
 }
 
 /// A patch of p3-util, and a cargo whose clippy does not like it. What it says of the release as published does not count.

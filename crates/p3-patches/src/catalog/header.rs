@@ -22,8 +22,10 @@ pub struct Header {
     /// The architectures, as rustc calls them, whose builds the patch changes; empty where it changes all.
     pub architectures: Vec<String>,
     /// The target features, each as `+NAME`, of the leg that upstream's CI lacks for the code that the patch adds; empty
-    /// where it has one.
+    /// where its legs build all of it.
     pub ci_features: Vec<String>,
+    /// The threads of upstream's repository that the patch answers or follows, each as `#NUMBER STATE`.
+    pub related: Vec<String>,
     /// `low`, `medium` or `high`, and of what.
     pub risk: String,
     /// The upstream pull request, or `not yet`.
@@ -97,6 +99,7 @@ pub(super) fn parse_header(text: &str) -> Result<Header, (usize, String)> {
             "Needs" => header.needs = list(value),
             "Architectures" => header.architectures = list(value),
             "CI-Features" => header.ci_features = list(value),
+            "Related" => header.related = list(value),
             "Risk" => header.risk = value.to_owned(),
             "Forwarded" => header.forwarded = value.to_owned(),
             "Applied-Upstream" => header.applied_upstream = value.to_owned(),
