@@ -103,9 +103,11 @@ impl Figures {
     /// Returns headings with the tables below them.
     pub fn sections(&self) -> Vec<(&'static str, String)> {
         let Self { release, needs, .. } = self;
-        let on_needs = format!(
-            "The time with this change, divided by the time without it, on Plonky3 {release}.\nBoth sides have {needs}."
+        let step = format!(
+            "The time with this change, divided by the time without it, on Plonky3 {release}.\nBoth sides have"
         );
+        let on_needs = format!("{step} {needs}.");
+        let on_others = format!("{step} the patches that this one stacked on then.");
         let with = match &**needs {
             "" => "",
             _ => " and what it stacks on",
@@ -120,7 +122,7 @@ impl Figures {
         let mut sections = Vec::new();
         for (heading, ratio, records) in [
             ("Measured", &on_needs, &self.step.current),
-            (EARLIER, &on_needs, &self.step.earlier),
+            (EARLIER, &on_others, &self.step.earlier),
             (stacked, &on_release, &self.stack.current),
             (EARLIER, &on_release, &self.stack.earlier),
         ] {
