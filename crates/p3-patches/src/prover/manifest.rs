@@ -447,8 +447,7 @@ impl Manifest {
             Some(stanza) => self.with(stanza)?,
             None => self.original.clone(),
         };
-        let replaced = self.replaced(&self.lock()?, stanza, patches)?;
-        self.change_lock(lock, |lock| relock(lock, &replaced))?;
+        self.change_lock(lock, |lock| self.without_trees(lock, stanza, patches))?;
         if self.place(&self.dir()?)?.read()?.as_deref() != Some(text.as_bytes()) {
             folder.sync()?;
             file.replace(text.as_bytes())?;
@@ -491,7 +490,7 @@ impl Manifest {
         if let Some(refusal) = self.commit_moved(git, &lock)? {
             return Err(refusal.into());
         }
-        let lock = relock(&lock, &self.replaced(&lock, None, patches)?)?;
+        let lock = self.without_trees(&lock, None, patches)?;
         let packages = locked::packages(&lock)?;
         let from_git = packages.iter().filter(|package| {
             GitSource::parse(&package.source).is_some_and(|source| source.is_at(git.source.url()))
@@ -525,8 +524,27 @@ impl Manifest {
 
     /// Returns the lock file's text as it is without the patches.
     pub fn published_lock(&self, patches: &Patches) -> Result<String> {
-        let lock = self.lock()?;
-        relock(&lock, &self.replaced(&lock, None, patches)?)
+        self.without_trees(&self.lock()?, None, patches)
+    }
+
+    /// Returns the text of the `lock` file without the trees that `stanza` has not.
+    fn without_trees(
+        &self,
+        lock: &str,
+        stanza: Option<&Stanza>,
+        patches: &Patches,
+    ) -> Result<String> {
+        let replaced = self.replaced(lock, stanza, patches)?;
+        let recorded = self.stanza.iter().chain(stanza);
+        let releases: BTreeSet<_> = recorded.map(|stanza| &*stanza.base).collect();
+        let own = self.redirected()?;
+        let is_tree = |name: &str, version: &str| {
+            name.starts_with("p3-")
+                && releases.contains(version)
+                && !own.iter().any(|(package, _)| package == name)
+                && !stanza.is_some_and(|stanza| stanza.overrides.contains_key(name))
+        };
+        relock(lock, &replaced, is_tree)
     }
 
     /// Returns the packages in whose place the trees were taken that the `lock` file has and `stanza` has not.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{Fixture, assert_ended, redact_hashes, write};
+use crate::fixture::{Fixture, MANIFEST, assert_ended, redact_hashes, write};
 
 /// A step of a test: the tool's command, or cargo's.
 enum Step {
@@ -358,6 +358,9 @@ fn a_block_that_was_deleted_leaves_nothing() {
     fixture.succeed(&["status"]);
 }
 
+/// The head of what a lock file has of an override that nothing uses.
+const UNUSED: &str = "[[patch.unused]]";
+
 /// The prover needs no package of Plonky3's any more.
 #[test]
 fn patches_that_nothing_needs_are_named() {
@@ -377,6 +380,37 @@ fn patches_that_nothing_needs_are_named() {
     );
 
     // The hint.
+    assert!(fixture.lock().contains(UNUSED));
     fixture.succeed(&["remove"]);
     fixture.succeed(&["status"]);
+    assert!(!fixture.lock().contains(UNUSED));
+}
+
+/// The prover needs one of the patched packages no more, which the lock file does not know yet.
+#[test]
+fn a_tree_that_is_set_aside_leaves_nothing_in_the_lock_file() {
+    let fixture = Fixture::new();
+    let own = "{ path = \"../own\" }\n";
+    for (folder, package) in [("own", "p3-blake3"), ("other", "either")] {
+        let text = format!("[package]\nname = \"{package}\"\nversion = \"0.8.0\"\n");
+        write(&fixture.path().join(folder).join("Cargo.toml"), &text);
+        write(&fixture.path().join(folder).join("src/lib.rs"), "");
+    }
+    let patches =
+        format!("\n[patch.crates-io]\np3-blake3 = {own}either = {{ path = \"../other\" }}\n");
+    let before = format!("{MANIFEST}{patches}");
+    fixture.set_manifest(&before);
+    fixture.succeed(&["apply", "demo"]);
+    let manifest = fixture.manifest();
+    fixture.set_manifest(&manifest.replace("p3-goldilocks = \"0.8\"", "p3-symmetric = \"0.8\""));
+    write(&fixture.prover().join("src/lib.rs"), "");
+    let unused = |package: &str| {
+        let entry = format!("{UNUSED}\nname = \"{package}\"\nversion = \"0.8.0\"\n");
+        fixture.lock().contains(&entry)
+    };
+    for command in ["apply", "remove"] {
+        fixture.succeed(&[command]);
+        assert!(!unused("p3-goldilocks"), "{command}: {}", fixture.lock());
+        assert!(unused("p3-blake3") && unused("either"), "{command}");
+    }
 }
