@@ -17,6 +17,7 @@ use paired::show::machine::Machine;
 use paired::show::report::{csv, parse_csv};
 use paired::show::section::Record;
 use paired::stats::row::{Row, is_ratio};
+use paired::terminal::shown;
 use paired::text;
 
 /// A baseline that takes more than this many times what it took in the fastest record is a loaded machine's.
@@ -340,7 +341,7 @@ pub(super) fn entries(root: &Path, folder: &str, folders: bool) -> Result<Vec<St
             // Documents have links to these.
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
             if !name.chars().all(is_plain) {
-                let what = format!("{}: {name:?} is no name of a record", dir.path().display());
+                let what = format!("{}: {name:?} is no name of a record", shown(dir.path()));
                 return Err(Failure::input(what).hint("rename or delete it").into());
             }
             names.push(name);
@@ -691,7 +692,7 @@ pub mod tests {
             fs::rename(&path, &elsewhere).unwrap();
             symlink(&elsewhere, &path).unwrap();
             let is_refused = |refused: anyhow::Error| {
-                let expected = format!("{}: a symbolic link, ", path.display());
+                let expected = format!("{}: a symbolic link, ", shown(&path));
                 assert!(refused.to_string().starts_with(&expected), "{refused:#}");
                 assert_eq!(Failure::behind(&refused).unwrap().kind, Kind::Input);
             };

@@ -15,6 +15,7 @@ use paired::files::plain;
 use paired::files::replace;
 use paired::show::figure;
 use paired::show::section::lines;
+use paired::terminal::shown;
 
 pub(super) const BEGIN: &str = "<!-- p3:generated:begin, written by `cargo p3 report` -->\n";
 
@@ -71,7 +72,7 @@ impl Documents {
     pub fn check(&self) -> Result<()> {
         for (path, expected) in &self.0 {
             if plain::read_to_string(path).ok().as_ref() != Some(expected) {
-                let path = path.display();
+                let path = shown(path);
                 return Err(Failure::check(format!(
                     "{path}: differs from the records under benches/record"
                 ))
@@ -113,7 +114,7 @@ fn crate_readme<'s>(path: &Path, sections: impl Iterator<Item = &'s Section>) ->
 
 /// Returns the file's text with `part` between the marker lines.
 fn generated(path: &Path, part: &str, links: &Links) -> Result<String> {
-    let shown = path.display();
+    let shown = shown(path);
     let text = plain::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
     let refuse = |what: String| {
         Failure::input(format!("{shown}: {what}"))

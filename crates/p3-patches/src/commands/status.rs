@@ -214,7 +214,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let catalog = Catalog::load(patches)?;
     let lock = manifest.lock()?;
     if args.without_cargo && lock.is_empty() {
-        let what = format!("{}: no Cargo.lock beside it", manifest.path.display());
+        let what = format!("{}: no Cargo.lock beside it", shown(&manifest.path));
         return Err(Failure::input(what)
             .hint("--without-cargo looks at a workspace that has been built")
             .into());
@@ -238,7 +238,7 @@ fn write_published_lock(path: &Path, manifest: &Manifest, patches: &Patches) -> 
     if path.ends_with("Cargo.toml") || own.is_err() {
         let what = format!(
             "--published-lock {}: a file that cargo or this tool reads",
-            path.display()
+            shown(path)
         );
         return Err(Failure::input(what)
             .hint("name another file, such as published.lock")
@@ -361,7 +361,7 @@ impl Workspace<'_> {
     /// Returns the part of the status that has nothing to do with patches.
     fn outline(&self) -> Result<Status> {
         Ok(Status {
-            manifest: self.manifest.path.display().to_string(),
+            manifest: self.manifest.path.to_string_lossy().into_owned(),
             inside_block: self.manifest.moved.clone(),
             replacement: match self.args.verify {
                 true => replacement(self.manifest.root())?,
@@ -471,7 +471,7 @@ impl Workspace<'_> {
         objection: Option<Failure>,
         unreviewed: Option<Failure>,
     ) -> Failure {
-        let path = &status.manifest;
+        let path = &shown(&status.manifest);
         let what = format!("{path}: the patches are not in effect as recorded");
         if let Some(Failure { message, hint, .. }) = objection {
             let message = message
@@ -547,7 +547,7 @@ impl Workspace<'_> {
             Some(graph) => graph::foreign(self.patches, graph, &manifest.named_trees(), git)?,
             None => self.foreign(&elsewhere, git)?,
         };
-        let path = manifest.path.display();
+        let path = shown(&manifest.path);
         let refuse = |what: &str, hint: &str| Failure::check(format!("{path}: {what}")).hint(hint);
         let objection = if !differences.is_empty() {
             Some(self.changed_checksum())
@@ -614,7 +614,7 @@ impl Workspace<'_> {
 
     /// Returns the failure for a checksum that is not the reviewed one.
     fn changed_checksum(&self) -> Failure {
-        let path = self.manifest.path.display();
+        let path = shown(&self.manifest.path);
         let what = format!("{path}: a checksum is not the one that was reviewed with the patches");
         Failure::check(what).hint(match self.args.without_cargo {
             true => ANOTHER_REGISTRY.to_owned(),
@@ -706,7 +706,7 @@ impl Status {
         match &self.base {
             Some(base) => self.print_patches(base, is_known),
             None => {
-                println!("{}: no patches applied", shown(Path::new(&self.manifest)));
+                println!("{}: no patches applied", shown(&self.manifest));
                 if !self.available.is_empty() {
                     println!("`apply` would apply {}", self.available.join(", "));
                 }
@@ -719,7 +719,7 @@ impl Status {
     fn print_patches(&self, base: &str, is_known: bool) {
         println!(
             "{}: Plonky3 {base} with {}",
-            shown(Path::new(&self.manifest)),
+            shown(&self.manifest),
             self.patches.join(", ")
         );
         if let Some(hash) = &self.patches_sha256 {
@@ -774,17 +774,14 @@ impl Status {
                 tree.package, made_from.checksum
             );
             if let Some(vendored) = &made_from.vendored {
-                println!(
-                    "  files from {}, by its list of checksums",
-                    vendored.display()
-                );
+                println!("  files from {}, by its list of checksums", shown(vendored));
             }
             println!("  commit {}, folder {}", made_from.commit, made_from.folder);
             for StampedPatch { name, sha256 } in &made_from.patches {
                 println!("  patch {name} {sha256}");
             }
             for difference in &made_from.differences {
-                println!("  differs: {difference}");
+                println!("  differs: {}", shown(difference));
             }
         }
         if let Some(replacement) = &self.replacement {
@@ -795,7 +792,7 @@ impl Status {
                 "\nCargo.lock\n  {same} packages have the checksums that were reviewed with the patches"
             );
             for difference in differences {
-                println!("  differs: {difference}");
+                println!("  differs: {}", shown(difference));
             }
         }
     }

@@ -38,7 +38,7 @@ use paired::show::report::{self, Report, verdict_name};
 use paired::show::section::Section;
 use paired::stats::ratio::Verdict;
 use paired::stats::row::{Quantity, Row};
-use paired::terminal::{Progress, measuring, print_line, spinner};
+use paired::terminal::{Progress, measuring, print_line, shown, spinner};
 
 /// Measure your own program with patches and without.
 ///
@@ -116,7 +116,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let progress = spinner("resolving the graph");
     let member = &args.downstream.manifest_path;
     let member =
-        fs::canonicalize(member).with_context(|| format!("cannot resolve {}", member.display()))?;
+        fs::canonicalize(member).with_context(|| format!("cannot resolve {}", shown(member)))?;
     let builder = Builder {
         folder: member.parent().expect("a manifest lies in a folder"),
         command: &command,

@@ -28,7 +28,7 @@ use paired::error::Failure;
 use paired::files::dir::{Dir, Place, is_link};
 use paired::files::plain;
 use paired::interrupt;
-use paired::terminal::print_line;
+use paired::terminal::{print_line, shown};
 
 const LOCK: &str = "Cargo.lock";
 
@@ -77,7 +77,7 @@ impl Manifest {
                 resolve::without_sources(&error)
                     .unwrap_or("--manifest-path takes the Cargo.toml of a package or a workspace")
             };
-            return Err(Failure::input(format!("{}: {error}", member.display()))
+            return Err(Failure::input(format!("{}: {error}", shown(member)))
                 .hint(hint)
                 .into());
         }
@@ -97,7 +97,7 @@ impl Manifest {
         let path = path::absolute(member).context("cannot tell the current folder")?;
         let root = workspace::root(&path)?;
         if !root.exists() {
-            let what = format!("belongs to {}, which is not there", root.display());
+            let what = format!("belongs to {}, which is not there", shown(&root));
             return Err(refuse(&path, &what)
                 .hint("`package.workspace` names the folder of the workspace's root")
                 .into());
@@ -111,7 +111,7 @@ impl Manifest {
         let path = path::absolute(path).context("cannot tell the current folder")?;
         let root = path.parent().context("a manifest lies in a folder")?;
         let root =
-            fs::canonicalize(root).with_context(|| format!("cannot resolve {}", root.display()))?;
+            fs::canonicalize(root).with_context(|| format!("cannot resolve {}", shown(root)))?;
         let path = root.join(path.file_name().context("a manifest has a name")?);
         if path.is_symlink() {
             return Err(is_link(&path).into());
@@ -132,7 +132,9 @@ impl Manifest {
             text,
             original,
             stanza,
-            moved: moved.iter().map(|text| without_credentials(text)).collect(),
+            moved: (moved.iter())
+                .map(|text| shown(without_credentials(text)))
+                .collect(),
         };
         assert_merged(&manifest.lock_file(), &manifest.lock()?)?;
         Ok(manifest)
@@ -320,7 +322,7 @@ impl Manifest {
         let Some(replaced) = replaced.filter(|replaced| !replaced.is_empty()) else {
             return Ok(());
         };
-        let replaced = replaced.iter().map(|(package, _)| package);
+        let replaced = replaced.iter().map(|(package, _)| shown(package));
         let replaced = replaced.collect::<Vec<_>>().join(", ");
         let what = format!(
             "replaces {replaced} in `[replace]`, and cargo allows no `[patch]` beside that"
@@ -368,7 +370,7 @@ impl Manifest {
             return Ok(());
         }
         let what = format!("`patch.{registry}` is an inline table, which cannot be added to");
-        let hint = format!("write it as a table: `[patch.{}]`", shown(registry));
+        let hint = format!("write it as a table: `[patch.{}]`", source_key(registry));
         Err(refuse(&self.path, &what).hint(hint).into())
     }
 
@@ -389,11 +391,11 @@ impl Manifest {
         let configured = serde_json::from_value::<Option<toml::Table>>(configured)?;
         let patches = [
             (
-                self.path.display().to_string(),
+                shown(&self.path),
                 own.get("patch").and_then(toml::Value::as_table),
             ),
             (
-                format!("cargo's configuration in {}", folder.display()),
+                format!("cargo's configuration in {}", shown(folder)),
                 configured.as_ref(),
             ),
         ];
@@ -424,7 +426,7 @@ impl Manifest {
         for (key, packages) in patch.into_iter().flatten() {
             for (registry, trees) in &stanza::tables(&places, git) {
                 if address(key) == address(registry) {
-                    assert_no_overrides(&self.path.display().to_string(), key, packages, trees)?;
+                    assert_no_overrides(&shown(&self.path), key, packages, trees)?;
                 }
             }
         }
@@ -510,7 +512,7 @@ impl Manifest {
         let mut sources = sources_of(&git.source, lock)?.into_iter();
         let moved = sources.find(|source| source.commit() != git.source.commit());
         let refusal = |moved| {
-            let path = self.path.display();
+            let path = shown(&self.path);
             let what = format!(
                 "{path}: patched in place of {}, but locked to {moved}",
                 git.source
@@ -631,7 +633,7 @@ impl Manifest {
             let hint = hint.as_deref().unwrap_or(
                 "`cargo fetch` in that folder brings what cargo's cache lacks from the registry, or shows the whole message",
             );
-            let what = format!("{}: cargo cannot resolve the graph", self.path.display());
+            let what = format!("{}: cargo cannot resolve the graph", shown(&self.path));
             Err(resolve::unresolved(self.root(), &what, &error, hint).into())
         })
     }
@@ -746,8 +748,8 @@ fn assert_free(
     if key == registry {
         return Ok(());
     }
-    let table = format!("[patch.{}]", shown(key));
-    let taken = format!("[patch.{}]", shown(registry));
+    let table = format!("[patch.{}]", source_key(key));
+    let taken = format!("[patch.{}]", source_key(registry));
     let what = format!(
         "{place}: `{table}` is of the same source as `{taken}`, and cargo takes one of such tables"
     );
@@ -761,12 +763,13 @@ fn assert_no_overrides(
     packages: &toml::Value,
     trees: &BTreeMap<&str, Table>,
 ) -> Result<(), Failure> {
-    let table = format!("[patch.{}]", shown(key));
+    let table = format!("[patch.{}]", source_key(key));
     for (name, item) in packages.as_table().into_iter().flatten() {
         // Two patches of one package under two keys are written with `package = ".."`.
         let package = item.get("package").and_then(toml::Value::as_str);
         let package = package.unwrap_or(name);
         if trees.contains_key(package) {
+            let item = shown(item.to_string());
             let what = format!("{place}: already patches {package} to `{item}`");
             return Err(Failure::input(what).hint(format!(
                 "remove that entry of `{table}`, or add the change to {package} there"
@@ -784,6 +787,7 @@ fn assert_no_trees(path: &Path, original: &str) -> Result<()> {
     let entries = registries.filter_map(|(_, item)| item.as_table_like());
     for (package, entry) in entries.flat_map(|table| table.iter()) {
         if let Some(place) = place_of_tree(entry) {
+            let (package, place) = (shown(package), shown(place));
             let what = format!("overrides {package} by {place}, in a table that is not the tool's");
             return Err(refuse(path, &what)
                 .hint("delete that entry, and the p3-patches block if it is empty then; `cargo p3 apply` writes a new one")
@@ -805,10 +809,10 @@ fn sources_of(repository: &GitSource, lock: &str) -> Result<BTreeSet<GitSource>>
 }
 
 /// Returns a registry or repository as a key of `[patch]`.
-fn shown(registry: &str) -> String {
+fn source_key(registry: &str) -> String {
     match registry {
         REGISTRY => registry.to_owned(),
-        url => format!("\"{url}\""),
+        url => format!("\"{}\"", shown(url)),
     }
 }
 
@@ -841,7 +845,7 @@ fn assert_merged(path: &Path, text: &str) -> Result<(), Failure> {
         (second.nth(1), "a second p3-patches block"),
     ] {
         if let Some((_, line)) = found {
-            let what = format!("{}:{line}: has {what}", path.display());
+            let what = format!("{}:{line}: has {what}", shown(path));
             let hint = match path.ends_with(LOCK) {
                 true => "take the lock file of either side; cargo corrects it",
                 false => {
@@ -871,7 +875,7 @@ fn parse(path: &Path, text: &str) -> Result<DocumentMut> {
         let line = error.span().map_or(1, |span| line_at(text, span.start));
         Failure::input(format!(
             "{}:{line}: {}",
-            path.display(),
+            shown(path),
             error.message().lines().next().unwrap_or_default()
         ))
         .hint("the manifest is not valid TOML")
@@ -882,12 +886,11 @@ fn parse(path: &Path, text: &str) -> Result<DocumentMut> {
 /// Returns the place in the first of these manifests that has a requirement for a package: the path, and the line where it is
 /// found.
 pub(super) fn line_of<P: AsRef<Path>>(manifests: [P; 2], package: &str) -> String {
-    let shown = |path: &P| path.as_ref().display().to_string();
     let found = manifests.iter().find_map(|path| {
         let text = plain::read_to_string(path.as_ref()).ok()?;
         let document = Document::parse(&*text).ok()?;
         let byte = requirement(document.as_item(), package)?;
-        Some(format!("{}:{}", shown(path), line_at(&text, byte)))
+        Some(format!("{}:{}", shown(path.as_ref()), line_at(&text, byte)))
     });
     found.unwrap_or_else(|| shown(&manifests[0]))
 }
@@ -912,5 +915,5 @@ fn requirement(item: &Item, package: &str) -> Option<usize> {
 }
 
 fn refuse(path: &Path, what: &str) -> Failure {
-    Failure::input(format!("{}: {what}", path.display()))
+    Failure::input(format!("{}: {what}", shown(path)))
 }

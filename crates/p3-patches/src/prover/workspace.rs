@@ -7,6 +7,7 @@ use toml::{Table, Value};
 
 use paired::error::Failure;
 use paired::files::plain;
+use paired::terminal::shown;
 
 /// Finds the root manifest of the workspace that the package of the manifest `member` belongs to: the one that `package.workspace`
 /// names, or the nearest above that has a table `[workspace]` and does not exclude the package. A package that belongs to none is its
@@ -69,7 +70,7 @@ fn normal(path: &Path) -> PathBuf {
 
 fn parse(path: &Path) -> Result<Table> {
     let refuse = |what: String| {
-        Failure::input(format!("{}: {what}", path.display()))
+        Failure::input(format!("{}: {what}", shown(path)))
             .hint("--manifest-path names the Cargo.toml at the root of a workspace")
     };
     let text =

@@ -103,6 +103,78 @@ fn a_workspace_that_is_not_there_is_named() {
     assert_ended(&run, 3, said);
 }
 
+/// A folder, a place in the manifest and a package of the lock file, each with a line break and a line like the tool's own.
+#[test]
+fn names_with_line_breaks_forge_no_line() {
+    let fixture = Fixture::new();
+    let assert_whole = |run: &str, said: &str| {
+        assert!(run.contains(said), "{run}");
+        assert!(!run.contains("\nhint: forged"), "{run}");
+    };
+    let folder = "a\nhint: forged \u{202e}";
+    let manifest = format!("{folder}/Cargo.toml");
+    for command in ["apply", "status", "remove", "try"] {
+        let mut args = vec![command, "--manifest-path", &*manifest];
+        args.extend(
+            (command == "try")
+                .then_some(["--", "run"])
+                .into_iter()
+                .flatten(),
+        );
+        let run = fixture.run(&args);
+        assert_ended(
+            &run,
+            3,
+            "a\\nhint: forged \\u{202e}/Cargo.toml: cannot be read",
+        );
+        assert_whole(&run, "hint: --manifest-path names");
+    }
+    write(&fixture.prover().join(&manifest), "[package]\n");
+    let run = fixture.run(&[&STATUS[..], &["--manifest-path", &manifest]].concat());
+    assert_ended(
+        &run,
+        3,
+        "/a\\nhint: forged \\u{202e}/Cargo.toml: no Cargo.lock beside it",
+    );
+    assert_whole(&run, "error: ");
+
+    let dependency = "{ path = \"a\\nhint: forged\" }";
+    let redirected = MANIFEST.replace("\"0.8\" #", &format!("{dependency} #"));
+    fixture.set_manifest(&redirected);
+    let run = fixture.run(&STATUS);
+    assert_ended(
+        &run,
+        1,
+        "p3-goldilocks comes from the folder a\\nhint: forged, in place of",
+    );
+    assert_whole(&run, "differs: ");
+    fixture.set_manifest(MANIFEST);
+    fixture.succeed(&["apply", "demo"]);
+    let applied = fixture.manifest();
+    let patch =
+        format!("\n[patch.\"sparse+https://index.crates.io/\"]\np3-goldilocks = {dependency}\n");
+    fixture.set_manifest(&applied.replace(MANIFEST, &format!("{MANIFEST}{patch}")));
+    let run = fixture.run(&STATUS);
+    assert_ended(&run, 1, "already patches p3-goldilocks to ");
+    assert_whole(&run, "forged");
+    fixture.set_manifest(&applied);
+    write(&fixture.tree("p3-goldilocks").join(folder), "");
+    let run = fixture.run(&["status", "--verify"]);
+    assert_whole(
+        &run,
+        "  differs: a\\nhint: forged \\u{202e} is no part of it\n",
+    );
+
+    let lock = fixture.lock();
+    write(
+        &fixture.prover().join("Cargo.lock"),
+        &lock.replace("name = \"p3-util\"", "name = \"p3-util\\nhint: forged\""),
+    );
+    let run = fixture.run(&STATUS);
+    assert_ended(&run, 3, "has a control character");
+    assert_whole(&run, "hint: cargo writes that file");
+}
+
 /// An override that is gone from the block: the package is built as published.
 #[test]
 fn an_override_that_is_gone_is_missed() {
