@@ -1,9 +1,9 @@
 //! `status`: whether what a manifest records is what a build uses.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{self, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use cargo_metadata::Metadata;
 use comfy_table::{Table, presets};
 use serde::Serialize;
@@ -45,7 +45,7 @@ use paired::terminal::{print_line, shown, spinner};
 /// was made from, by which files it differs, and what cargo's configuration has in place of crates.io.
 ///
 /// Cargo runs the programs that its configuration in the workspace names. With --without-cargo no program is run there, and the
-/// manifest and the lock file say whether the trees are used. A package that cargo's cache lacks is fetched by cargo in its home
+/// manifests and the lock file say whether the trees are used. A package that cargo's cache lacks is fetched by cargo in its home
 /// folder. The lock file's checksums have to be those that were reviewed, as with --verify. Cargo's configuration in the workspace is
 /// not read: `paths` in it go unseen, and a `[patch]` is seen in the lock file alone.
 #[derive(clap::Args)]
@@ -54,7 +54,7 @@ use paired::terminal::{print_line, shown, spinner};
   cargo p3 status --verify --manifest-path ../prover/Cargo.toml
   cargo p3 status --without-cargo --manifest-path ../prover/Cargo.toml")]
 pub struct Args {
-    /// Run no program in the workspace: compare the root manifest, the lock file and the trees alone.
+    /// Run no program in the workspace: compare the manifests, the lock file and the trees alone.
     #[arg(long, conflicts_with_all = ["verify", "published_lock"])]
     without_cargo: bool,
     /// Ask the registry's index too, and print what each tree was made from.
@@ -175,6 +175,8 @@ struct Workspace<'a> {
     patches: &'a Patches,
     catalog: &'a Catalog,
     manifest: &'a Manifest,
+    /// With `--without-cargo`: the manifests of the workspace's packages but for the root's.
+    others: &'a [PathBuf],
     /// The text of the lock file.
     lock: &'a str,
 }
@@ -191,25 +193,22 @@ const REMOVE: &str = "`cargo p3 remove` takes the patches out";
 
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let path = &args.downstream.manifest_path;
-    let (manifest, patches) = if args.without_cargo {
+    let (manifest, patches, others) = if args.without_cargo {
         let manifest = Manifest::load_by_itself(path)?;
+        let others = manifest.others(path)?;
         // A member need not lie below the root.
-        let member = path::absolute(path).context("cannot tell the current folder")?;
-        let members = manifest.members()?;
-        let folders = [manifest.root(), member.parent().unwrap_or(&member)];
-        let folders = folders
-            .into_iter()
-            .chain(members.iter().map(PathBuf::as_path));
+        let folders = others.iter().filter_map(|manifest| manifest.parent());
+        let folders = folders.chain([manifest.root()]);
         let patches = patches.apart()?.trusting_nothing_in(folders)?;
-        (manifest, patches)
+        (manifest, patches, others)
     } else {
         let manifest = Manifest::load(path)?;
         let patches = patches.at_work_in(manifest.root());
-        (manifest, patches)
+        (manifest, patches, Vec::new())
     };
     let patches = &patches;
     if let Some(path) = &args.published_lock {
-        write_published_lock(path, &manifest, patches)?;
+        write_published_lock(path, args, &manifest, patches)?;
     }
     let catalog = Catalog::load(patches)?;
     let lock = manifest.lock()?;
@@ -224,6 +223,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         patches,
         catalog: &catalog,
         manifest: &manifest,
+        others: &others,
         lock: &lock,
     };
     match &manifest.stanza {
@@ -232,9 +232,14 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     }
 }
 
-fn write_published_lock(path: &Path, manifest: &Manifest, patches: &Patches) -> Result<()> {
+fn write_published_lock(
+    path: &Path,
+    args: &Args,
+    manifest: &Manifest,
+    patches: &Patches,
+) -> Result<()> {
     replace::check(path)?;
-    let own = report::assert_unread(path, &manifest.inputs());
+    let own = report::assert_unread(path, &manifest.inputs(&args.downstream.manifest_path)?);
     if path.ends_with("Cargo.toml") || own.is_err() {
         let what = format!(
             "--published-lock {}: a file that cargo or this tool reads",
@@ -599,7 +604,8 @@ impl Workspace<'_> {
         let mut foreign: Vec<_> = locked.iter().copied().map(shown).collect();
         // Cargo has not written yet to the lock file what the manifest says by now.
         let reviewed = Checksums::load(self.patches)?;
-        for (name, place) in self.manifest.redirected()? {
+        let redirected = self.manifest.redirected()?.into_iter();
+        for (name, place) in redirected.chain(Manifest::redirected_by(self.others)?) {
             let asked = GitSource::parse(&place);
             if reviewed.knows(&name)
                 && locked.iter().all(|locked| locked.name != name)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{self, Component, Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_metadata::Metadata;
@@ -31,9 +31,6 @@ use paired::interrupt;
 use paired::terminal::{print_line, shown};
 
 const LOCK: &str = "Cargo.lock";
-
-/// The tables of a package's dependencies.
-const DEPENDENCIES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
 /// The root manifest of a downstream workspace.
 pub struct Manifest {
@@ -163,37 +160,46 @@ impl Manifest {
     /// crates.io: in a `[patch]` or `[replace]`, as a dependency, or for the workspace's members. Each comes with the place, which
     /// is a repository in the notation of lock files.
     pub fn redirected(&self) -> Result<Vec<(String, String)>> {
-        // Up to the edition 2021, cargo takes `_` for the `-` of a name.
-        let has_dependencies = |key: &str| DEPENDENCIES.contains(&&*key.replace('_', "-"));
-        fn table<'t>(value: &'t toml::Table, key: &str) -> Option<&'t toml::Table> {
-            value.get(key).and_then(toml::Value::as_table)
-        }
-        let own: toml::Table = toml::from_str(&self.original)?;
-        let below = |key: &str| table(&own, key).into_iter().flat_map(toml::Table::values);
-        let targets = below("target").filter_map(toml::Value::as_table);
-        let of_packages = targets.chain([&own]).flatten();
-        let of_packages = of_packages.filter(|(key, _)| has_dependencies(key));
-        let of_packages = of_packages.filter_map(|(_, dependencies)| dependencies.as_table());
-        let patches = below("patch").filter_map(toml::Value::as_table);
-        let workspace = table(&own, "workspace").and_then(|own| table(own, "dependencies"));
-        let entries = of_packages
-            .chain(patches)
-            .chain(table(&own, "replace"))
-            .chain(workspace)
-            .flatten();
-        let redirected = entries.filter_map(|(key, entry)| {
-            let named = entry.get("package").and_then(toml::Value::as_str);
-            let name = named.unwrap_or_else(|| name_of(key)).to_owned();
-            Some((name, place_of(entry)?))
-        });
-        Ok(redirected.collect())
+        let own = self.own()?;
+        let entries = workspace::dependencies(&own).chain(workspace::of_root(&own));
+        Ok(redirections(entries).collect())
     }
 
-    /// Lists the files and folders of the workspace's root package that cargo and this tool read.
-    pub fn inputs(&self) -> Vec<PathBuf> {
-        let read = [self.path.clone(), self.lock_file(), self.trees()];
-        let of_package = inputs_of_a_package(self.root());
-        read.into_iter().chain(of_package).collect()
+    /// Lists the packages that the manifests `others` of the workspace redirect as dependencies, as [`Self::redirected`] does. Cargo
+    /// takes the other tables from the root manifest alone.
+    pub fn redirected_by(others: &[PathBuf]) -> Result<Vec<(String, String)>> {
+        let mut found = Vec::new();
+        for path in others {
+            let manifest: toml::Table = toml::from_str(&read_toml(path)?)?;
+            found.extend(redirections(workspace::dependencies(&manifest)));
+        }
+        Ok(found)
+    }
+
+    /// Lists the manifests of the workspace's packages but for that of its root: of its members, of `member`, and of the packages
+    /// that these depend on by paths.
+    pub fn others(&self, member: &Path) -> Result<Vec<PathBuf>> {
+        let member = path::absolute(member).context("cannot tell the current folder")?;
+        let folder = member.parent().context("a manifest lies in a folder")?;
+        let folder = fs::canonicalize(folder)
+            .with_context(|| format!("cannot resolve {}", shown(folder)))?;
+        workspace::others(&self.path, &self.own()?, &folder)
+    }
+
+    /// Parses the manifest without the tool's block.
+    fn own(&self) -> Result<toml::Table> {
+        Ok(toml::from_str(&self.original)?)
+    }
+
+    /// Lists the files and folders of the workspace's packages, that of `member` among them, which cargo and this tool read.
+    pub fn inputs(&self, member: &Path) -> Result<Vec<PathBuf>> {
+        let mut inputs = vec![self.path.clone(), self.lock_file(), self.trees()];
+        inputs.extend(inputs_of_a_package(self.root()));
+        for manifest in self.others(member)? {
+            inputs.extend(inputs_of_a_package(manifest.parent().unwrap_or(&manifest)));
+            inputs.push(manifest);
+        }
+        Ok(inputs)
     }
 
     /// Returns the folder of trees.
@@ -214,25 +220,6 @@ impl Manifest {
     /// Returns the workspace's lock file, which need not exist.
     pub fn lock_file(&self) -> PathBuf {
         self.root().join(LOCK)
-    }
-
-    /// Lists the folders of the workspace's members, as far as the manifest's `members` name them without a pattern.
-    pub fn members(&self) -> Result<Vec<PathBuf>> {
-        let own: toml::Table = toml::from_str(&self.original)?;
-        let members = own
-            .get("workspace")
-            .and_then(|workspace| workspace.get("members")?.as_array());
-        let members = members
-            .into_iter()
-            .flatten()
-            .filter_map(toml::Value::as_str);
-        let is_plain =
-            |part: &Component<'_>| !part.as_os_str().to_string_lossy().contains(['*', '?', '[']);
-        let folder = |member: &str| {
-            let plain = Path::new(member).components().take_while(is_plain);
-            self.root().join(plain.collect::<PathBuf>())
-        };
-        Ok(members.map(folder).collect())
     }
 
     /// Reads the manifest's text, which another program may have changed since.
@@ -386,7 +373,7 @@ impl Manifest {
         let places = packages.map(|package| (package.to_owned(), String::new()));
         let places = places.collect();
         let tables = stanza::tables(&places, git);
-        let own: toml::Table = toml::from_str(&self.original)?;
+        let own = self.own()?;
         let configured = configuration(folder, "patch", configs)?;
         let configured = serde_json::from_value::<Option<toml::Table>>(configured)?;
         let patches = [
@@ -421,7 +408,7 @@ impl Manifest {
         self.assert_overridable()?;
         let places = packages.map(|package| (package.to_owned(), String::new()));
         let places = places.collect();
-        let own: toml::Table = toml::from_str(&self.original)?;
+        let own = self.own()?;
         let patch = own.get("patch").and_then(toml::Value::as_table);
         for (key, packages) in patch.into_iter().flatten() {
             for (registry, trees) in &stanza::tables(&places, git) {
@@ -696,6 +683,17 @@ fn name_of(spec: &str) -> &str {
     name.split(['@', ':']).next().unwrap_or(name)
 }
 
+/// Lists the packages that entries of a manifest take from elsewhere than crates.io, each with the place.
+fn redirections<'e>(
+    entries: impl Iterator<Item = (&'e String, &'e toml::Value)>,
+) -> impl Iterator<Item = (String, String)> {
+    entries.filter_map(|(key, entry)| {
+        let named = entry.get("package").and_then(toml::Value::as_str);
+        let name = named.unwrap_or_else(|| name_of(key)).to_owned();
+        Some((name, place_of(entry)?))
+    })
+}
+
 /// Returns the place that an entry of a manifest takes a package from; `None` stands for crates.io.
 fn place_of(entry: &toml::Value) -> Option<String> {
     let value = |key: &str| entry.get(key).and_then(toml::Value::as_str);
@@ -859,7 +857,7 @@ fn assert_merged(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 /// Lists the files and folders of a package that cargo reads beside its manifest.
-pub fn inputs_of_a_package(folder: &Path) -> impl Iterator<Item = PathBuf> {
+fn inputs_of_a_package(folder: &Path) -> impl Iterator<Item = PathBuf> {
     const PLACES: [&str; 5] = [
         ".cargo",
         "build.rs",

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{Fixture, MANIFEST, assert_ended, redact_hashes, write};
+use crate::fixture::{Fixture, MANIFEST, assert_ended, files, redact_hashes, write};
 
 /// A step of a test: the tool's command, or cargo's.
 enum Step {
@@ -216,6 +216,45 @@ fn the_lock_file_without_patches_is_written() {
         nowhere.contains("error: no/folder: no such folder\nhint: "),
         "{nowhere}"
     );
+}
+
+/// Manifests and sources of a member, named by a pattern, and of a package that it names by a path.
+#[test]
+fn no_output_goes_over_what_a_member_has() {
+    let fixture = Fixture::new();
+    let dependency = "[dependencies]\nb = { path = \"../../b\" }\n";
+    for (place, name, more) in [("crates/a", "a", dependency), ("b", "b", "")] {
+        let folder = fixture.prover().join(place);
+        let text = format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\n{more}");
+        write(&folder.join("Cargo.toml"), &text);
+        write(&folder.join("src/lib.rs"), "");
+        write(&folder.join("build.rs"), "fn main() {}");
+    }
+    fixture.set_manifest(&format!(
+        "{MANIFEST}\n[workspace]\nmembers = [\"crates/*\"]\n"
+    ));
+    fixture.cargo(&["metadata", "--offline", "--format-version", "1"]);
+    let kept = || files(&fixture.prover());
+    let before = kept();
+    let link = "link";
+    for place in ["crates/a", "b"] {
+        for own in ["Cargo.toml", "src/lib.rs", "build.rs", "src/x.rs"] {
+            let own = format!("{place}/{own}");
+            let try_it = ["try", "--json", &own, "--", "run"];
+            for args in [&["status", "--published-lock", &own][..], &try_it] {
+                let run = fixture.run(args);
+                assert!(run.starts_with("exit 3\n"), "{args:?}: {run}");
+                assert!(kept() == before, "{args:?}");
+            }
+        }
+        // Under another name.
+        symlink(format!("{place}/Cargo.toml"), fixture.prover().join(link)).unwrap();
+        let run = fixture.run(&["status", "--published-lock", link]);
+        fs::remove_file(fixture.prover().join(link)).unwrap();
+        assert_ended(&run, 3, "a file that cargo or this tool reads");
+        assert!(kept() == before);
+    }
+    fixture.succeed(&["status", "--published-lock", "crates/a/published.lock"]);
 }
 
 /// A link to nothing may stand for a file that cargo reads once it is there, and a pipe would never be read.

@@ -175,6 +175,65 @@ fn names_with_line_breaks_forge_no_line() {
     assert_whole(&run, "hint: cargo writes that file");
 }
 
+/// Members, named and by a pattern, and a package that one of them names by a path, each with every kind of redirection. The lock file
+/// does not know it yet.
+#[test]
+fn redirections_in_manifests_of_members_are_told() {
+    let fixture = Fixture::new();
+    let places = ["named", "crates/one", "below/path"];
+    let package = |place: &str| {
+        let name = place.replace('/', "-");
+        format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n")
+    };
+    let manifest = |place: &str| fixture.prover().join(place).join("Cargo.toml");
+    let dependency = "[dependencies]\nbelow-path = { path = \"../../below/path\" }\n";
+    let whole = |place: &str| match place {
+        "crates/one" => package(place) + dependency,
+        _ => package(place),
+    };
+    for place in places {
+        write(&manifest(place), &whole(place));
+        write(&manifest(place).with_file_name("src/lib.rs"), "");
+    }
+    let members =
+        "\n[workspace]\nmembers = [\"named\", \"crates/*\"]\nexclude = [\"crates/out\"]\n";
+    fixture.set_manifest(&format!("{MANIFEST}{members}"));
+    fixture.cargo(&["metadata", "--offline", "--format-version", "1"]);
+    fixture.succeed(&["apply", "demo"]);
+    fixture.succeed(&STATUS);
+    for (table, entry, from) in [
+        (
+            "dev_dependencies",
+            "p3-util = { path = \"evil\" }",
+            "the folder evil",
+        ),
+        (
+            "target.'cfg(unix)'.build-dependencies",
+            "u = { package = \"p3-util\", git = \"https://me:t@h/r\" }",
+            "git+https://h/r",
+        ),
+        (
+            "target.x.dependencies",
+            "p3-util = { version = \"0.8\", registry = \"evil\" }",
+            "the registry evil",
+        ),
+    ] {
+        for place in places {
+            let redirected = format!("{}[{table}]\n{entry}\n", whole(place));
+            write(&manifest(place), &redirected);
+            let run = fixture.run(&STATUS);
+            assert_ended(&run, 1, &format!("p3-util comes from {from}, in place of"));
+            write(&manifest(place), &whole(place));
+        }
+    }
+    // Cargo reads no such table of a member, and nothing of a package that is excluded.
+    let patch = "[patch.crates-io]\np3-util = { path = \"evil\" }\n";
+    write(&manifest("named"), &(whole("named") + patch));
+    let out = package("out") + "[dependencies]\np3-util = { path = \"evil\" }\n";
+    write(&manifest("crates/out"), &out);
+    fixture.succeed(&STATUS);
+}
+
 /// An override that is gone from the block: the package is built as published.
 #[test]
 fn an_override_that_is_gone_is_missed() {
