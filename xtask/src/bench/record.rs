@@ -86,10 +86,14 @@ impl Head {
         let toml = lines.collect::<Vec<_>>().join("\n");
         let head: Self = toml::from_str(&toml).map_err(|error| error.to_string())?;
         head.machine.check()?;
-        let Self { time, .. } = &head;
-        let is_time = |text: &str| humantime::parse_rfc3339(text).is_ok();
-        if !is_time(time) && !is_time(&format!("{time}T00:00:00Z")) {
+        let time = &head.time;
+        if !text::is_time(time) {
             return Err(format!("time: {time:?} is none"));
+        }
+        let sum = &head.patches_sha256;
+        let is_sum = sum.len() == 64 && sum.bytes().all(|digit| digit.is_ascii_hexdigit());
+        if !sum.is_empty() && !is_sum {
+            return Err(format!("patches-sha256: {sum:?} is none"));
         }
         let is_loaded = |ratio: f64| ratio >= LOADED && is_ratio(ratio);
         match head.loaded.iter().find(|(_, ratio)| !is_loaded(**ratio)) {
@@ -632,6 +636,16 @@ pub mod tests {
                 "time: \"2026-13-01\" is none",
             ),
             ("2026-11-01T10:00:00Z", "", "time: \"\" is none"),
+            (
+                "2026-11-01T10:00:00Z",
+                "9999-11-01T10:00:00Z",
+                "time: \"9999-11-01T10:00:00Z\" is none",
+            ),
+            (
+                "pairs = 2",
+                "pairs = 2\n# patches-sha256 = \"00\"",
+                "patches-sha256: \"00\" is none",
+            ),
             ("cores = 2", "cores = 0", "cores: none"),
         ] {
             assert!(whole.contains(from), "{from}");

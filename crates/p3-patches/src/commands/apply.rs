@@ -82,7 +82,7 @@ struct Applied {
 
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let catalog = Catalog::load(patches)?;
-    let effects = Effects::load(patches)?;
+    let effects = Effects::load(&catalog)?;
     let manifest = Manifest::load(&args.downstream.manifest_path)?;
     let catalog = &catalog.at_work_in(manifest.root());
     if Some(manifest.root()) == patches.root() {

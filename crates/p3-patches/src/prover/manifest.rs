@@ -822,10 +822,7 @@ fn read_toml(path: &Path) -> Result<String> {
             .hint("give that folder another name")
             .into());
     }
-    let bytes = plain::read(path).map_err(|error| {
-        refuse(path, &format!("cannot be read: {error}"))
-            .hint("--manifest-path names a prover's Cargo.toml")
-    })?;
+    let bytes = plain::read(path).map_err(|error| workspace::unread(path, &error))?;
     let text = String::from_utf8(bytes).map_err(|_| refuse(path, "not UTF-8 text"))?;
     // Before the parser, which would speak of a key or a duplicate.
     assert_merged(path, &text)?;

@@ -1,6 +1,7 @@
 //! The manifests of a workspace, found by cargo's rules and without cargo.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::Result;
@@ -17,7 +18,7 @@ use paired::terminal::shown;
 /// names, or the nearest above that has a table `[workspace]` and does not exclude the package. A package that belongs to none is its
 /// own root.
 pub fn root(member: &Path) -> Result<PathBuf> {
-    if let Some(root) = named_root(member, &parse(member)?) {
+    if let Some(root) = named_root(member, &parse(member)?)? {
         return Ok(root);
     }
     let folder = member.parent().unwrap_or(member);
@@ -27,7 +28,7 @@ pub fn root(member: &Path) -> Result<PathBuf> {
             continue;
         }
         let table = parse(&manifest)?;
-        match named_root(&manifest, &table) {
+        match named_root(&manifest, &table)? {
             Some(root) if root == manifest && excludes(&table, above, folder) => break,
             Some(root) => return Ok(root),
             None => {}
@@ -37,13 +38,24 @@ pub fn root(member: &Path) -> Result<PathBuf> {
 }
 
 /// Returns the root that a manifest names: itself by `[workspace]`, or another one by `package.workspace`.
-fn named_root(path: &Path, manifest: &Table) -> Option<PathBuf> {
+fn named_root(path: &Path, manifest: &Table) -> Result<Option<PathBuf>, Failure> {
     if manifest.contains_key("workspace") {
-        return Some(path.to_owned());
+        return Ok(Some(path.to_owned()));
     }
-    let named = manifest.get("package")?.get("workspace")?.as_str()?;
-    let folder = path.parent().unwrap_or(path).join(named);
-    Some(normal(&folder).join("Cargo.toml"))
+    let package = manifest.get("package");
+    let Some(named) = package.and_then(|package| package.get("workspace")) else {
+        return Ok(None);
+    };
+    let wrong = |what: &str| {
+        Failure::input(format!("{}: `package.workspace` {what}", shown(path)))
+            .hint("`package.workspace` names the folder of the workspace's root")
+    };
+    let named = named.as_str().ok_or_else(|| wrong("is not text"))?;
+    let root = normal(&path.parent().unwrap_or(path).join(named)).join("Cargo.toml");
+    match root == path {
+        true => Err(wrong("names its own package, which has no `[workspace]`")),
+        false => Ok(Some(root)),
+    }
 }
 
 /// The tables of a package's dependencies.
@@ -170,10 +182,35 @@ fn normal(path: &Path) -> PathBuf {
 }
 
 fn parse(path: &Path) -> Result<Table> {
-    let text = plain::read_to_string(path)
-        .map_err(|error| refuse(path, &format!("cannot be read: {error}")))?;
+    let text = plain::read_to_string(path).map_err(|error| unread(path, &error))?;
     let table = toml::from_str(&text);
     Ok(table.map_err(|error: toml::de::Error| refuse(path, error.message()))?)
+}
+
+/// Returns the failure for a manifest that cannot be read.
+pub(super) fn unread(path: &Path, error: &io::Error) -> Failure {
+    let (what, hint) = if path.is_dir() {
+        (
+            "a folder".to_owned(),
+            "--manifest-path names a file: the Cargo.toml in that folder",
+        )
+    } else if path.is_symlink() && !path.exists() {
+        (
+            "a symbolic link to nothing".to_owned(),
+            "put a manifest in its place, or name another one by --manifest-path",
+        )
+    } else if error.kind() == io::ErrorKind::InvalidInput {
+        (
+            format!("cannot be read: {error}"),
+            "a manifest is a file; put one in the place of the pipe or device, or name another one by --manifest-path",
+        )
+    } else {
+        (
+            format!("cannot be read: {error}"),
+            "--manifest-path names a prover's Cargo.toml",
+        )
+    };
+    Failure::input(format!("{}: {what}", shown(path))).hint(hint)
 }
 
 fn refuse(path: &Path, what: &str) -> Failure {
@@ -366,9 +403,20 @@ mod tests {
             write_changed(&path, text.as_bytes()).unwrap();
             path
         };
-        // Cargo refuses this one, which names itself and has no `[workspace]`.
-        let own = manifest("a", &package("."));
+        // Cargo refuses these, too.
         let below = manifest("a/b", "[package]\nname = \"y\"\n");
-        assert_eq!(super::root(&below).unwrap(), own);
+        for (text, why) in [
+            (package("."), "names its own package"),
+            (package(""), "names its own package"),
+            (package("../a"), "names its own package"),
+            (package("x").replace("\"x\"\n", "1\n"), "is not text"),
+        ] {
+            let own = manifest("a", &text);
+            for member in [&own, &below] {
+                let refused = super::root(member).unwrap_err().to_string();
+                let said = format!("{}: `package.workspace` {why}", own.to_str().unwrap());
+                assert!(refused.starts_with(&said), "{refused}");
+            }
+        }
     }
 }

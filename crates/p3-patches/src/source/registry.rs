@@ -229,8 +229,14 @@ fn fetch(patches: &Patches, name: &str, version: &str) -> Result<Found> {
             .into());
     }
     let workplace = patches.workplace();
-    let uncreated = || format!("cannot create {}", shown(workplace));
-    fs::create_dir_all(workplace).with_context(uncreated)?;
+    fs::create_dir_all(workplace).map_err(|error| {
+        let what = match workplace.is_symlink() {
+            true => "a symbolic link to nothing".to_owned(),
+            false => format!("cannot be created: {error}"),
+        };
+        Failure::environment(format!("{}: {what}", shown(workplace)))
+            .hint("cargo is asked for packages in that folder; CARGO_HOME names cargo's home")
+    })?;
     let asked = (
         patches.workplace().to_owned(),
         name.to_owned(),

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Command;
 
 use crate::fixture::{Fixture, MANIFEST, assert_ended, write};
 
@@ -173,6 +175,49 @@ fn names_with_line_breaks_forge_no_line() {
     let run = fixture.run(&STATUS);
     assert_ended(&run, 3, "has a control character");
     assert_whole(&run, "hint: cargo writes that file");
+}
+
+#[test]
+fn links_to_nothing_and_wrong_places_are_named() {
+    let fixture = Fixture::new();
+    let other = fixture.prover().join("other");
+    fs::create_dir(&other).unwrap();
+    let manifest = other.join("Cargo.toml");
+    let refuses = |path: &str, said: &str| {
+        for args in [&STATUS[..], &["status"], &["apply"]] {
+            let run = fixture.run(&[args, &["--manifest-path", path]].concat());
+            assert_ended(&run, 3, said);
+        }
+    };
+    refuses(
+        "other",
+        "error: other: a folder\nhint: --manifest-path names a file: the ",
+    );
+    symlink("nothing", &manifest).unwrap();
+    let link = "error: other/Cargo.toml: a symbolic link to nothing\nhint: put a manifest in";
+    refuses("other/Cargo.toml", link);
+    fs::remove_file(&manifest).unwrap();
+    let made = Command::new("mkfifo").arg(&manifest).status().unwrap();
+    assert!(made.success());
+    let pipe = "other/Cargo.toml: cannot be read: not a plain file\nhint: a manifest is a file; ";
+    refuses("other/Cargo.toml", pipe);
+}
+
+#[test]
+fn a_wrong_name_of_the_workspace_is_the_cause() {
+    let fixture = Fixture::new();
+    for (name, said) in [
+        ("1", "is not text"),
+        ("\"\"", "names its own package, which has no `[workspace]`"),
+        ("\".\"", "names its own package, which has no `[workspace]`"),
+    ] {
+        let named = format!("[package]\nworkspace = {name}\n");
+        fixture.set_manifest(&MANIFEST.replace("[package]\n", &named));
+        let run = fixture.run(&STATUS);
+        let said =
+            format!("Cargo.toml: `package.workspace` {said}\nhint: `package.workspace` names ");
+        assert_ended(&run, 3, &said);
+    }
 }
 
 /// Members, named and by a pattern, and a package that one of them names by a path, each with every kind of redirection. The lock file
