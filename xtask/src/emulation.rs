@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use paired::cargo::rustc;
 use paired::error::Failure;
 use paired::interrupt;
+use paired::terminal::shown;
 
 pub const TRIPLE: &str = "aarch64-unknown-linux-gnu";
 
@@ -95,5 +96,5 @@ pub fn check_target_cpu(cpu: &str) -> Result<()> {
 pub fn stdout(command: &mut Command) -> Result<String> {
     let output = interrupt::output(command)?;
     String::from_utf8(output.stdout)
-        .with_context(|| format!("{} printed no UTF-8", command.get_program().display()))
+        .with_context(|| format!("{} printed no UTF-8", shown(command.get_program())))
 }

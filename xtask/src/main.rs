@@ -186,6 +186,17 @@ mod tests {
         }
     }
 
+    /// A path that is shown as it is could have a line break, and end the line that names it.
+    #[test]
+    fn paths_are_shown_escaped() {
+        let files = CRATES.map(|(folder, _)| sources(&root().join(folder), ""));
+        for file in files.into_iter().flatten() {
+            let text = fs::read_to_string(&file).unwrap();
+            let tool = text.split("#[cfg(test)]").next().unwrap();
+            assert!(!tool.contains(".display()"), "{file:?}");
+        }
+    }
+
     /// A quoted text is escaped where it is printed, and not before: escaped twice, it would be another text.
     #[test]
     fn control_characters_are_escaped_in_one_place() {

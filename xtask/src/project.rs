@@ -1,10 +1,11 @@
 //! The checkout that a command works in.
 
-use std::path::{Display, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use p3_patches::catalog::Catalog;
 use p3_patches::project::{Embedded, Patches, relative};
+use paired::terminal::shown;
 
 /// The root of a checkout of this repository, and its patches.
 pub struct Project {
@@ -40,8 +41,8 @@ impl Project {
     }
 
     /// Returns `path` as a reader of the checkout would write it.
-    pub fn relative<'a>(&self, path: &'a Path) -> Display<'a> {
-        relative(&self.root, path).display()
+    pub fn relative(&self, path: &Path) -> String {
+        shown(relative(&self.root, path))
     }
 }
 

@@ -15,6 +15,7 @@ use crate::prover::tree::{self, Stamp, StampedPatch};
 use paired::error::Failure;
 use paired::files::contents::json;
 use paired::files::dir::{Dir, is_link, is_locked};
+use paired::terminal::shown;
 
 /// The packages, and what stands beside them.
 pub struct Overlay {
@@ -170,7 +171,7 @@ fn publish(out: &Dir, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
 /// Returns the entries of a folder that `overlay` has written. Refuses one that holds anything else.
 pub fn own_entries(out: &Dir) -> Result<BTreeSet<String>> {
     let refuse = |what: &str| {
-        Failure::input(format!("{}: {what}", out.path().display())).hint(
+        Failure::input(format!("{}: {what}", shown(out.path()))).hint(
             "--out takes a folder that is empty or not there yet, or one that `overlay` wrote",
         )
     };

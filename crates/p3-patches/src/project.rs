@@ -11,6 +11,7 @@ use include_dir::Dir;
 use paired::cargo::home;
 use paired::error::Failure;
 use paired::files::dir;
+use paired::terminal::shown;
 
 /// The name of this tool, of its package and of its executable.
 pub const TOOL: &str = env!("CARGO_PKG_NAME");
@@ -64,14 +65,14 @@ impl Patches {
         folder: Option<PathBuf>,
     ) -> Result<Self> {
         if let Some(root) = root.as_ref().filter(|root| !is_project(root)) {
-            let what = format!("{}: no patches/series in this folder", root.display());
+            let what = format!("{}: no patches/series in this folder", shown(root));
             return Err(Failure::input(what)
                 .hint("--project names a checkout of this tool's repository")
                 .into());
         }
         let resolve = |path: PathBuf| {
             path.canonicalize()
-                .with_context(|| format!("cannot resolve {}", path.display()))
+                .with_context(|| format!("cannot resolve {}", shown(&path)))
         };
         let root = root.map(resolve).transpose()?;
         let own = || root.as_ref().map(|root| root.join("patches"));
@@ -246,7 +247,7 @@ impl Patches {
         let Some(folder) = &self.folder else {
             let entries = self.embedded.patches.entries().iter();
             return Ok(entries
-                .map(|entry| entry.path().display().to_string())
+                .map(|entry| entry.path().to_string_lossy().into_owned())
                 .collect());
         };
         let (above, place) = self.below(folder)?;
@@ -261,8 +262,8 @@ impl Patches {
     /// `path` as a reader of the checkout would write it.
     pub fn shown(&self, path: &str) -> String {
         match (&self.folder, &self.root) {
-            (Some(folder), Some(root)) => relative(root, &folder.join(path)).display().to_string(),
-            (Some(folder), None) => folder.join(path).display().to_string(),
+            (Some(folder), Some(root)) => shown(relative(root, &folder.join(path))),
+            (Some(folder), None) => shown(folder.join(path)),
             (None, _) => format!("patches/{path}"),
         }
     }
@@ -285,7 +286,7 @@ impl Patches {
         let Some(lock) = self.read_file(&path)? else {
             return Ok(None);
         };
-        let refuse = |_| Failure::input(format!("{}: not UTF-8 text", path.display()));
+        let refuse = |_| Failure::input(format!("{}: not UTF-8 text", shown(&path)));
         let lock = String::from_utf8(lock.into_owned()).map_err(refuse)?;
         Ok(Some(lock.into()))
     }

@@ -15,6 +15,7 @@ use crate::address::without_credentials;
 use crate::environment::from_here;
 use crate::error::Failure;
 use crate::interrupt;
+use crate::terminal::shown;
 use crate::text;
 
 /// Returns a `cargo` command: `CARGO` where it is set, as under `cargo run`, and otherwise the `cargo` of `PATH`.
@@ -107,7 +108,7 @@ pub fn configured_by(folder: &Path) -> String {
     let mut files: Vec<_> = files.filter(|file| file.is_file()).collect();
     let mut seen = BTreeSet::new();
     files.retain(|file| seen.insert(file.clone()));
-    let files = files.iter().map(|file| file.display().to_string());
+    let files = files.iter().map(shown);
     match files.collect::<Vec<_>>().join(" and ") {
         files if files.is_empty() => {
             "no file configures cargo here: a variable `CARGO_..` of the environment does, or the manifest names what none defines"
@@ -151,7 +152,7 @@ fn configured(folder: &Path, args: &[&str], configs: &[String]) -> Result<Option
     }
     let what = format!(
         "{}: cargo cannot read its configuration: {error}",
-        folder.display()
+        shown(folder)
     );
     Err(Failure::input(what).hint(configured_by(folder)).into())
 }

@@ -30,7 +30,7 @@ use rustix::process::{
 
 use crate::environment::settle_paths;
 use crate::error::Failure;
-use crate::terminal::print_line;
+use crate::terminal::{print_line, shown};
 
 /// The exit code of an interrupted run.
 pub(crate) const CODE: u8 = 130;
@@ -205,7 +205,7 @@ impl Drop for Group {
 /// Starts `command` as the leader of a group.
 fn lead(command: &mut Command) -> Result<Child> {
     let child = command.process_group(0).spawn();
-    child.with_context(|| format!("cannot run {}", command.get_program().display()))
+    child.with_context(|| format!("cannot run {}", shown(command.get_program())))
 }
 
 /// Blocks until a child has ended, and leaves it to be reaped.
@@ -246,7 +246,7 @@ pub(crate) fn check_on(child: u32, command: &Command) -> Result<()> {
     let signal = status.and_then(|status| status.stopping_signal());
     let waits = [Signal::TTIN, Signal::TTOU].map(Signal::as_raw);
     if signal.is_some_and(|signal| waits.contains(&signal)) {
-        let program = command.get_program().display();
+        let program = shown(command.get_program());
         let asks = format!("{program} waits for the terminal, perhaps to ask for a password");
         let hint = "run it by hand once, or set up an SSH agent or a credential helper for it";
         return Err(Failure::environment(asks).hint(hint).into());

@@ -10,6 +10,12 @@ use serde::{Deserialize, Deserializer};
 use crate::address::without_credentials;
 use crate::run::protocol::{self, is_control};
 
+/// Tells whether a text is a date, `2026-11-24`, or a time of such a day in UTC, in this century: no clock measures in another one.
+pub fn is_time(text: &str) -> bool {
+    let is_whole = |text: &str| humantime::parse_rfc3339(text).is_ok();
+    text.starts_with("20") && (is_whole(text) || is_whole(&format!("{text}T00:00:00Z")))
+}
+
 /// Deserializes a name, which [`protocol::name`] checks.
 pub fn name<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
     Ok(without_credentials(&protocol::name(text)?))
@@ -57,6 +63,26 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn times_are_of_this_century_and_its_calendar() {
+        for time in ["2026-11-24", "2028-02-29", "2026-11-24T08:09:10.123Z"] {
+            assert!(is_time(time), "{time}");
+        }
+        for other in [
+            "",
+            "2026",
+            "2026-13-45",
+            "2026-02-29",
+            "9999-01-01",
+            "1999-12-31",
+            "9999-12-31T23:59:59Z",
+            "2026-11-24T25:00:00Z",
+            "2026-11-24 T00:00:00Z",
+        ] {
+            assert!(!is_time(other), "{other}");
+        }
+    }
 
     #[test]
     fn text_of_files_has_no_tokens_and_no_control_characters() {

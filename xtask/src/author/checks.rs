@@ -23,6 +23,7 @@ use paired::cargo::target_features;
 use paired::error::Failure;
 use paired::files::plain;
 use paired::interrupt;
+use paired::terminal::shown;
 
 /// The architectures for which Plonky3 has code of its own, as rustc calls them.
 const ARCHITECTURES: [&str; 2] = ["aarch64", "x86_64"];
@@ -151,7 +152,7 @@ fn strays(project: &Project, bases: &[String]) -> Result<()> {
     let known = project.catalog.names().collect::<BTreeSet<_>>();
     let mut strays = Vec::new();
     let mut look = |dir: &Path, extension: Option<&str>| -> Result<()> {
-        for entry in fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))? {
+        for entry in fs::read_dir(dir).with_context(|| format!("cannot read {}", shown(dir)))? {
             let path = entry?.path();
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
             let candidate = match extension {

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use paired::error::Failure;
 use paired::files::dir::Temporary;
 use paired::interrupt;
+use paired::terminal::shown;
 
 /// Runs git in `dir` and returns what it prints.
 pub fn git(dir: &Path, args: &[&str]) -> Result<String> {
@@ -28,7 +29,7 @@ impl<'d> Index<'d> {
         let index = dir.join(git(dir, &["rev-parse", "--git-path", "index"])?.trim_end());
         let file = to.path().join("index");
         if index.exists() {
-            fs::copy(&index, &file).with_context(|| format!("cannot copy {}", index.display()))?;
+            fs::copy(&index, &file).with_context(|| format!("cannot copy {}", shown(&index)))?;
         }
         Ok(Self { dir, file, _in: to })
     }
@@ -64,7 +65,7 @@ fn run(dir: &Path, index: Option<&Path>, args: &[&str]) -> Result<String> {
         let what = args.first().copied().unwrap_or_default();
         return Err(Failure::environment(format!(
             "{}: git {what} failed: {}",
-            dir.display(),
+            shown(dir),
             stderr.trim()
         ))
         .into());

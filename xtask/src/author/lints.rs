@@ -294,7 +294,7 @@ fn unformatted(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
         let path = PathBuf::from(line);
         let file = path.strip_prefix(&root).unwrap_or(&path);
         Finding {
-            file: file.display().to_string(),
+            file: file.to_string_lossy().into_owned(),
             what: "not formatted".to_owned(),
             line: 0,
         }

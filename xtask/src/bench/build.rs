@@ -23,7 +23,7 @@ use paired::interrupt;
 use paired::isa::Isa;
 use paired::run::pairs::{Workers, assert_different};
 use paired::run::sample::Side;
-use paired::terminal::print_lines;
+use paired::terminal::{print_lines, shown};
 
 /// Whether the candidate has the patches, or has had them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -257,12 +257,12 @@ impl<'a> Builder<'a> {
         )?;
 
         let sources = root.join("benches/src");
-        let unreadable = || format!("cannot read {}", sources.display());
+        let unreadable = || format!("cannot read {}", shown(&sources));
         for entry in fs::read_dir(&sources).with_context(unreadable)? {
             let source = entry.with_context(unreadable)?.path();
             let name = source.file_name().expect("an entry of a folder");
-            let contents = plain::read(&source)
-                .with_context(|| format!("cannot read {}", source.display()))?;
+            let contents =
+                plain::read(&source).with_context(|| format!("cannot read {}", shown(&source)))?;
             write_changed(&package.join("benches/src").join(name), &contents)?;
         }
         Ok(())
@@ -328,7 +328,7 @@ fn linked_executable(messages: &[u8], side: &str, trees: &[Tree]) -> Result<Path
         if !manifests.contains(&tree.path.join("Cargo.toml")) {
             return Err(Failure::check(format!(
                 "{}: the {side} was built without this tree",
-                tree.path.display()
+                shown(&tree.path)
             ))
             .into());
         }
@@ -373,9 +373,9 @@ fn leave_out(manifest: &mut DocumentMut, feature: &str) -> Result<()> {
 
 fn read_manifest(path: &Path) -> Result<DocumentMut> {
     let text =
-        plain::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        plain::read_to_string(path).with_context(|| format!("cannot read {}", shown(path)))?;
     text.parse()
-        .with_context(|| format!("cannot parse {}", path.display()))
+        .with_context(|| format!("cannot parse {}", shown(path)))
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ use paired::interrupt;
 use paired::isa::Isa;
 use paired::run::pairs::Workers;
 use paired::run::protocol::{LONGEST_NAME, is_control};
+use paired::terminal::shown;
 
 /// The name of this tool in a folder of workers.
 pub const TOOL: &str = env!("CARGO_PKG_NAME");
@@ -65,7 +66,7 @@ impl Folder {
     pub fn create(path: &Path) -> Result<Self> {
         let dir = Dir::create(path)?;
         if dir.read(FACTS)?.is_none() && !dir.entries()?.is_empty() {
-            let what = format!("{}: not empty, and without {FACTS}", path.display());
+            let what = format!("{}: not empty, and without {FACTS}", shown(path));
             return Err(Failure::input(what)
                 .hint("name a new folder, or one that --build-only has written")
                 .into());
@@ -134,7 +135,7 @@ impl Built {
         parse: impl FnOnce(&[String]) -> Option<Named>,
     ) -> Result<Self> {
         let path = dir.join(FACTS);
-        let refused = |why: String| Failure::input(format!("{}: {why}", path.display()));
+        let refused = |why: String| Failure::input(format!("{}: {why}", shown(&path)));
         let unreadable =
             |why: String| refused(why).hint("`cargo p3 ab --build-only DIR` writes such a folder");
         let dir = dir.is_dir().then(|| Dir::open(dir)).transpose()?;
@@ -160,7 +161,7 @@ impl Built {
         let (_, chosen) = project
             .catalog
             .chosen(Some(base), asked)
-            .with_context(|| path.display().to_string())?;
+            .with_context(|| shown(&path))?;
         let stacked_on = project.catalog.below(&Version::parse(base)?, asked)?;
         if *names != chosen || !below.is_empty() && *below != stacked_on {
             let asked = match &asked[..] {
@@ -275,7 +276,7 @@ impl Built {
             let found = workers.sha256()?;
             if self.workers.get(&isa.to_string()) != Some(&found) {
                 let dir = dir.join(isa.to_string());
-                let what = format!("{}: not the executables of {FACTS}", dir.display());
+                let what = format!("{}: not the executables of {FACTS}", shown(&dir));
                 return Err(Failure::input(what).hint("copy the folder again").into());
             }
             Ok((isa, workers))

@@ -17,6 +17,7 @@ use paired::show::machine::Machine;
 use paired::show::report::{csv, parse_csv};
 use paired::show::section::Record;
 use paired::stats::row::{Row, is_ratio};
+use paired::terminal::shown;
 use paired::text;
 
 /// A baseline that takes more than this many times what it took in the fastest record is a loaded machine's.
@@ -85,10 +86,14 @@ impl Head {
         let toml = lines.collect::<Vec<_>>().join("\n");
         let head: Self = toml::from_str(&toml).map_err(|error| error.to_string())?;
         head.machine.check()?;
-        let Self { time, .. } = &head;
-        let is_time = |text: &str| humantime::parse_rfc3339(text).is_ok();
-        if !is_time(time) && !is_time(&format!("{time}T00:00:00Z")) {
+        let time = &head.time;
+        if !text::is_time(time) {
             return Err(format!("time: {time:?} is none"));
+        }
+        let sum = &head.patches_sha256;
+        let is_sum = sum.len() == 64 && sum.bytes().all(|digit| digit.is_ascii_hexdigit());
+        if !sum.is_empty() && !is_sum {
+            return Err(format!("patches-sha256: {sum:?} is none"));
         }
         let is_loaded = |ratio: f64| ratio >= LOADED && is_ratio(ratio);
         match head.loaded.iter().find(|(_, ratio)| !is_loaded(**ratio)) {
@@ -349,7 +354,7 @@ pub(super) fn entries(root: &Path, folder: &str, folders: bool) -> Result<Vec<St
             // Documents have links to these.
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
             if !name.chars().all(is_plain) {
-                let what = format!("{}: {name:?} is no name of a record", dir.path().display());
+                let what = format!("{}: {name:?} is no name of a record", shown(dir.path()));
                 return Err(Failure::input(what).hint("rename or delete it").into());
             }
             names.push(name);
@@ -665,6 +670,16 @@ pub mod tests {
                 "time: \"2026-13-01\" is none",
             ),
             ("2026-11-01T10:00:00Z", "", "time: \"\" is none"),
+            (
+                "2026-11-01T10:00:00Z",
+                "9999-11-01T10:00:00Z",
+                "time: \"9999-11-01T10:00:00Z\" is none",
+            ),
+            (
+                "pairs = 2",
+                "pairs = 2\n# patches-sha256 = \"00\"",
+                "patches-sha256: \"00\" is none",
+            ),
             ("cores = 2", "cores = 0", "cores: none"),
         ] {
             assert!(whole.contains(from), "{from}");
@@ -725,7 +740,7 @@ pub mod tests {
             fs::rename(&path, &elsewhere).unwrap();
             symlink(&elsewhere, &path).unwrap();
             let is_refused = |refused: anyhow::Error| {
-                let expected = format!("{}: a symbolic link, ", path.display());
+                let expected = format!("{}: a symbolic link, ", shown(&path));
                 assert!(refused.to_string().starts_with(&expected), "{refused:#}");
                 assert_eq!(Failure::behind(&refused).unwrap().kind, Kind::Input);
             };

@@ -30,7 +30,7 @@ use paired::show::page;
 use paired::show::report::{self, Report};
 use paired::stats::ratio::Verdict;
 use paired::stats::row::Row;
-use paired::terminal::{measuring, spinner};
+use paired::terminal::{measuring, shown, spinner};
 
 /// The default number of inputs of a row with `--quick`.
 pub const QUICK: u64 = 5;
@@ -264,11 +264,11 @@ fn build_only(args: &Args, project: &Project, dir: &Path) -> Result<()> {
     // Until they are copied, no other run may build there.
     let built = executables(args, project, &subject, &isas)?;
     folder.fill(command, subject, project, &built.workers)?;
-    let (tool, dir) = (dir.join(TOOL), dir.display());
+    let (tool, dir) = (dir.join(TOOL), shown(dir));
     println!(
         "workers in {dir}; copy that folder and a checkout of these patches to the machine, and there, in the checkout:\n  {} \
          --checkout ab --built {dir}",
-        tool.display()
+        shown(&tool)
     );
     Ok(())
 }

@@ -28,7 +28,7 @@ use paired::isa::Isa;
 use paired::run::pairs::Workers;
 use paired::run::protocol::UnitInfo;
 use paired::show::report;
-use paired::terminal::spinner;
+use paired::terminal::{shown, spinner};
 
 /// Count the instructions of Plonky3, with patches and without.
 ///
@@ -210,7 +210,7 @@ fn file(args: &Args, project: &Project, report: &Report) -> Result<()> {
     let file = folder.join(format!("{name}.json"));
     let counts = json(report);
     Counts::read(&counts)
-        .map_err(|why| Failure::check(format!("{}: not recorded: {why}", file.display())))?;
+        .map_err(|why| Failure::check(format!("{}: not recorded: {why}", shown(&file))))?;
     replace::files_below(&[&project.root], &[(file, counts)])
 }
 

@@ -14,7 +14,7 @@ use p3_patches::prover::tree;
 use p3_patches::source::package::Package;
 use paired::error::Failure;
 use paired::files::dir::{Dir, Place, Temporary};
-use paired::terminal::spinner;
+use paired::terminal::{shown, spinner};
 
 /// Open a patch as a git repository in upstream's layout.
 ///
@@ -54,11 +54,9 @@ impl Repository {
     pub fn open(&self, project: &Project, name: &str) -> Result<WorkRepo> {
         let path = self.path(project, name);
         if path.symlink_metadata().is_ok() {
-            return Err(
-                Failure::input(format!("{}: exists already", path.display()))
-                    .hint("go on there, or delete it once `refresh` has read it")
-                    .into(),
-            );
+            return Err(Failure::input(format!("{}: exists already", shown(&path)))
+                .hint("go on there, or delete it once `refresh` has read it")
+                .into());
         }
         let parent = match &self.dir {
             None => Dir::open(&project.root)?.create_folder(REPOSITORIES)?,
@@ -87,7 +85,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let patches = names.iter().map(load).collect::<Result<Vec<_>>>()?;
     let mut stack = Stack::new(tree::baseline(project.patches(), &base, &patches)?);
 
-    let progress = spinner(format!("writing {}", dir.display()));
+    let progress = spinner(format!("writing {}", shown(&dir)));
     let opening = args.repository.open(project, &args.name)?;
     opening.release(&base, &stack)?;
     for patch in &patches {
@@ -98,7 +96,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     }
     opening.finish()?;
     progress.finish_and_clear();
-    println!("{}", dir.display());
+    println!("{}", dir.to_string_lossy());
     Ok(())
 }
 
@@ -171,7 +169,7 @@ impl WorkRepo {
                 let file = folder.join(name);
                 fs::create_dir_all(file.parent().expect("a file in a folder"))?;
                 fs::write(&file, contents)
-                    .with_context(|| format!("cannot write {}", file.display()))?;
+                    .with_context(|| format!("cannot write {}", shown(&file)))?;
             }
         }
         self.git(&["add", "--all", "--force"])?;

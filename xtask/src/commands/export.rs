@@ -75,7 +75,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let out = Dir::create(&args.out)?;
     replace::files_below(&[out.path()], &files)?;
     for (path, _) in files {
-        println!("{}", path.display());
+        println!("{}", path.to_string_lossy());
     }
     Ok(())
 }

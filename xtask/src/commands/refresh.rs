@@ -23,7 +23,7 @@ use p3_patches::source::checksums::Checksums;
 use paired::error::Failure;
 use paired::files::dir::Dir;
 use paired::files::replace;
-use paired::terminal::spinner;
+use paired::terminal::{shown, spinner};
 
 /// Write a patch and its crate's kernel files from the repository that `edit` has opened.
 ///
@@ -160,7 +160,7 @@ fn merge(
     let both = [needs.as_slice(), &stack].concat();
     let mut now = Stack::new(tree::baseline(patches, &to, &both)?);
 
-    let progress = spinner(format!("writing {}", dir.display()));
+    let progress = spinner(format!("writing {}", shown(&dir)));
     let opening = repository.open(project, name)?;
     opening.release(&base, &then)?;
     for patch in &stack {
@@ -184,7 +184,7 @@ fn merge(
     if conflicts.is_empty() {
         return Ok(());
     }
-    println!("{}", dir.display());
+    println!("{}", dir.to_string_lossy());
     let conflicts = conflicts.lines().collect::<Vec<_>>();
     Err(Failure::check(format!(
         "{}: the patch for Plonky3 {base} and Plonky3 {onto} conflict in {}",
@@ -193,7 +193,7 @@ fn merge(
     ))
     .hint(format!(
         "resolve them in {}, then `cargo p3 refresh {name}` writes the patch",
-        dir.display()
+        shown(&dir)
     ))
     .into())
 }
@@ -206,7 +206,7 @@ fn refuse_conflicts(dir: &Path, index: &Index<'_>, tag: &str) -> Result<()> {
         if ["DD ", "AU ", "UD ", "UA ", "DU "].contains(&state) {
             let what = format!("{file}: one side of the merge has deleted this file");
             return Err(Failure::input(what)
-                .hint(format!("in {}, `git add` or `git rm` it", dir.display()))
+                .hint(format!("in {}, `git add` or `git rm` it", shown(dir)))
                 .into());
         }
     }
@@ -226,7 +226,7 @@ fn refuse_conflicts(dir: &Path, index: &Index<'_>, tag: &str) -> Result<()> {
         if let Some(line) = text.lines().position(is_marker) {
             let what = format!("{file}:{}: a conflict marker", line + 1);
             return Err(Failure::input(what)
-                .hint(format!("resolve the conflict in {}", dir.display()))
+                .hint(format!("resolve the conflict in {}", shown(dir)))
                 .into());
         }
     }
@@ -236,7 +236,7 @@ fn refuse_conflicts(dir: &Path, index: &Index<'_>, tag: &str) -> Result<()> {
 /// Writes the patch and the kernel files from the repository `dir`.
 fn write(name: &str, dir: &Path, project: &Project, catalog: &Catalog) -> Result<()> {
     let not_opened = || {
-        Failure::input(format!("{}: no repository opened by `edit`", dir.display()))
+        Failure::input(format!("{}: no repository opened by `edit`", shown(dir)))
             .hint(format!("`cargo p3 edit {name}` opens one"))
     };
     // Without this, git would look for a repository further up.
@@ -269,7 +269,7 @@ fn write(name: &str, dir: &Path, project: &Project, catalog: &Catalog) -> Result
     let text = format!("{}{diff}{}", old.preamble_for(base, &[]), patch::END);
     let kernel = |place: &str| project.patches().kernel(name, place);
     let new = Patch::parse(name, &project.patches().shown(&path), &text, kernel)
-        .with_context(|| format!("what {} holds is no patch", dir.display()))?;
+        .with_context(|| format!("what {} holds is no patch", shown(dir)))?;
 
     // The text must do from a tarball what was done by hand in the repository.
     let stack = (needs.iter())

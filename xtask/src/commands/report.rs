@@ -17,6 +17,7 @@ use paired::escape;
 use paired::show::page;
 use paired::show::report::{self, Report, read_csv, samples_of};
 use paired::show::section::{self, lines};
+use paired::terminal::shown;
 
 /// Show what was measured: as a page, in the documents, for a pull request.
 ///
@@ -49,7 +50,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     if !args.files.is_empty() {
         let sections = merged(&args.files)?;
         if let Some(path) = &args.html {
-            page::write(Some(&project.root), path, TITLE, &shown(&sections))?;
+            page::write(Some(&project.root), path, TITLE, &on_page(&sections))?;
         }
         for section in &sections {
             let table = markdown::markdown(&lines(&section.records), None);
@@ -70,11 +71,11 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         None => {
             let folder = project.root.join("target/p3");
             fs::create_dir_all(&folder)
-                .with_context(|| format!("cannot create {}", folder.display()))?;
+                .with_context(|| format!("cannot create {}", shown(&folder)))?;
             folder.join("report.html")
         }
     };
-    page::write(Some(&project.root), &path, TITLE, &shown(&sections))?;
+    page::write(Some(&project.root), &path, TITLE, &on_page(&sections))?;
     written.push(&path);
     for path in written {
         println!("{}", project.relative(path));
@@ -83,7 +84,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
 }
 
 /// Returns sections as a page shows them.
-fn shown(sections: &[Section]) -> Vec<section::Section<'_>> {
+fn on_page(sections: &[Section]) -> Vec<section::Section<'_>> {
     sections.iter().map(Section::shown).collect()
 }
 
@@ -104,8 +105,8 @@ fn merged(files: &[PathBuf]) -> Result<Vec<Section>> {
             if let Some(other) = seen.insert(measured, path) {
                 return Err(Failure::input(format!(
                     "{} and {} both have {} on {} for {}",
-                    other.display(),
-                    path.display(),
+                    shown(other),
+                    shown(path),
                     row.workload,
                     cpu,
                     row.isa

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use paired::error::Failure;
 use paired::files::plain;
+use paired::terminal::shown;
 
 /// The architecture of an executable.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -173,7 +174,7 @@ fn functions(
     executable: &Path,
     wanted: impl Fn(&str) -> bool,
 ) -> Result<(Architecture, Vec<Function>)> {
-    let shown = executable.display();
+    let shown = shown(executable);
     let bytes = plain::read(executable).with_context(|| format!("cannot read {shown}"))?;
     let refused = |what: &str| Failure::environment(format!("{shown}: {what}"));
     let file = object::File::parse(&*bytes)

@@ -11,6 +11,7 @@ use paired::error::Failure;
 use paired::interrupt::{self, Group};
 use paired::run::protocol::{Reply, Request};
 use paired::run::worker::reply;
+use paired::terminal::shown;
 
 /// An emulator that logs every instruction that it executes.
 pub struct Emulator {
@@ -85,7 +86,7 @@ impl Emulator {
         interrupt::check()?;
 
         if !status.success() || !complaint.is_empty() {
-            let worker = worker.display();
+            let worker = shown(worker);
             return Err(Failure::check(format!(
                 "{worker}: ended with {status} under {EMULATOR} -cpu {}: {}",
                 self.cpu,

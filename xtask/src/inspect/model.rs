@@ -13,6 +13,7 @@ use serde::Deserialize;
 use crate::inspect::code::Architecture;
 use paired::error::Failure;
 use paired::interrupt;
+use paired::terminal::shown;
 
 impl Architecture {
     /// Returns the cores whose models are told apart from older ones. `cortex-a76` is not among them: LLVM has it as a
@@ -146,7 +147,7 @@ impl Models {
         sequences: impl IntoIterator<Item = &'a [u64]>,
         texts: &HashMap<u64, String>,
     ) -> Result<()> {
-        let unwritable = || format!("cannot write {}", path.display());
+        let unwritable = || format!("cannot write {}", shown(path));
         let mut file = BufWriter::new(File::create(path).with_context(unwritable)?);
         for (number, sequence) in sequences.into_iter().enumerate() {
             if sequence.is_empty() {
@@ -239,7 +240,7 @@ fn succeed(command: &mut Command) -> Result<String> {
         let stderr = String::from_utf8_lossy(&output.stderr);
         return Err(Failure::environment(format!(
             "{}: {}",
-            command.get_program().display(),
+            shown(command.get_program()),
             stderr.lines().next().unwrap_or("failed")
         ))
         .into());

@@ -48,6 +48,7 @@ mod linux {
     use paired::error::Failure;
     use paired::interrupt::{self, Group};
     use paired::run::worker;
+    use paired::terminal::shown;
 
     pub fn trace(worker: &Path, request: &Request) -> Result<(Reply, Vec<u64>)> {
         let _one_core = OneCore::new()?;
@@ -162,7 +163,7 @@ mod linux {
                     WaitStatus::Stopped(_, signal) => self.step(Some(signal))?,
                     WaitStatus::Exited(_, 0) => return Ok(addresses),
                     ended => {
-                        let worker = self.executable.display();
+                        let worker = shown(&self.executable);
                         return Err(
                             Failure::check(format!("{worker}: ended early: {ended:?}")).into()
                         );

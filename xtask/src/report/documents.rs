@@ -15,6 +15,7 @@ use paired::files::plain;
 use paired::files::replace;
 use paired::show::figure;
 use paired::show::section::lines;
+use paired::terminal::shown;
 
 pub(super) const BEGIN: &str = "<!-- p3:generated:begin, written by `cargo p3 report` -->\n";
 
@@ -71,7 +72,7 @@ impl Documents {
     pub fn check(&self) -> Result<()> {
         for (path, expected) in &self.0 {
             if plain::read_to_string(path).ok().as_ref() != Some(expected) {
-                let path = path.display();
+                let path = shown(path);
                 return Err(Failure::check(format!(
                     "{path}: differs from the records under benches/record"
                 ))
@@ -113,7 +114,7 @@ fn crate_readme<'s>(path: &Path, sections: impl Iterator<Item = &'s Section>) ->
 
 /// Returns the file's text with `part` between the marker lines.
 fn generated(path: &Path, part: &str, links: &Links) -> Result<String> {
-    let shown = path.display();
+    let shown = shown(path);
     let text = plain::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
     let refuse = |what: String| {
         Failure::input(format!("{shown}: {what}"))
@@ -387,17 +388,36 @@ mod tests {
             );
             fs::remove_file(filed.root().join(counts)).unwrap();
         }
-        filed.put(
-            "patches/effects.csv",
-            "patch,release,isa,date,cpu,workload,ratio,verdict,outdated\na,0.8.0,x86-64-v3,d,c,w,inf,faster,false\n",
-        );
-        let refused = p3_patches::catalog::effects::Effects::load(project.patches())
-            .err()
-            .expect("no ratio");
-        assert!(
-            format!("{refused:#}").contains("effects.csv: a: inf is no ratio"),
-            "{refused:#}"
-        );
+        let row = |text: &str| format!("{text},c,w,0.5,faster,false\n");
+        let good = row("quick-sponge,0.8.0,x86-64-v3,2026-11-01");
+        for (rows, why) in [
+            (good.replace("0.5", "inf"), "inf is no ratio"),
+            (
+                good.replace("2026-11-01", "2026-13-45"),
+                "\"2026-13-45\" is no date",
+            ),
+            (
+                good.replace("2026-11-01", "9999-01-01"),
+                "\"9999-01-01\" is no date",
+            ),
+            (
+                good.clone() + &good.replace("0.5", "0.6"),
+                "two rows for 0.8.0 on x86-64-v3",
+            ),
+            (good.replace("quick-sponge", "nowhere"), "no such patch"),
+        ] {
+            let head = "patch,release,isa,date,cpu,workload,ratio,verdict,outdated\n";
+            filed.put("patches/effects.csv", &(head.to_owned() + &rows));
+            let refused = p3_patches::catalog::effects::Effects::load(&project.catalog);
+            let refused = refused.err().expect(why);
+            let failure = Failure::behind(&refused).expect(why);
+            assert_eq!(failure.kind, Kind::Input);
+            let message = &failure.message;
+            assert!(
+                message.contains("effects.csv: ") && message.ends_with(why),
+                "{message}"
+            );
+        }
         filed.put(&record.replace("-narrow", "-[x](y)"), &text);
         let refused = format!("{:#}", recorded(&project).err().expect("a name"));
         assert!(refused.contains("is no name of a record"), "{refused}");

@@ -19,6 +19,7 @@ use crate::emulation::runs_with;
 use paired::cargo::with_rustflags;
 use paired::error::Failure;
 use paired::interrupt::{self, Group};
+use paired::terminal::shown;
 
 const EMULATOR: &str = "bochs-bin";
 /// The plug-in that draws the screen. Nobody looks at it, but Debian's Bochs has no display that does nothing.
@@ -50,7 +51,7 @@ const KERNEL_ARGUMENTS: &str = "console=ttyS0,115200 quiet nokaslr nosmp acpi=of
 
 /// Configures a CPU that has AVX-512 with IFMA. Time goes by instructions, so that nothing waits for the clock.
 fn configuration(folder: &Path) -> String {
-    let folder = folder.display();
+    let folder = shown(folder);
     format!(
         "cpu: model=corei7_icelake_u, ips=50000000, reset_on_triple_fault=0
 memory: guest={0}, host={0}
@@ -88,7 +89,7 @@ pub fn missing(root: &Path) -> Option<String> {
             .into_iter()
             .find(|path| !path.is_file())
     });
-    lacking.map(|path| format!("no {}", path.display()))
+    lacking.map(|path| format!("no {}", shown(path)))
 }
 
 /// Makes cargo build tests that [`run`] can run, and print where they are.
@@ -128,10 +129,9 @@ pub fn executables(
 pub fn run(root: &Path, executables: &[(PathBuf, String)], sources: &[PathBuf]) -> Result<()> {
     let unpacked = root.join(FOLDER);
     let folder = tempfile::tempdir_in(&unpacked)
-        .with_context(|| format!("cannot write to {}", unpacked.display()))?;
+        .with_context(|| format!("cannot write to {}", shown(&unpacked)))?;
     let path = |name: &str| folder.path().join(name);
-    let read =
-        |path: &Path| fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+    let read = |path: &Path| fs::read(path).with_context(|| format!("cannot read {}", shown(path)));
 
     let mut files = vec![
         ("busybox".to_owned(), read(&unpacked.join("busybox"))?),
@@ -223,7 +223,7 @@ fn init(runs: &[(String, &str)], root: &Path) -> String {
     // snapshots are.
     let mut script = format!(
         "#!/busybox sh\nexport PROPTEST_CASES=16 NO_COLOR=1 INSTA_WORKSPACE_ROOT='{}'\n",
-        root.display()
+        root.to_string_lossy()
     );
     for (name, arguments) in runs {
         // On a line of its own, whatever the executable wrote last.

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use crate::project::Project;
 use paired::error::Failure;
 use paired::isa::{self, Isa};
+use paired::terminal::shown;
 
 /// The table `[package.metadata.p3]`. Tests are named by their paths.
 #[derive(Debug, Default, Deserialize)]
@@ -54,7 +55,7 @@ impl Metadata {
     /// Reads a manifest; one without the table names no test.
     pub fn load(manifest: &Path) -> Result<Self> {
         let refuse = |why: String| {
-            Failure::input(format!("{}: {why}", manifest.display()))
+            Failure::input(format!("{}: {why}", shown(manifest)))
                 .hint("CONTRIBUTING.md names the fields of `[package.metadata.p3]`")
         };
         let text = fs::read_to_string(manifest).map_err(|error| refuse(error.to_string()))?;

@@ -13,6 +13,7 @@ use crate::project::Project;
 use p3_patches::project::TOOL;
 use paired::cargo::cargo;
 use paired::interrupt;
+use paired::terminal::shown;
 
 /// A command of cargo's.
 pub struct Cargo(pub &'static [&'static str]);
@@ -46,7 +47,7 @@ impl Work for Package {
             let package = format!("{package}-{}", env!("CARGO_PKG_VERSION"));
             let packed = target.join(format!("package/{package}.crate"));
             let packed = fs::File::open(&packed)
-                .with_context(|| format!("cannot read {}", packed.display()))?;
+                .with_context(|| format!("cannot read {}", shown(&packed)))?;
             tar::Archive::new(GzDecoder::new(packed)).unpack(folder.path())?;
             anyhow::Ok(folder.path().join(package))
         });
@@ -55,7 +56,7 @@ impl Work for Package {
         let args = ["check", "--quiet", "--offline", "--manifest-path"];
         let mut check = in_folder(cargo(), &project.root, &args);
         check.arg(tool?.join("Cargo.toml"));
-        let library = toml::Value::String(library?.display().to_string());
+        let library = toml::Value::String(library?.to_string_lossy().into_owned());
         let library = format!("patch.crates-io.{}.path={library}", PACKAGES[0]);
         check.arg("--config").arg(library);
         check.arg("--target-dir").arg(&target);
@@ -96,7 +97,7 @@ impl Work for Lint {
 /// Returns the files of a folder with this extension, below the project's root.
 fn files(project: &Project, folder: &str, extension: &str) -> Result<Vec<String>> {
     let path = project.root.join(folder);
-    let entries = fs::read_dir(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let entries = fs::read_dir(&path).with_context(|| format!("cannot read {}", shown(&path)))?;
     let mut files = Vec::new();
     for entry in entries {
         let name = entry?.file_name();

@@ -27,6 +27,7 @@ use paired::cargo::{cargo, with_rustflags};
 use paired::error::Failure;
 use paired::interrupt;
 use paired::isa::Isa;
+use paired::terminal::shown;
 
 /// A published package that proves with Plonky3.
 pub struct PublishedProver {
@@ -174,7 +175,7 @@ impl PublishedProver {
         }
         let program = project.root.join(PROGRAMS).join(self.program);
         let text =
-            fs::read(&program).with_context(|| format!("cannot read {}", program.display()))?;
+            fs::read(&program).with_context(|| format!("cannot read {}", shown(&program)))?;
         package.files.insert(format!("examples/{EXAMPLE}.rs"), text);
         Ok(package)
     }
@@ -247,7 +248,7 @@ impl PublishedProver {
         let text = [output.stdout, output.stderr].concat();
         Err(Failure::check(format!(
             "{}: `cargo {}` fails\n{}",
-            path.display(),
+            shown(path),
             args.join(" "),
             String::from_utf8_lossy(&text)
         ))

@@ -17,6 +17,7 @@ use p3_patches::source::lock::Seed;
 use p3_patches::source::package::Package;
 use p3_patches::source::registry;
 use paired::files::changed::write_changed;
+use paired::terminal::shown;
 
 /// A suite that reads the files of another package, whether or not a patch touches that: p3-goldilocks's checks its
 /// constants with the generator of p3-poseidon1.
@@ -170,7 +171,7 @@ pub fn write(path: &Path, files: &BTreeMap<String, Vec<u8>>, manifest: &[u8]) ->
                 folders.push(file);
             } else if !files.contains_key(&name.join("/")) {
                 fs::remove_file(&file)
-                    .with_context(|| format!("cannot remove {}", file.display()))?;
+                    .with_context(|| format!("cannot remove {}", shown(&file)))?;
             }
         }
     }

@@ -1,14 +1,14 @@
 //! The newest recorded effect of each patch: `patches/effects.csv`, which `report` writes from `benches/record`. The
 //! installed tool carries it with the patches.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use anyhow::Result;
 use cargo_metadata::semver::Version;
 use serde::{Deserialize, Serialize};
 
-use crate::project::Patches;
+use crate::catalog::Catalog;
 use paired::error::Failure;
 use paired::isa::{self, Isa};
 use paired::show::report::verdict_name;
@@ -98,19 +98,35 @@ const UNRECORDED: &str = "no record on this CPU's instruction set";
 pub struct Effects(Vec<Effect>);
 
 impl Effects {
-    pub fn load(patches: &Patches) -> Result<Self> {
+    /// Reads the effects of the catalog's patches. Refuses a row of another patch, and two rows for one release and instruction set.
+    pub fn load(catalog: &Catalog) -> Result<Self> {
+        let patches = &catalog.patches;
         let text = patches.read(FILE)?.unwrap_or_default();
         let rows = csv::Reader::from_reader(&*text).into_deserialize();
         let effects = rows.collect::<Result<Vec<Effect>, csv::Error>>();
         let refuse = |why: String| Failure::input(format!("{}: {why}", patches.shown(FILE)));
         let effects = effects.map_err(|error| refuse(error.to_string()))?;
+        let mut seen = BTreeSet::new();
         for Effect {
             patch,
+            release,
+            isa,
+            date,
             ratio,
             verdict,
             ..
         } in &effects
         {
+            if !catalog.names().any(|name| name == patch) {
+                return Err(refuse(format!("{patch}: no such patch")).into());
+            }
+            if !text::is_time(date) {
+                return Err(refuse(format!("{patch}: {date:?} is no date")).into());
+            }
+            if !seen.insert((patch, release, isa)) {
+                let why = format!("{patch}: two rows for {release} on {isa}");
+                return Err(refuse(why).into());
+            }
             let contradicts = match verdict {
                 Some(Verdict::Faster) => *ratio > 1.0,
                 Some(Verdict::Slower) => *ratio < 1.0,

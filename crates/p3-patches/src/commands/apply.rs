@@ -82,11 +82,11 @@ struct Applied {
 
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let catalog = Catalog::load(patches)?;
-    let effects = Effects::load(patches)?;
+    let effects = Effects::load(&catalog)?;
     let manifest = Manifest::load(&args.downstream.manifest_path)?;
     let catalog = &catalog.at_work_in(manifest.root());
     if Some(manifest.root()) == patches.root() {
-        let path = manifest.path.display();
+        let path = shown(&manifest.path);
         return Err(Failure::input(format!(
             "{path}: the baseline of the measurements stays unpatched"
         ))
@@ -393,7 +393,7 @@ fn check_version(
     catalog.refuse_merged(&Version::parse(version)?, asked)?;
     Err(Failure::input(format!(
         "{}: uses {package} {version}, and these patches are for Plonky3 {base}",
-        manifest.path.display(),
+        shown(&manifest.path),
     ))
     .hint(
         "`cargo p3 remove` takes out what is applied, then `apply` goes by what the workspace has",

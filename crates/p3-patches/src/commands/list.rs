@@ -45,7 +45,7 @@ struct Listed<'e> {
 
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let catalog = Catalog::load(patches)?;
-    let effects = Effects::load(patches)?;
+    let effects = Effects::load(&catalog)?;
     let mut listed = Vec::new();
     for entry in &catalog.entries {
         let base = catalog.newest_base_of(&entry.name)?;

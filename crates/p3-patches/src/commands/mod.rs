@@ -17,6 +17,7 @@ use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
 use crate::prover::manifest::Manifest;
 use paired::address::{address_without_credentials, argument_without_credentials};
 use paired::error::Failure;
+use paired::terminal::shown;
 
 /// How the tool is called in a checkout; `.cargo/config.toml` has the alias.
 pub const ALIAS: &str = "cargo p3";
@@ -53,7 +54,7 @@ impl Source {
         if let (Some(stanza), Some(url)) = (stanza, &self.source)
             && !recorded.is_some_and(|git| git.source.is_at(url))
         {
-            let path = manifest.path.display();
+            let path = shown(&manifest.path);
             let names = stanza.names.join(", ");
             let what = format!("{path}: {names} are applied to Plonky3 from elsewhere than {url}");
             let hint =

@@ -35,7 +35,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let catalog = &Catalog::load(&patches.apart()?)?;
     let (base, names) = catalog.chosen(args.base.as_deref(), &args.names)?;
     let out = &std::path::absolute(&args.out)?;
-    let progress = spinner(format!("writing {}", out.display()));
+    let progress = spinner(format!("writing {}", shown(out)));
     if out.exists() {
         overlay::own_entries(&Dir::open(out)?)?;
     }

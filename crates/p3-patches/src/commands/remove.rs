@@ -25,7 +25,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let manifest = Manifest::load(&args.downstream.manifest_path)?;
     // Where the block was deleted by hand, the trees and their entries in the lock file are left.
     if manifest.stanza.is_none() && !manifest.trees().is_dir() {
-        let what = format!("{}: no patches are applied here", manifest.path.display());
+        let what = format!("{}: no patches are applied here", shown(&manifest.path));
         return Err(Failure::input(what)
             .hint("--manifest-path names your prover's Cargo.toml")
             .into());

@@ -1,9 +1,9 @@
 //! `status`: whether what a manifest records is what a build uses.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{self, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use cargo_metadata::Metadata;
 use comfy_table::{Table, presets};
 use serde::Serialize;
@@ -45,7 +45,7 @@ use paired::terminal::{print_line, shown, spinner};
 /// was made from, by which files it differs, and what cargo's configuration has in place of crates.io.
 ///
 /// Cargo runs the programs that its configuration in the workspace names. With --without-cargo no program is run there, and the
-/// manifest and the lock file say whether the trees are used. A package that cargo's cache lacks is fetched by cargo in its home
+/// manifests and the lock file say whether the trees are used. A package that cargo's cache lacks is fetched by cargo in its home
 /// folder. The lock file's checksums have to be those that were reviewed, as with --verify. Cargo's configuration in the workspace is
 /// not read: `paths` in it go unseen, and a `[patch]` is seen in the lock file alone.
 #[derive(clap::Args)]
@@ -54,7 +54,7 @@ use paired::terminal::{print_line, shown, spinner};
   cargo p3 status --verify --manifest-path ../prover/Cargo.toml
   cargo p3 status --without-cargo --manifest-path ../prover/Cargo.toml")]
 pub struct Args {
-    /// Run no program in the workspace: compare the root manifest, the lock file and the trees alone.
+    /// Run no program in the workspace: compare the manifests, the lock file and the trees alone.
     #[arg(long, conflicts_with_all = ["verify", "published_lock"])]
     without_cargo: bool,
     /// Ask the registry's index too, and print what each tree was made from.
@@ -175,6 +175,8 @@ struct Workspace<'a> {
     patches: &'a Patches,
     catalog: &'a Catalog,
     manifest: &'a Manifest,
+    /// With `--without-cargo`: the manifests of the workspace's packages but for the root's.
+    others: &'a [PathBuf],
     /// The text of the lock file.
     lock: &'a str,
 }
@@ -191,30 +193,27 @@ const REMOVE: &str = "`cargo p3 remove` takes the patches out";
 
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let path = &args.downstream.manifest_path;
-    let (manifest, patches) = if args.without_cargo {
+    let (manifest, patches, others) = if args.without_cargo {
         let manifest = Manifest::load_by_itself(path)?;
+        let others = manifest.others(path)?;
         // A member need not lie below the root.
-        let member = path::absolute(path).context("cannot tell the current folder")?;
-        let members = manifest.members()?;
-        let folders = [manifest.root(), member.parent().unwrap_or(&member)];
-        let folders = folders
-            .into_iter()
-            .chain(members.iter().map(PathBuf::as_path));
+        let folders = others.iter().filter_map(|manifest| manifest.parent());
+        let folders = folders.chain([manifest.root()]);
         let patches = patches.apart()?.trusting_nothing_in(folders)?;
-        (manifest, patches)
+        (manifest, patches, others)
     } else {
         let manifest = Manifest::load(path)?;
         let patches = patches.at_work_in(manifest.root());
-        (manifest, patches)
+        (manifest, patches, Vec::new())
     };
     let patches = &patches;
     if let Some(path) = &args.published_lock {
-        write_published_lock(path, &manifest, patches)?;
+        write_published_lock(path, args, &manifest, patches)?;
     }
     let catalog = Catalog::load(patches)?;
     let lock = manifest.lock()?;
     if args.without_cargo && lock.is_empty() {
-        let what = format!("{}: no Cargo.lock beside it", manifest.path.display());
+        let what = format!("{}: no Cargo.lock beside it", shown(&manifest.path));
         return Err(Failure::input(what)
             .hint("--without-cargo looks at a workspace that has been built")
             .into());
@@ -224,6 +223,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         patches,
         catalog: &catalog,
         manifest: &manifest,
+        others: &others,
         lock: &lock,
     };
     match &manifest.stanza {
@@ -232,13 +232,18 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     }
 }
 
-fn write_published_lock(path: &Path, manifest: &Manifest, patches: &Patches) -> Result<()> {
+fn write_published_lock(
+    path: &Path,
+    args: &Args,
+    manifest: &Manifest,
+    patches: &Patches,
+) -> Result<()> {
     replace::check(path)?;
-    let own = report::assert_unread(path, &manifest.inputs());
+    let own = report::assert_unread(path, &manifest.inputs(&args.downstream.manifest_path)?);
     if path.ends_with("Cargo.toml") || own.is_err() {
         let what = format!(
             "--published-lock {}: a file that cargo or this tool reads",
-            path.display()
+            shown(path)
         );
         return Err(Failure::input(what)
             .hint("name another file, such as published.lock")
@@ -361,7 +366,7 @@ impl Workspace<'_> {
     /// Returns the part of the status that has nothing to do with patches.
     fn outline(&self) -> Result<Status> {
         Ok(Status {
-            manifest: self.manifest.path.display().to_string(),
+            manifest: self.manifest.path.to_string_lossy().into_owned(),
             inside_block: self.manifest.moved.clone(),
             replacement: match self.args.verify {
                 true => replacement(self.manifest.root())?,
@@ -471,7 +476,7 @@ impl Workspace<'_> {
         objection: Option<Failure>,
         unreviewed: Option<Failure>,
     ) -> Failure {
-        let path = &status.manifest;
+        let path = &shown(&status.manifest);
         let what = format!("{path}: the patches are not in effect as recorded");
         if let Some(Failure { message, hint, .. }) = objection {
             let message = message
@@ -547,7 +552,7 @@ impl Workspace<'_> {
             Some(graph) => graph::foreign(self.patches, graph, &manifest.named_trees(), git)?,
             None => self.foreign(&elsewhere, git)?,
         };
-        let path = manifest.path.display();
+        let path = shown(&manifest.path);
         let refuse = |what: &str, hint: &str| Failure::check(format!("{path}: {what}")).hint(hint);
         let objection = if !differences.is_empty() {
             Some(self.changed_checksum())
@@ -599,7 +604,8 @@ impl Workspace<'_> {
         let mut foreign: Vec<_> = locked.iter().copied().map(shown).collect();
         // Cargo has not written yet to the lock file what the manifest says by now.
         let reviewed = Checksums::load(self.patches)?;
-        for (name, place) in self.manifest.redirected()? {
+        let redirected = self.manifest.redirected()?.into_iter();
+        for (name, place) in redirected.chain(Manifest::redirected_by(self.others)?) {
             let asked = GitSource::parse(&place);
             if reviewed.knows(&name)
                 && locked.iter().all(|locked| locked.name != name)
@@ -614,7 +620,7 @@ impl Workspace<'_> {
 
     /// Returns the failure for a checksum that is not the reviewed one.
     fn changed_checksum(&self) -> Failure {
-        let path = self.manifest.path.display();
+        let path = shown(&self.manifest.path);
         let what = format!("{path}: a checksum is not the one that was reviewed with the patches");
         Failure::check(what).hint(match self.args.without_cargo {
             true => ANOTHER_REGISTRY.to_owned(),
@@ -706,7 +712,7 @@ impl Status {
         match &self.base {
             Some(base) => self.print_patches(base, is_known),
             None => {
-                println!("{}: no patches applied", shown(Path::new(&self.manifest)));
+                println!("{}: no patches applied", shown(&self.manifest));
                 if !self.available.is_empty() {
                     println!("`apply` would apply {}", self.available.join(", "));
                 }
@@ -719,7 +725,7 @@ impl Status {
     fn print_patches(&self, base: &str, is_known: bool) {
         println!(
             "{}: Plonky3 {base} with {}",
-            shown(Path::new(&self.manifest)),
+            shown(&self.manifest),
             self.patches.join(", ")
         );
         if let Some(hash) = &self.patches_sha256 {
@@ -774,17 +780,14 @@ impl Status {
                 tree.package, made_from.checksum
             );
             if let Some(vendored) = &made_from.vendored {
-                println!(
-                    "  files from {}, by its list of checksums",
-                    vendored.display()
-                );
+                println!("  files from {}, by its list of checksums", shown(vendored));
             }
             println!("  commit {}, folder {}", made_from.commit, made_from.folder);
             for StampedPatch { name, sha256 } in &made_from.patches {
                 println!("  patch {name} {sha256}");
             }
             for difference in &made_from.differences {
-                println!("  differs: {difference}");
+                println!("  differs: {}", shown(difference));
             }
         }
         if let Some(replacement) = &self.replacement {
@@ -795,7 +798,7 @@ impl Status {
                 "\nCargo.lock\n  {same} packages have the checksums that were reviewed with the patches"
             );
             for difference in differences {
-                println!("  differs: {difference}");
+                println!("  differs: {}", shown(difference));
             }
         }
     }

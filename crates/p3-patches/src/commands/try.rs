@@ -18,7 +18,7 @@ use crate::prover::choice::{self, Choice};
 use crate::prover::git_source::Checkout;
 use crate::prover::graph::{self, Use};
 use crate::prover::locked_dir::LockedDir;
-use crate::prover::manifest::{Manifest, inputs_of_a_package};
+use crate::prover::manifest::Manifest;
 use crate::prover::restore::{Restore, changed};
 use crate::prover::tree::{self, Tree};
 use crate::source::locked::packages;
@@ -38,7 +38,7 @@ use paired::show::report::{self, Report, verdict_name};
 use paired::show::section::Section;
 use paired::stats::ratio::Verdict;
 use paired::stats::row::{Quantity, Row};
-use paired::terminal::{Progress, measuring, print_line, spinner};
+use paired::terminal::{Progress, measuring, print_line, shown, spinner};
 
 /// Measure your own program with patches and without.
 ///
@@ -108,7 +108,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let input = Input::read()?;
     let manifest = Manifest::load(&args.downstream.manifest_path)?;
     let target = manifest.target_folder()?.join("p3-try");
-    let inputs = inputs(args, patches, &manifest, &target);
+    let inputs = inputs(args, patches, &manifest, &target)?;
     report::check_outputs(args.json.as_deref(), true, args.html.as_deref(), &inputs)?;
     let catalog = Catalog::load(patches)?;
     catalog.select(&args.names)?;
@@ -116,7 +116,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let progress = spinner("resolving the graph");
     let member = &args.downstream.manifest_path;
     let member =
-        fs::canonicalize(member).with_context(|| format!("cannot resolve {}", member.display()))?;
+        fs::canonicalize(member).with_context(|| format!("cannot resolve {}", shown(member)))?;
     let builder = Builder {
         folder: member.parent().expect("a manifest lies in a folder"),
         command: &command,
@@ -266,13 +266,17 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
 
 /// Lists the files and folders that the build reads, the `target` folder from which it removes what it has no use for, and the
 /// files that the command line names besides.
-fn inputs(args: &Args, patches: &Patches, manifest: &Manifest, target: &Path) -> Vec<PathBuf> {
+fn inputs(
+    args: &Args,
+    patches: &Patches,
+    manifest: &Manifest,
+    target: &Path,
+) -> Result<Vec<PathBuf>> {
     let member = &args.downstream.manifest_path;
     let folder = member.parent().unwrap_or(Path::new(""));
     let mut inputs = patches.inputs();
-    inputs.extend(manifest.inputs());
-    inputs.extend([member.clone(), target.to_owned()]);
-    inputs.extend(inputs_of_a_package(folder));
+    inputs.extend(manifest.inputs(member)?);
+    inputs.push(target.to_owned());
     for output in &args.same {
         if let Output::File(path) = output {
             // A bench runs in its package's folder.
@@ -282,7 +286,7 @@ fn inputs(args: &Args, patches: &Patches, manifest: &Manifest, target: &Path) ->
     let words = args.command.iter();
     let named = words.map(|word| word.split_once('=').map_or(&**word, |(_, value)| value));
     inputs.extend(named.map(PathBuf::from).filter(|path| path.is_file()));
-    inputs
+    Ok(inputs)
 }
 
 /// The patches to measure, and the packages that stand in for the workspace's on each side.

@@ -13,6 +13,7 @@ use crate::prover::graph::{self, brought_by, is_crates_io, is_upstream, shows_us
 use crate::prover::manifest::{self, Manifest};
 use crate::source::index;
 use paired::error::Failure;
+use paired::terminal::shown;
 
 /// The patches for a prover that names none.
 pub struct Choice {
@@ -54,7 +55,7 @@ impl Choice {
         if names.is_empty() {
             let what = format!(
                 "{}: no patch for Plonky3 {base} does anything here",
-                manifest.display()
+                shown(manifest)
             );
             return Err(match elsewhere {
                 Some(why) => Failure::input(format!("{what}: {why}")).hint(OWN_RELEASE),
@@ -141,7 +142,7 @@ pub fn chosen(
             ),
             Err(_) => OWN_RELEASE.to_owned(),
         };
-        let path = manifest.display();
+        let path = shown(manifest);
         return Err(Failure::input(format!(
             "{path}: {name} does not fit here for Plonky3 {base}: {why}"
         ))
@@ -194,7 +195,7 @@ fn release(catalog: &Catalog, manifest: &Path, graph: &Metadata) -> Result<Versi
         });
         asked.collect::<Vec<_>>().join("; ")
     };
-    let path = manifest.display();
+    let path = shown(manifest);
     let (own, forks) =
         (releases.into_iter()).partition::<BTreeMap<_, _>, _>(|(release, _)| is_release(release));
     let ends = own.first_key_value().zip(own.last_key_value());
@@ -244,7 +245,7 @@ fn release(catalog: &Catalog, manifest: &Path, graph: &Metadata) -> Result<Versi
 pub fn nothing_to_patch<'p>(manifest: &Path, packages: impl Iterator<Item = &'p str>) -> Failure {
     Failure::input(format!(
         "{}: no package here depends on {}",
-        manifest.display(),
+        shown(manifest),
         packages.collect::<Vec<_>>().join(", ")
     ))
     .hint("`cargo p3 status` says what is applied and what fits here; --manifest-path names another workspace")
@@ -279,7 +280,7 @@ fn refuse_unported(
     };
     Err(Failure::input(format!(
         "{}: uses Plonky3 {release}, which there are no patches for; the nearest that have some: {near}",
-        manifest.display()
+        shown(manifest)
     ))
     .hint(hint)
     .into())

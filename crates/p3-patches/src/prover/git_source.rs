@@ -19,6 +19,7 @@ use paired::address::without_credentials;
 use paired::error::Failure;
 use paired::files::dir::Dir;
 use paired::interrupt;
+use paired::terminal::shown;
 
 /// The digits by which git names a commit for short.
 const DIGITS: usize = 7;
@@ -118,7 +119,7 @@ impl GitSource {
                 if asked.is_at(self.url()) && asked.reference() != self.reference() {
                     let what = format!(
                         "{}: {} asks for {}, and the patches are in place of {}",
-                        manifest.display(),
+                        shown(manifest),
                         package.name,
                         pinned,
                         self
@@ -204,7 +205,7 @@ impl<'m> Checkout<'m> {
         let of_upstream = |package: &&Package| package.name.starts_with("p3-");
         let packages = metadata.packages.iter().filter(of_upstream);
         let sources: BTreeSet<_> = packages.filter_map(source_of).collect();
-        let manifest = manifest.display();
+        let manifest = shown(manifest);
         let (mut at, elsewhere) =
             (sources.into_iter()).partition::<Vec<_>, _>(|source| source.is_at(url));
         let Some(source) = at.pop() else {
@@ -265,7 +266,7 @@ impl<'m> Checkout<'m> {
             let folder = folder.parent().context("a manifest lies in a folder")?;
             // Cargo has rewritten the manifest there, and its list has no checksum that a registry could confirm.
             if package::is_vendored(folder) {
-                let folder = folder.display();
+                let folder = shown(folder);
                 let what = format!(
                     "{folder}: vendored from {}, so it cannot be compared with Plonky3 {base}",
                     self.source
@@ -341,7 +342,7 @@ fn root_of(folder: &Path) -> &Path {
 fn open(folder: &Path) -> Result<Dir> {
     let root = root_of(folder);
     let opened = Dir::open(root)?.folder(folder.strip_prefix(root)?)?;
-    opened.with_context(|| format!("{}: not there", folder.display()))
+    opened.with_context(|| format!("{}: not there", shown(folder)))
 }
 
 /// Refuses a link in place of a manifest above a package, from which the package may inherit: the link leads to what is of no
@@ -401,7 +402,7 @@ fn difference(files: &BTreeMap<String, Vec<u8>>, folder: &Path) -> Result<Option
         let parts = parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>();
         let file = parts.join("/");
         if !files.contains_key(&file) {
-            return Ok(Some(format!("{file} is new")));
+            return Ok(Some(format!("{} is new", shown(file))));
         }
     }
     Ok(None)

@@ -14,6 +14,7 @@ use crate::prover::tree::Tree;
 use crate::source::checksums::Checksums;
 use paired::address::without_credentials;
 use paired::error::Failure;
+use paired::terminal::shown;
 
 /// How a graph treats an override.
 #[derive(Debug, Eq, PartialEq)]
@@ -170,7 +171,7 @@ pub(super) fn assert_replaceable(
         return Ok(());
     };
     let from = origin(copy);
-    let path = manifest.display();
+    let path = shown(manifest);
     let what = format!("{path}: takes {name} {version} from {from}, not from crates.io");
     let git = GitSource::parse(&from);
     Err(Failure::input(what).hint(bypassed(name, version, git.as_ref())))
@@ -238,7 +239,7 @@ pub fn assert_overrides_used(metadata: &Metadata, trees: &[Tree]) -> Result<()> 
                 return Err(Failure::input(format!(
                     "the override of {package} is not used: the graph has {package} {}, and the tree at {} is {version}",
                     found.collect::<Vec<_>>().join(" and "),
-                    path.display()
+                    shown(path)
                 ))
                 .hint(hint)
                 .into());
@@ -332,6 +333,7 @@ pub fn foreign(
 
 /// Says in a phrase that a package of Plonky3's comes from a place of the user's.
 pub fn in_place_of_a_registry(package: &str, from: &str) -> String {
+    let (package, from) = (shown(package), shown(from));
     format!("{package} comes from {from}, in place of a registry")
 }
 

@@ -13,7 +13,7 @@ use paired::files::dir::{
     Dir, Place, Staged, Temporary, UNFINISHED, cannot_write, is_link, is_locked,
 };
 use paired::interrupt;
-use paired::terminal::spinner;
+use paired::terminal::{shown, spinner};
 
 /// The lock file of the folder.
 const LOCK: &str = ".lock";
@@ -46,7 +46,7 @@ impl LockedDir {
             }
             bar.get_or_insert_with(|| {
                 let bar = spinner("");
-                let path = path.display();
+                let path = shown(path);
                 bar.announce(format!("waiting for another run at work in {path}"));
                 bar
             });

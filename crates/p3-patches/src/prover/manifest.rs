@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{self, Component, Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_metadata::Metadata;
@@ -28,12 +28,9 @@ use paired::error::Failure;
 use paired::files::dir::{Dir, Place, is_link};
 use paired::files::plain;
 use paired::interrupt;
-use paired::terminal::print_line;
+use paired::terminal::{print_line, shown};
 
 const LOCK: &str = "Cargo.lock";
-
-/// The tables of a package's dependencies.
-const DEPENDENCIES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
 /// The root manifest of a downstream workspace.
 pub struct Manifest {
@@ -77,7 +74,7 @@ impl Manifest {
                 resolve::without_sources(&error)
                     .unwrap_or("--manifest-path takes the Cargo.toml of a package or a workspace")
             };
-            return Err(Failure::input(format!("{}: {error}", member.display()))
+            return Err(Failure::input(format!("{}: {error}", shown(member)))
                 .hint(hint)
                 .into());
         }
@@ -97,7 +94,7 @@ impl Manifest {
         let path = path::absolute(member).context("cannot tell the current folder")?;
         let root = workspace::root(&path)?;
         if !root.exists() {
-            let what = format!("belongs to {}, which is not there", root.display());
+            let what = format!("belongs to {}, which is not there", shown(&root));
             return Err(refuse(&path, &what)
                 .hint("`package.workspace` names the folder of the workspace's root")
                 .into());
@@ -111,7 +108,7 @@ impl Manifest {
         let path = path::absolute(path).context("cannot tell the current folder")?;
         let root = path.parent().context("a manifest lies in a folder")?;
         let root =
-            fs::canonicalize(root).with_context(|| format!("cannot resolve {}", root.display()))?;
+            fs::canonicalize(root).with_context(|| format!("cannot resolve {}", shown(root)))?;
         let path = root.join(path.file_name().context("a manifest has a name")?);
         if path.is_symlink() {
             return Err(is_link(&path).into());
@@ -132,7 +129,9 @@ impl Manifest {
             text,
             original,
             stanza,
-            moved: moved.iter().map(|text| without_credentials(text)).collect(),
+            moved: (moved.iter())
+                .map(|text| shown(without_credentials(text)))
+                .collect(),
         };
         assert_merged(&manifest.lock_file(), &manifest.lock()?)?;
         Ok(manifest)
@@ -161,37 +160,46 @@ impl Manifest {
     /// crates.io: in a `[patch]` or `[replace]`, as a dependency, or for the workspace's members. Each comes with the place, which
     /// is a repository in the notation of lock files.
     pub fn redirected(&self) -> Result<Vec<(String, String)>> {
-        // Up to the edition 2021, cargo takes `_` for the `-` of a name.
-        let has_dependencies = |key: &str| DEPENDENCIES.contains(&&*key.replace('_', "-"));
-        fn table<'t>(value: &'t toml::Table, key: &str) -> Option<&'t toml::Table> {
-            value.get(key).and_then(toml::Value::as_table)
-        }
-        let own: toml::Table = toml::from_str(&self.original)?;
-        let below = |key: &str| table(&own, key).into_iter().flat_map(toml::Table::values);
-        let targets = below("target").filter_map(toml::Value::as_table);
-        let of_packages = targets.chain([&own]).flatten();
-        let of_packages = of_packages.filter(|(key, _)| has_dependencies(key));
-        let of_packages = of_packages.filter_map(|(_, dependencies)| dependencies.as_table());
-        let patches = below("patch").filter_map(toml::Value::as_table);
-        let workspace = table(&own, "workspace").and_then(|own| table(own, "dependencies"));
-        let entries = of_packages
-            .chain(patches)
-            .chain(table(&own, "replace"))
-            .chain(workspace)
-            .flatten();
-        let redirected = entries.filter_map(|(key, entry)| {
-            let named = entry.get("package").and_then(toml::Value::as_str);
-            let name = named.unwrap_or_else(|| name_of(key)).to_owned();
-            Some((name, place_of(entry)?))
-        });
-        Ok(redirected.collect())
+        let own = self.own()?;
+        let entries = workspace::dependencies(&own).chain(workspace::of_root(&own));
+        Ok(redirections(entries).collect())
     }
 
-    /// Lists the files and folders of the workspace's root package that cargo and this tool read.
-    pub fn inputs(&self) -> Vec<PathBuf> {
-        let read = [self.path.clone(), self.lock_file(), self.trees()];
-        let of_package = inputs_of_a_package(self.root());
-        read.into_iter().chain(of_package).collect()
+    /// Lists the packages that the manifests `others` of the workspace redirect as dependencies, as [`Self::redirected`] does. Cargo
+    /// takes the other tables from the root manifest alone.
+    pub fn redirected_by(others: &[PathBuf]) -> Result<Vec<(String, String)>> {
+        let mut found = Vec::new();
+        for path in others {
+            let manifest: toml::Table = toml::from_str(&read_toml(path)?)?;
+            found.extend(redirections(workspace::dependencies(&manifest)));
+        }
+        Ok(found)
+    }
+
+    /// Lists the manifests of the workspace's packages but for that of its root: of its members, of `member`, and of the packages
+    /// that these depend on by paths.
+    pub fn others(&self, member: &Path) -> Result<Vec<PathBuf>> {
+        let member = path::absolute(member).context("cannot tell the current folder")?;
+        let folder = member.parent().context("a manifest lies in a folder")?;
+        let folder = fs::canonicalize(folder)
+            .with_context(|| format!("cannot resolve {}", shown(folder)))?;
+        workspace::others(&self.path, &self.own()?, &folder)
+    }
+
+    /// Parses the manifest without the tool's block.
+    fn own(&self) -> Result<toml::Table> {
+        Ok(toml::from_str(&self.original)?)
+    }
+
+    /// Lists the files and folders of the workspace's packages, that of `member` among them, which cargo and this tool read.
+    pub fn inputs(&self, member: &Path) -> Result<Vec<PathBuf>> {
+        let mut inputs = vec![self.path.clone(), self.lock_file(), self.trees()];
+        inputs.extend(inputs_of_a_package(self.root()));
+        for manifest in self.others(member)? {
+            inputs.extend(inputs_of_a_package(manifest.parent().unwrap_or(&manifest)));
+            inputs.push(manifest);
+        }
+        Ok(inputs)
     }
 
     /// Returns the folder of trees.
@@ -212,25 +220,6 @@ impl Manifest {
     /// Returns the workspace's lock file, which need not exist.
     pub fn lock_file(&self) -> PathBuf {
         self.root().join(LOCK)
-    }
-
-    /// Lists the folders of the workspace's members, as far as the manifest's `members` name them without a pattern.
-    pub fn members(&self) -> Result<Vec<PathBuf>> {
-        let own: toml::Table = toml::from_str(&self.original)?;
-        let members = own
-            .get("workspace")
-            .and_then(|workspace| workspace.get("members")?.as_array());
-        let members = members
-            .into_iter()
-            .flatten()
-            .filter_map(toml::Value::as_str);
-        let is_plain =
-            |part: &Component<'_>| !part.as_os_str().to_string_lossy().contains(['*', '?', '[']);
-        let folder = |member: &str| {
-            let plain = Path::new(member).components().take_while(is_plain);
-            self.root().join(plain.collect::<PathBuf>())
-        };
-        Ok(members.map(folder).collect())
     }
 
     /// Reads the manifest's text, which another program may have changed since.
@@ -320,7 +309,7 @@ impl Manifest {
         let Some(replaced) = replaced.filter(|replaced| !replaced.is_empty()) else {
             return Ok(());
         };
-        let replaced = replaced.iter().map(|(package, _)| package);
+        let replaced = replaced.iter().map(|(package, _)| shown(package));
         let replaced = replaced.collect::<Vec<_>>().join(", ");
         let what = format!(
             "replaces {replaced} in `[replace]`, and cargo allows no `[patch]` beside that"
@@ -368,7 +357,7 @@ impl Manifest {
             return Ok(());
         }
         let what = format!("`patch.{registry}` is an inline table, which cannot be added to");
-        let hint = format!("write it as a table: `[patch.{}]`", shown(registry));
+        let hint = format!("write it as a table: `[patch.{}]`", source_key(registry));
         Err(refuse(&self.path, &what).hint(hint).into())
     }
 
@@ -384,16 +373,16 @@ impl Manifest {
         let places = packages.map(|package| (package.to_owned(), String::new()));
         let places = places.collect();
         let tables = stanza::tables(&places, git);
-        let own: toml::Table = toml::from_str(&self.original)?;
+        let own = self.own()?;
         let configured = configuration(folder, "patch", configs)?;
         let configured = serde_json::from_value::<Option<toml::Table>>(configured)?;
         let patches = [
             (
-                self.path.display().to_string(),
+                shown(&self.path),
                 own.get("patch").and_then(toml::Value::as_table),
             ),
             (
-                format!("cargo's configuration in {}", folder.display()),
+                format!("cargo's configuration in {}", shown(folder)),
                 configured.as_ref(),
             ),
         ];
@@ -419,12 +408,12 @@ impl Manifest {
         self.assert_overridable()?;
         let places = packages.map(|package| (package.to_owned(), String::new()));
         let places = places.collect();
-        let own: toml::Table = toml::from_str(&self.original)?;
+        let own = self.own()?;
         let patch = own.get("patch").and_then(toml::Value::as_table);
         for (key, packages) in patch.into_iter().flatten() {
             for (registry, trees) in &stanza::tables(&places, git) {
                 if address(key) == address(registry) {
-                    assert_no_overrides(&self.path.display().to_string(), key, packages, trees)?;
+                    assert_no_overrides(&shown(&self.path), key, packages, trees)?;
                 }
             }
         }
@@ -447,8 +436,7 @@ impl Manifest {
             Some(stanza) => self.with(stanza)?,
             None => self.original.clone(),
         };
-        let replaced = self.replaced(&self.lock()?, stanza, patches)?;
-        self.change_lock(lock, |lock| relock(lock, &replaced))?;
+        self.change_lock(lock, |lock| self.without_trees(lock, stanza, patches))?;
         if self.place(&self.dir()?)?.read()?.as_deref() != Some(text.as_bytes()) {
             folder.sync()?;
             file.replace(text.as_bytes())?;
@@ -491,7 +479,7 @@ impl Manifest {
         if let Some(refusal) = self.commit_moved(git, &lock)? {
             return Err(refusal.into());
         }
-        let lock = relock(&lock, &self.replaced(&lock, None, patches)?)?;
+        let lock = self.without_trees(&lock, None, patches)?;
         let packages = locked::packages(&lock)?;
         let from_git = packages.iter().filter(|package| {
             GitSource::parse(&package.source).is_some_and(|source| source.is_at(git.source.url()))
@@ -511,7 +499,7 @@ impl Manifest {
         let mut sources = sources_of(&git.source, lock)?.into_iter();
         let moved = sources.find(|source| source.commit() != git.source.commit());
         let refusal = |moved| {
-            let path = self.path.display();
+            let path = shown(&self.path);
             let what = format!(
                 "{path}: patched in place of {}, but locked to {moved}",
                 git.source
@@ -525,8 +513,27 @@ impl Manifest {
 
     /// Returns the lock file's text as it is without the patches.
     pub fn published_lock(&self, patches: &Patches) -> Result<String> {
-        let lock = self.lock()?;
-        relock(&lock, &self.replaced(&lock, None, patches)?)
+        self.without_trees(&self.lock()?, None, patches)
+    }
+
+    /// Returns the text of the `lock` file without the trees that `stanza` has not.
+    fn without_trees(
+        &self,
+        lock: &str,
+        stanza: Option<&Stanza>,
+        patches: &Patches,
+    ) -> Result<String> {
+        let replaced = self.replaced(lock, stanza, patches)?;
+        let recorded = self.stanza.iter().chain(stanza);
+        let releases: BTreeSet<_> = recorded.map(|stanza| &*stanza.base).collect();
+        let own = self.redirected()?;
+        let is_tree = |name: &str, version: &str| {
+            name.starts_with("p3-")
+                && releases.contains(version)
+                && !own.iter().any(|(package, _)| package == name)
+                && !stanza.is_some_and(|stanza| stanza.overrides.contains_key(name))
+        };
+        relock(lock, &replaced, is_tree)
     }
 
     /// Returns the packages in whose place the trees were taken that the `lock` file has and `stanza` has not.
@@ -613,7 +620,7 @@ impl Manifest {
             let hint = hint.as_deref().unwrap_or(
                 "`cargo fetch` in that folder brings what cargo's cache lacks from the registry, or shows the whole message",
             );
-            let what = format!("{}: cargo cannot resolve the graph", self.path.display());
+            let what = format!("{}: cargo cannot resolve the graph", shown(&self.path));
             Err(resolve::unresolved(self.root(), &what, &error, hint).into())
         })
     }
@@ -676,6 +683,17 @@ fn name_of(spec: &str) -> &str {
     name.split(['@', ':']).next().unwrap_or(name)
 }
 
+/// Lists the packages that entries of a manifest take from elsewhere than crates.io, each with the place.
+fn redirections<'e>(
+    entries: impl Iterator<Item = (&'e String, &'e toml::Value)>,
+) -> impl Iterator<Item = (String, String)> {
+    entries.filter_map(|(key, entry)| {
+        let named = entry.get("package").and_then(toml::Value::as_str);
+        let name = named.unwrap_or_else(|| name_of(key)).to_owned();
+        Some((name, place_of(entry)?))
+    })
+}
+
 /// Returns the place that an entry of a manifest takes a package from; `None` stands for crates.io.
 fn place_of(entry: &toml::Value) -> Option<String> {
     let value = |key: &str| entry.get(key).and_then(toml::Value::as_str);
@@ -728,8 +746,8 @@ fn assert_free(
     if key == registry {
         return Ok(());
     }
-    let table = format!("[patch.{}]", shown(key));
-    let taken = format!("[patch.{}]", shown(registry));
+    let table = format!("[patch.{}]", source_key(key));
+    let taken = format!("[patch.{}]", source_key(registry));
     let what = format!(
         "{place}: `{table}` is of the same source as `{taken}`, and cargo takes one of such tables"
     );
@@ -743,12 +761,13 @@ fn assert_no_overrides(
     packages: &toml::Value,
     trees: &BTreeMap<&str, Table>,
 ) -> Result<(), Failure> {
-    let table = format!("[patch.{}]", shown(key));
+    let table = format!("[patch.{}]", source_key(key));
     for (name, item) in packages.as_table().into_iter().flatten() {
         // Two patches of one package under two keys are written with `package = ".."`.
         let package = item.get("package").and_then(toml::Value::as_str);
         let package = package.unwrap_or(name);
         if trees.contains_key(package) {
+            let item = shown(item.to_string());
             let what = format!("{place}: already patches {package} to `{item}`");
             return Err(Failure::input(what).hint(format!(
                 "remove that entry of `{table}`, or add the change to {package} there"
@@ -766,6 +785,7 @@ fn assert_no_trees(path: &Path, original: &str) -> Result<()> {
     let entries = registries.filter_map(|(_, item)| item.as_table_like());
     for (package, entry) in entries.flat_map(|table| table.iter()) {
         if let Some(place) = place_of_tree(entry) {
+            let (package, place) = (shown(package), shown(place));
             let what = format!("overrides {package} by {place}, in a table that is not the tool's");
             return Err(refuse(path, &what)
                 .hint("delete that entry, and the p3-patches block if it is empty then; `cargo p3 apply` writes a new one")
@@ -787,10 +807,10 @@ fn sources_of(repository: &GitSource, lock: &str) -> Result<BTreeSet<GitSource>>
 }
 
 /// Returns a registry or repository as a key of `[patch]`.
-fn shown(registry: &str) -> String {
+fn source_key(registry: &str) -> String {
     match registry {
         REGISTRY => registry.to_owned(),
-        url => format!("\"{url}\""),
+        url => format!("\"{}\"", shown(url)),
     }
 }
 
@@ -802,10 +822,7 @@ fn read_toml(path: &Path) -> Result<String> {
             .hint("give that folder another name")
             .into());
     }
-    let bytes = plain::read(path).map_err(|error| {
-        refuse(path, &format!("cannot be read: {error}"))
-            .hint("--manifest-path names a prover's Cargo.toml")
-    })?;
+    let bytes = plain::read(path).map_err(|error| workspace::unread(path, &error))?;
     let text = String::from_utf8(bytes).map_err(|_| refuse(path, "not UTF-8 text"))?;
     // Before the parser, which would speak of a key or a duplicate.
     assert_merged(path, &text)?;
@@ -823,7 +840,7 @@ fn assert_merged(path: &Path, text: &str) -> Result<(), Failure> {
         (second.nth(1), "a second p3-patches block"),
     ] {
         if let Some((_, line)) = found {
-            let what = format!("{}:{line}: has {what}", path.display());
+            let what = format!("{}:{line}: has {what}", shown(path));
             let hint = match path.ends_with(LOCK) {
                 true => "take the lock file of either side; cargo corrects it",
                 false => {
@@ -837,7 +854,7 @@ fn assert_merged(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 /// Lists the files and folders of a package that cargo reads beside its manifest.
-pub fn inputs_of_a_package(folder: &Path) -> impl Iterator<Item = PathBuf> {
+fn inputs_of_a_package(folder: &Path) -> impl Iterator<Item = PathBuf> {
     const PLACES: [&str; 5] = [
         ".cargo",
         "build.rs",
@@ -853,7 +870,7 @@ fn parse(path: &Path, text: &str) -> Result<DocumentMut> {
         let line = error.span().map_or(1, |span| line_at(text, span.start));
         Failure::input(format!(
             "{}:{line}: {}",
-            path.display(),
+            shown(path),
             error.message().lines().next().unwrap_or_default()
         ))
         .hint("the manifest is not valid TOML")
@@ -864,12 +881,11 @@ fn parse(path: &Path, text: &str) -> Result<DocumentMut> {
 /// Returns the place in the first of these manifests that has a requirement for a package: the path, and the line where it is
 /// found.
 pub(super) fn line_of<P: AsRef<Path>>(manifests: [P; 2], package: &str) -> String {
-    let shown = |path: &P| path.as_ref().display().to_string();
     let found = manifests.iter().find_map(|path| {
         let text = plain::read_to_string(path.as_ref()).ok()?;
         let document = Document::parse(&*text).ok()?;
         let byte = requirement(document.as_item(), package)?;
-        Some(format!("{}:{}", shown(path), line_at(&text, byte)))
+        Some(format!("{}:{}", shown(path.as_ref()), line_at(&text, byte)))
     });
     found.unwrap_or_else(|| shown(&manifests[0]))
 }
@@ -894,5 +910,5 @@ fn requirement(item: &Item, package: &str) -> Option<usize> {
 }
 
 fn refuse(path: &Path, what: &str) -> Failure {
-    Failure::input(format!("{}: {what}", path.display()))
+    Failure::input(format!("{}: {what}", shown(path)))
 }

@@ -3,14 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use toml_edit::{ArrayOfTables, Item, value};
+use toml_edit::{ArrayOfTables, DocumentMut, Item, value};
 
 use crate::source::locked::{Locked, document};
 
 /// Restores the registry as the source of the packages in `replaced`, which trees have stood in for. Without that, cargo would
 /// lock the newest releases that the prover's requirements allow, and what those need in turn.
-pub(super) fn relock(lock: &str, replaced: &[Locked]) -> Result<String> {
+///
+/// Cargo keeps the entries of trees that no package has used; those of the names and versions that `is_tree` tells go too.
+pub(super) fn relock(
+    lock: &str,
+    replaced: &[Locked],
+    is_tree: impl Fn(&str, &str) -> bool,
+) -> Result<String> {
     let mut lock = document(lock)?;
+    drop_unused(&mut lock, is_tree);
     let packages = lock
         .get_mut("package")
         .and_then(Item::as_array_of_tables_mut);
@@ -31,6 +38,31 @@ pub(super) fn relock(lock: &str, replaced: &[Locked]) -> Result<String> {
         }
     }
     Ok(lock.to_string())
+}
+
+/// Removes the entries `[[patch.unused]]` of trees, and the table of such entries where none is left.
+fn drop_unused(lock: &mut DocumentMut, is_tree: impl Fn(&str, &str) -> bool) {
+    let patch = lock.get_mut("patch").and_then(Item::as_table_like_mut);
+    let Some(patch) = patch else {
+        return;
+    };
+    let unused = patch
+        .get_mut("unused")
+        .and_then(Item::as_array_of_tables_mut);
+    let Some(unused) = unused else {
+        return;
+    };
+    unused.retain(|entry| {
+        let field = |name| entry.get(name).and_then(Item::as_str).unwrap_or_default();
+        // A tree, as each package from a path, has no source.
+        !(field("source").is_empty() && is_tree(field("name"), field("version")))
+    });
+    if unused.is_empty() {
+        patch.remove("unused");
+    }
+    if patch.is_empty() {
+        lock.remove("patch");
+    }
 }
 
 /// Removes the sources of these packages of a release from the lock file's text, as cargo does for packages that come from trees.
@@ -60,4 +92,31 @@ pub(super) fn lock_to_trees(
         }
     }
     Ok(lock.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unused_entries_of_trees_go_and_others_stay() {
+        let is_tree = |name: &str, version: &str| name.starts_with("p3-") && version == "0.8.0";
+        let package =
+            "# By cargo.\nversion = 4\n\n[[package]]\nname = \"a\"\nversion = \"1.0.0\"\n";
+        let unused = |name: &str, version: &str, source: &str| {
+            format!("\n[[patch.unused]]\nname = \"{name}\"\nversion = \"{version}\"\n{source}")
+        };
+        let [first, last] = ["p3-air", "p3-util"].map(|name| unused(name, "0.8.0", ""));
+        let others = [
+            unused("p3-dft", "0.8.1", ""),
+            unused("p3-dft", "0.8.0", "source = \"git+https://h/r#0a\"\n"),
+            unused("rand", "0.8.0", ""),
+        ]
+        .concat();
+        for kept in ["", &*others] {
+            let lock = [package, &first, kept, &last].concat();
+            let relocked = relock(&lock, &[], is_tree).unwrap();
+            assert_eq!(relocked, [package, kept].concat());
+        }
+    }
 }

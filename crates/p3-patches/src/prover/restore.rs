@@ -8,7 +8,7 @@ use crate::prover::locked_dir::LockedDir;
 use paired::error::Failure;
 use paired::files::dir::{Place, Staged};
 use paired::interrupt;
-use paired::terminal::print_line;
+use paired::terminal::{print_line, shown};
 
 /// Puts a file back as it was unless [`Restore::keep`] lets it stand: on an error, an interrupt or a panic. What another program has
 /// written there meanwhile stays.
@@ -135,7 +135,7 @@ impl Drop for Restore<'_> {
         if !is_own {
             let what = format!(
                 "{} was changed by another program, and is left as it is; it may still name patched packages",
-                path.display()
+                shown(&path)
             );
             print_line("warning", &what);
             return;
@@ -145,7 +145,7 @@ impl Drop for Restore<'_> {
             None => self.place.remove(),
         };
         if let Err(error) = restored {
-            let what = format!("{} could not be put back: {error:#}", path.display());
+            let what = format!("{} could not be put back: {error:#}", shown(&path));
             print_line("warning", &what);
         }
     }
@@ -153,6 +153,6 @@ impl Drop for Restore<'_> {
 
 /// Returns the refusal to go on where another program has changed a file.
 pub fn changed(path: &Path) -> Failure {
-    let what = format!("{}: changed by another program meanwhile", path.display());
+    let what = format!("{}: changed by another program meanwhile", shown(path));
     Failure::environment(what).hint("run this again once that has ended")
 }

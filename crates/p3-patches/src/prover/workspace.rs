@@ -1,18 +1,24 @@
-//! The root manifest of a workspace, found by cargo's rules and without cargo.
+//! The manifests of a workspace, found by cargo's rules and without cargo.
 
+use std::collections::BTreeSet;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::Result;
+use globset::GlobBuilder;
 use toml::{Table, Value};
+use walkdir::WalkDir;
 
+use crate::prover::stanza::TREES;
 use paired::error::Failure;
 use paired::files::plain;
+use paired::terminal::shown;
 
 /// Finds the root manifest of the workspace that the package of the manifest `member` belongs to: the one that `package.workspace`
 /// names, or the nearest above that has a table `[workspace]` and does not exclude the package. A package that belongs to none is its
 /// own root.
 pub fn root(member: &Path) -> Result<PathBuf> {
-    if let Some(root) = named_root(member, &parse(member)?) {
+    if let Some(root) = named_root(member, &parse(member)?)? {
         return Ok(root);
     }
     let folder = member.parent().unwrap_or(member);
@@ -22,7 +28,7 @@ pub fn root(member: &Path) -> Result<PathBuf> {
             continue;
         }
         let table = parse(&manifest)?;
-        match named_root(&manifest, &table) {
+        match named_root(&manifest, &table)? {
             Some(root) if root == manifest && excludes(&table, above, folder) => break,
             Some(root) => return Ok(root),
             None => {}
@@ -32,23 +38,131 @@ pub fn root(member: &Path) -> Result<PathBuf> {
 }
 
 /// Returns the root that a manifest names: itself by `[workspace]`, or another one by `package.workspace`.
-fn named_root(path: &Path, manifest: &Table) -> Option<PathBuf> {
+fn named_root(path: &Path, manifest: &Table) -> Result<Option<PathBuf>, Failure> {
     if manifest.contains_key("workspace") {
-        return Some(path.to_owned());
+        return Ok(Some(path.to_owned()));
     }
-    let named = manifest.get("package")?.get("workspace")?.as_str()?;
-    let folder = path.parent().unwrap_or(path).join(named);
-    Some(normal(&folder).join("Cargo.toml"))
+    let package = manifest.get("package");
+    let Some(named) = package.and_then(|package| package.get("workspace")) else {
+        return Ok(None);
+    };
+    let wrong = |what: &str| {
+        Failure::input(format!("{}: `package.workspace` {what}", shown(path)))
+            .hint("`package.workspace` names the folder of the workspace's root")
+    };
+    let named = named.as_str().ok_or_else(|| wrong("is not text"))?;
+    let root = normal(&path.parent().unwrap_or(path).join(named)).join("Cargo.toml");
+    match root == path {
+        true => Err(wrong("names its own package, which has no `[workspace]`")),
+        false => Ok(Some(root)),
+    }
+}
+
+/// The tables of a package's dependencies.
+const DEPENDENCIES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
+
+fn table<'t>(value: &'t Table, key: &str) -> Option<&'t Table> {
+    value.get(key).and_then(Value::as_table)
+}
+
+/// Lists the entries of a manifest's tables of dependencies.
+pub fn dependencies(manifest: &Table) -> impl Iterator<Item = (&String, &Value)> {
+    // Up to the edition 2021, cargo takes `_` for the `-` of a name.
+    let has_dependencies = |key: &str| DEPENDENCIES.contains(&&*key.replace('_', "-"));
+    let targets = table(manifest, "target")
+        .into_iter()
+        .flat_map(Table::values);
+    let targets = targets.filter_map(Value::as_table);
+    let tables = targets.chain([manifest]).flatten();
+    let tables = tables.filter(move |(key, _)| has_dependencies(key));
+    tables
+        .filter_map(|(_, dependencies)| dependencies.as_table())
+        .flatten()
+}
+
+/// Lists the entries that cargo reads in the root manifest only: those of `[patch]`, `[replace]` and `[workspace.dependencies]`.
+pub fn of_root(manifest: &Table) -> impl Iterator<Item = (&String, &Value)> {
+    let patches = table(manifest, "patch").into_iter().flat_map(Table::values);
+    let inherited = table(manifest, "workspace").and_then(|own| table(own, "dependencies"));
+    let patches = patches.filter_map(Value::as_table);
+    patches
+        .chain(table(manifest, "replace"))
+        .chain(inherited)
+        .flatten()
+}
+
+/// Lists the manifests of a workspace but for that of its `root`, which has the text `own`: those of its members, of the package in
+/// the folder `member`, and of the packages that a path in one of these manifests names.
+pub fn others(root: &Path, own: &Table, member: &Path) -> Result<Vec<PathBuf>> {
+    fn named<'t>(
+        folder: &Path,
+        entries: impl Iterator<Item = (&'t String, &'t Value)>,
+    ) -> Vec<PathBuf> {
+        let paths = entries.filter_map(|(_, entry)| entry.get("path")?.as_str());
+        paths.map(|path| normal(&folder.join(path))).collect()
+    }
+    let folder = root.parent().unwrap_or(root);
+    let mut folders = members(folder, own)?;
+    folders.push(member.to_owned());
+    folders.extend(named(folder, dependencies(own).chain(of_root(own))));
+    let mut found = BTreeSet::new();
+    while let Some(folder) = folders.pop() {
+        let manifest = folder.join("Cargo.toml");
+        let is_there = manifest.symlink_metadata().is_ok() && manifest != root;
+        if is_there && found.insert(manifest.clone()) {
+            folders.extend(named(&folder, dependencies(&parse(&manifest)?)));
+        }
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// Lists the folders that the `members` of the workspace in the folder `root` name, as patterns too. They need not be there.
+fn members(root: &Path, own: &Table) -> Result<Vec<PathBuf>> {
+    let is_plain =
+        |part: &Component<'_>| !part.as_os_str().to_string_lossy().contains(['*', '?', '[']);
+    let mut found = Vec::new();
+    for member in strings(own, "members") {
+        let parts = Path::new(member).components();
+        let plain: PathBuf = parts.clone().take_while(is_plain).collect();
+        let pattern: PathBuf = parts.skip_while(is_plain).collect();
+        let above = normal(&root.join(plain));
+        if pattern.as_os_str().is_empty() {
+            found.push(above);
+            continue;
+        }
+        let glob = GlobBuilder::new(&pattern.to_string_lossy())
+            .literal_separator(true)
+            .build()
+            .map_err(|error| refuse(&root.join("Cargo.toml"), &format!("`members`: {error}")))?;
+        let glob = glob.compile_matcher();
+        let depth = match pattern.components().any(|part| part.as_os_str() == "**") {
+            true => usize::MAX,
+            false => pattern.components().count(),
+        };
+        let below = WalkDir::new(&above).follow_links(true).max_depth(depth);
+        let is_of_workspace =
+            |entry: &walkdir::DirEntry| entry.file_type().is_dir() && entry.file_name() != TREES;
+        let below = below.into_iter().filter_entry(is_of_workspace).flatten();
+        let is_member = |path: &PathBuf| {
+            let inner = path.strip_prefix(&above).unwrap_or(path);
+            glob.is_match(inner) && !excludes(own, root, path)
+        };
+        found.extend(below.map(walkdir::DirEntry::into_path).filter(is_member));
+    }
+    Ok(found)
+}
+
+/// Lists the strings of a list in a manifest's `[workspace]`.
+fn strings<'t>(manifest: &'t Table, key: &str) -> impl Iterator<Item = &'t str> {
+    let workspace = manifest.get("workspace");
+    let strings = workspace.and_then(|workspace| workspace.get(key)?.as_array());
+    strings.into_iter().flatten().filter_map(Value::as_str)
 }
 
 /// Tells whether the workspace in the folder `root` excludes the package in `folder`, and does not list it all the same.
 fn excludes(manifest: &Table, root: &Path, folder: &Path) -> bool {
-    let lists = |key: &str| {
-        let workspace = manifest.get("workspace");
-        let places = workspace.and_then(|workspace| workspace.get(key)?.as_array());
-        let mut places = places.into_iter().flatten().filter_map(Value::as_str);
-        places.any(|place| folder.starts_with(normal(&root.join(place))))
-    };
+    let is_below = |place| folder.starts_with(normal(&root.join(place)));
+    let lists = |key: &str| strings(manifest, key).any(is_below);
     lists("exclude") && !lists("members")
 }
 
@@ -68,14 +182,40 @@ fn normal(path: &Path) -> PathBuf {
 }
 
 fn parse(path: &Path) -> Result<Table> {
-    let refuse = |what: String| {
-        Failure::input(format!("{}: {what}", path.display()))
-            .hint("--manifest-path names the Cargo.toml at the root of a workspace")
-    };
-    let text =
-        plain::read_to_string(path).map_err(|error| refuse(format!("cannot be read: {error}")))?;
+    let text = plain::read_to_string(path).map_err(|error| unread(path, &error))?;
     let table = toml::from_str(&text);
-    Ok(table.map_err(|error: toml::de::Error| refuse(error.message().to_owned()))?)
+    Ok(table.map_err(|error: toml::de::Error| refuse(path, error.message()))?)
+}
+
+/// Returns the failure for a manifest that cannot be read.
+pub(super) fn unread(path: &Path, error: &io::Error) -> Failure {
+    let (what, hint) = if path.is_dir() {
+        (
+            "a folder".to_owned(),
+            "--manifest-path names a file: the Cargo.toml in that folder",
+        )
+    } else if path.is_symlink() && !path.exists() {
+        (
+            "a symbolic link to nothing".to_owned(),
+            "put a manifest in its place, or name another one by --manifest-path",
+        )
+    } else if error.kind() == io::ErrorKind::InvalidInput {
+        (
+            format!("cannot be read: {error}"),
+            "a manifest is a file; put one in the place of the pipe or device, or name another one by --manifest-path",
+        )
+    } else {
+        (
+            format!("cannot be read: {error}"),
+            "--manifest-path names a prover's Cargo.toml",
+        )
+    };
+    Failure::input(format!("{}: {what}", shown(path))).hint(hint)
+}
+
+fn refuse(path: &Path, what: &str) -> Failure {
+    Failure::input(format!("{}: {what}", shown(path)))
+        .hint("--manifest-path names the Cargo.toml at the root of a workspace")
 }
 
 #[cfg(test)]
@@ -181,6 +321,79 @@ mod tests {
         }
     }
 
+    /// The manifests of a workspace's members, by lists, patterns and paths, are those that cargo finds.
+    #[test]
+    fn the_members_are_cargos() {
+        let package = |name: &str| format!("[package]\nname = \"{name}\"\n");
+        let dependency = |table: &str, to: &str| {
+            format!("[{table}]\ny = {{ package = \"{to}\", path = \"../{to}\" }}\n")
+        };
+        for (members, places) in [
+            (r#"members = ["a"]"#, &["a", "b"][..]),
+            (
+                r#"members = ["./a/../b", "c*", "?d"]"#,
+                &["b", "cc", "da/x", "xd", "a"],
+            ),
+            (r#"members = ["x/[ab]*"]"#, &["x/a", "x/bb", "x/c", "a"]),
+            (r#"members = ["x/**/z"]"#, &["x/z", "x/y", "x/y/z", "z"]),
+            (
+                "members = [\"[!s]\", \"c/d\"]\nexclude = [\"b\", \"c\"]",
+                &["a", "b", "c/d", "c/e", "de"],
+            ),
+            (r#"members = ["../beside/*"]"#, &["../beside/a", "a"]),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let top = dir.path().canonicalize().unwrap().join("top");
+            let write = |folder: &str, text: &str| {
+                let folder = super::normal(&top.join(folder));
+                write_changed(&folder.join("Cargo.toml"), text.as_bytes()).unwrap();
+                write_changed(&folder.join("src/lib.rs"), b"").unwrap();
+                folder
+            };
+            for (at, place) in places.iter().enumerate() {
+                let own = match place.starts_with("..") {
+                    true => "workspace = \"../../top\"\n",
+                    false => "",
+                };
+                write(place, &format!("{}{own}", package(&format!("p{at}"))));
+            }
+            for (from, table, to) in [
+                ("one", "dev_dependencies", "two"),
+                ("two", "target.x.build-dependencies", "three"),
+            ] {
+                write(from, &(package(from) + &dependency(table, to)));
+            }
+            write("three", &package("three"));
+            let first = dependency("dependencies", "one").replace("../", "");
+            let root = write(
+                "",
+                &format!("{}{first}[workspace]\n{members}\n", package("root")),
+            )
+            .join("Cargo.toml");
+            let mut cargo = cargo();
+            cargo.args([
+                "metadata",
+                "--no-deps",
+                "--offline",
+                "--format-version",
+                "1",
+            ]);
+            cargo.arg("--manifest-path").arg(&root);
+            let printed = interrupt::output(&mut cargo).unwrap();
+            let stderr = String::from_utf8_lossy(&printed.stderr);
+            assert!(printed.status.success(), "{members}: {stderr}");
+            let metadata = serde_json::from_slice::<serde_json::Value>(&printed.stdout).unwrap();
+            let packages = metadata["packages"].as_array().unwrap().iter();
+            let manifests = packages.map(|package| package["manifest_path"].as_str().unwrap());
+            let mut expected: Vec<_> = manifests.map(std::path::PathBuf::from).collect();
+            expected.retain(|manifest| *manifest != root);
+            expected.sort();
+            let own = super::parse(&root).unwrap();
+            let found = super::others(&root, &own, root.parent().unwrap()).unwrap();
+            assert_eq!(found, expected, "{members}");
+        }
+    }
+
     #[test]
     fn a_root_that_is_named_wrongly_is_no_root() {
         let dir = tempfile::tempdir().unwrap();
@@ -190,9 +403,20 @@ mod tests {
             write_changed(&path, text.as_bytes()).unwrap();
             path
         };
-        // Cargo refuses this one, which names itself and has no `[workspace]`.
-        let own = manifest("a", &package("."));
+        // Cargo refuses these, too.
         let below = manifest("a/b", "[package]\nname = \"y\"\n");
-        assert_eq!(super::root(&below).unwrap(), own);
+        for (text, why) in [
+            (package("."), "names its own package"),
+            (package(""), "names its own package"),
+            (package("../a"), "names its own package"),
+            (package("x").replace("\"x\"\n", "1\n"), "is not text"),
+        ] {
+            let own = manifest("a", &text);
+            for member in [&own, &below] {
+                let refused = super::root(member).unwrap_err().to_string();
+                let said = format!("{}: `package.workspace` {why}", own.to_str().unwrap());
+                assert!(refused.starts_with(&said), "{refused}");
+            }
+        }
     }
 }

@@ -10,6 +10,7 @@ use paired::cargo::home;
 use paired::error::Failure;
 use paired::files::contents::sha256;
 use paired::files::plain;
+use paired::terminal::shown;
 
 /// A file of cargo's cache with the name of a package's tarball. Packages of another registry may have the same names.
 pub(super) struct Tarball {
@@ -39,7 +40,7 @@ pub(super) fn tarballs(locked: &Locked) -> Result<Vec<Tarball>> {
     let mut found = Vec::new();
     for path in caches()?.into_iter().map(|dir| dir.join(&file)) {
         if path.is_file() {
-            let unreadable = || format!("cannot read {}", path.display());
+            let unreadable = || format!("cannot read {}", shown(&path));
             let bytes = plain::read(&path).with_context(unreadable)?;
             let is_it = sha256(&bytes) == locked.checksum;
             found.push(Tarball { path, bytes, is_it });
@@ -72,7 +73,7 @@ pub(super) fn assert_plain_tarballs() -> Result<()> {
             };
             if kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir()) {
                 return Err(
-                    Failure::input(format!("{}: not a plain file", path.display()))
+                    Failure::input(format!("{}: not a plain file", shown(&path)))
                         .hint("delete it; cargo will fetch the package again")
                         .into(),
                 );

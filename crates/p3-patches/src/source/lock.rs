@@ -20,6 +20,7 @@ use crate::source::registry;
 use crate::source::resolve::{CACHE_FIRST, CONNECT, metadata, resolve, unresolved};
 use paired::error::Failure;
 use paired::files::changed::write_changed;
+use paired::terminal::shown;
 
 const FILE: &str = "Cargo.lock";
 
@@ -151,12 +152,12 @@ impl Seed {
             let graph = match metadata(dir, &[options, offline].concat())? {
                 Ok(graph) => graph,
                 Err(error) => {
-                    let what = format!("{}: the dependencies cannot be resolved", dir.display());
+                    let what = format!("{}: the dependencies cannot be resolved", shown(dir));
                     return Ok(Err(unresolved(dir, &what, &error, CONNECT)));
                 }
             };
             let resolved = fs::read_to_string(&lock)
-                .with_context(|| format!("cannot read {}", lock.display()))?;
+                .with_context(|| format!("cannot read {}", shown(&lock)))?;
             let resolved = locked::published(&resolved)?;
             let new = (resolved.iter().filter(|package| !known.contains(package)))
                 .map(|package| format!("{} {}", package.name, package.version))
@@ -164,7 +165,7 @@ impl Seed {
             if new.is_empty() {
                 return Ok(Ok(graph));
             }
-            let what = format!("{}: no lock file has {}", dir.display(), new.join(", "));
+            let what = format!("{}: no lock file has {}", shown(dir), new.join(", "));
             Ok(Err(Failure::environment(what).hint(
                 "the reviewed Cargo.lock has to have them, or one in a package of the release as published",
             )))

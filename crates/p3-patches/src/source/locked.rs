@@ -8,6 +8,7 @@ use serde::Deserialize;
 use toml_edit::{DocumentMut, Item};
 
 use paired::error::Failure;
+use paired::run::protocol::check_line;
 
 /// The registry, as lock files write it.
 pub(super) const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
@@ -79,6 +80,9 @@ pub fn packages(lock: &str) -> Result<Vec<Locked>> {
             source,
             checksum,
         } = package;
+        for text in [&*name, version, source, checksum] {
+            check_line(text).map_err(|why| unparsed(&why))?;
+        }
         let key = format!("checksum {name} {version} ({source})");
         let listed = lock.metadata.get(&key).and_then(toml::Value::as_str);
         if let Some(listed) = listed.filter(|listed| checksum.is_empty() && *listed != "<none>") {
@@ -139,7 +143,8 @@ mod tests {
 
     #[test]
     fn a_lock_file_that_does_not_parse_is_refused() {
-        for text in ["[[package", "package = 1"] {
+        let source = "[[package]]\nname = \"a\"\nversion = \"1.0.0\"\nsource = \"git+https://h/r\\nhint: x\"\n";
+        for text in ["[[package", "package = 1", source] {
             let error = packages(text).unwrap_err();
             let failure = Failure::behind(&error).expect("a failure that was foreseen");
             assert_eq!(failure.kind, Kind::Input);

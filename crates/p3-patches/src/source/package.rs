@@ -11,6 +11,7 @@ use serde::Deserialize;
 use paired::error::Failure;
 use paired::files::contents::sha256;
 use paired::files::dir::Dir;
+use paired::terminal::shown;
 
 /// A published package, unpacked in memory.
 #[derive(Clone, Debug)]
@@ -125,7 +126,7 @@ pub(super) fn read_vendored(
     let again = "`cargo vendor` writes that folder again; run it where no patches are applied";
     let text = dir.read(SUMS)?.unwrap_or_default();
     let sums: Sums = serde_json::from_slice(&text)
-        .map_err(|error| Failure::input(format!("{}: {error}", list.display())).hint(again))?;
+        .map_err(|error| Failure::input(format!("{}: {error}", shown(&list))).hint(again))?;
     let package = sums.package.unwrap_or_default();
     if package != checksum {
         return Err(wrong_checksum(&list, &checksum, &package)
@@ -135,7 +136,7 @@ pub(super) fn read_vendored(
     // Cargo leaves them out of what it takes from git, as it did of all packages.
     for published in [VCS_INFO, "Cargo.toml.orig"] {
         if !sums.files.contains_key(published) {
-            let what = format!("{}: {published} was not vendored", folder.display());
+            let what = format!("{}: {published} was not vendored", shown(&folder));
             let hint =
                 "`cargo vendor` of cargo 1.89 or later writes packages as they were published";
             return Err(Failure::input(what).hint(hint).into());
@@ -144,26 +145,26 @@ pub(super) fn read_vendored(
     let mut files = BTreeMap::new();
     for (file, expected) in sums.files {
         let path = folder.join(&file);
-        let contents = dir.read(&file)?.ok_or_else(|| {
-            Failure::input(format!("{}: is not there", path.display())).hint(again)
-        })?;
+        let contents = dir
+            .read(&file)?
+            .ok_or_else(|| Failure::input(format!("{}: is not there", shown(&path))).hint(again))?;
         parts(Path::new(&file))
-            .map_err(|what| Failure::input(format!("{}: {what}", path.display())))?;
+            .map_err(|what| Failure::input(format!("{}: {what}", shown(&path))))?;
         let found = sha256(&contents);
         if found != expected {
             return Err(wrong_checksum(&path, &expected, &found).hint(again).into());
         }
         files.insert(file, contents);
     }
-    let mut package = Package::new(name, version, checksum, files)
-        .with_context(|| folder.display().to_string())?;
+    let mut package =
+        Package::new(name, version, checksum, files).with_context(|| shown(&folder))?;
     package.vendored = Some(folder);
     Ok(package)
 }
 
 /// Returns the failure for a file with another checksum than the expected one.
 pub(super) fn wrong_checksum(path: &Path, expected: &str, found: &str) -> Failure {
-    let path = path.display();
+    let [path, expected, found] = [path, Path::new(expected), Path::new(found)].map(shown);
     Failure::input(format!(
         "{path}: wrong checksum\n  expected: {expected}\n  found:    {found}"
     ))
@@ -189,7 +190,7 @@ pub(super) fn unpack(name: &str, version: &str, checksum: String, bytes: &[u8]) 
     for entry in tar::Archive::new(&*plain).entries().map_err(damaged)? {
         let mut entry = entry.map_err(damaged)?;
         let path = entry.path().map_err(damaged)?.into_owned();
-        let refuse = |what: &str| Failure::input(format!("{}: {what}", path.display()));
+        let refuse = |what: &str| Failure::input(format!("{}: {what}", shown(&path)));
         if !entry.header().entry_type().is_file() {
             return Err(refuse("neither file nor folder; a tarball holds plain files only").into());
         }

@@ -25,6 +25,7 @@ use paired::address::without_credentials;
 use paired::cargo::configured_by;
 use paired::error::Failure;
 use paired::files::contents::sha256;
+use paired::terminal::shown;
 
 /// A package that cargo finds where it is asked for a published one.
 #[derive(Clone)]
@@ -73,8 +74,7 @@ pub fn package(patches: &Patches, name: &str, version: &str) -> Result<Package> 
         }
     };
     if let Some(Tarball { path, bytes, .. }) = found.iter().find(|found| found.is_it) {
-        return unpack(name, version, locked.checksum, bytes)
-            .with_context(|| path.display().to_string());
+        return unpack(name, version, locked.checksum, bytes).with_context(|| shown(path));
     }
     let Some(Tarball { path, bytes, .. }) = found.first() else {
         return Err(Failure::environment(format!("cargo fetched {name} {version}, but it is not in its cache"))
@@ -220,7 +220,7 @@ fn fetch(patches: &Patches, name: &str, version: &str) -> Result<Found> {
     type Asked = (PathBuf, String, String);
     static ANSWERS: Mutex<BTreeMap<Asked, Found>> = Mutex::new(BTreeMap::new());
     if !patches.may_ask_cargo() {
-        let workplace = patches.workplace().display();
+        let workplace = shown(patches.workplace());
         let missing = format!(
             "{name} {version} is not in cargo's cache, and cargo is not run in {workplace}: that folder, or cargo's home, is part of the workspace's repository"
         );
@@ -229,8 +229,14 @@ fn fetch(patches: &Patches, name: &str, version: &str) -> Result<Found> {
             .into());
     }
     let workplace = patches.workplace();
-    let uncreated = || format!("cannot create {}", workplace.display());
-    fs::create_dir_all(workplace).with_context(uncreated)?;
+    fs::create_dir_all(workplace).map_err(|error| {
+        let what = match workplace.is_symlink() {
+            true => "a symbolic link to nothing".to_owned(),
+            false => format!("cannot be created: {error}"),
+        };
+        Failure::environment(format!("{}: {what}", shown(workplace)))
+            .hint("cargo is asked for packages in that folder; CARGO_HOME names cargo's home")
+    })?;
     let asked = (
         patches.workplace().to_owned(),
         name.to_owned(),
@@ -288,7 +294,7 @@ fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
     }
     let resolved = format!("cargo resolved {name} {version} without a checksum");
     match (vendored, found) {
-        (Some(folder), _) => Err(Failure::input(format!("{}: {resolved}", folder.display()))
+        (Some(folder), _) => Err(Failure::input(format!("{}: {resolved}", shown(&folder)))
             .hint("it was vendored from git; the patches are for the registry's package")
             .into()),
         (None, Some(found))

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{Fixture, assert_ended, redact_hashes, write};
+use crate::fixture::{Fixture, MANIFEST, assert_ended, files, redact_hashes, write};
 
 /// A step of a test: the tool's command, or cargo's.
 enum Step {
@@ -218,6 +218,45 @@ fn the_lock_file_without_patches_is_written() {
     );
 }
 
+/// Manifests and sources of a member, named by a pattern, and of a package that it names by a path.
+#[test]
+fn no_output_goes_over_what_a_member_has() {
+    let fixture = Fixture::new();
+    let dependency = "[dependencies]\nb = { path = \"../../b\" }\n";
+    for (place, name, more) in [("crates/a", "a", dependency), ("b", "b", "")] {
+        let folder = fixture.prover().join(place);
+        let text = format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\n{more}");
+        write(&folder.join("Cargo.toml"), &text);
+        write(&folder.join("src/lib.rs"), "");
+        write(&folder.join("build.rs"), "fn main() {}");
+    }
+    fixture.set_manifest(&format!(
+        "{MANIFEST}\n[workspace]\nmembers = [\"crates/*\"]\n"
+    ));
+    fixture.cargo(&["metadata", "--offline", "--format-version", "1"]);
+    let kept = || files(&fixture.prover());
+    let before = kept();
+    let link = "link";
+    for place in ["crates/a", "b"] {
+        for own in ["Cargo.toml", "src/lib.rs", "build.rs", "src/x.rs"] {
+            let own = format!("{place}/{own}");
+            let try_it = ["try", "--json", &own, "--", "run"];
+            for args in [&["status", "--published-lock", &own][..], &try_it] {
+                let run = fixture.run(args);
+                assert!(run.starts_with("exit 3\n"), "{args:?}: {run}");
+                assert!(kept() == before, "{args:?}");
+            }
+        }
+        // Under another name.
+        symlink(format!("{place}/Cargo.toml"), fixture.prover().join(link)).unwrap();
+        let run = fixture.run(&["status", "--published-lock", link]);
+        fs::remove_file(fixture.prover().join(link)).unwrap();
+        assert_ended(&run, 3, "a file that cargo or this tool reads");
+        assert!(kept() == before);
+    }
+    fixture.succeed(&["status", "--published-lock", "crates/a/published.lock"]);
+}
+
 /// A link to nothing may stand for a file that cargo reads once it is there, and a pipe would never be read.
 #[test]
 fn the_lock_file_without_patches_goes_to_no_link_and_no_pipe() {
@@ -358,6 +397,9 @@ fn a_block_that_was_deleted_leaves_nothing() {
     fixture.succeed(&["status"]);
 }
 
+/// The head of what a lock file has of an override that nothing uses.
+const UNUSED: &str = "[[patch.unused]]";
+
 /// The prover needs no package of Plonky3's any more.
 #[test]
 fn patches_that_nothing_needs_are_named() {
@@ -377,6 +419,37 @@ fn patches_that_nothing_needs_are_named() {
     );
 
     // The hint.
+    assert!(fixture.lock().contains(UNUSED));
     fixture.succeed(&["remove"]);
     fixture.succeed(&["status"]);
+    assert!(!fixture.lock().contains(UNUSED));
+}
+
+/// The prover needs one of the patched packages no more, which the lock file does not know yet.
+#[test]
+fn a_tree_that_is_set_aside_leaves_nothing_in_the_lock_file() {
+    let fixture = Fixture::new();
+    let own = "{ path = \"../own\" }\n";
+    for (folder, package) in [("own", "p3-blake3"), ("other", "either")] {
+        let text = format!("[package]\nname = \"{package}\"\nversion = \"0.8.0\"\n");
+        write(&fixture.path().join(folder).join("Cargo.toml"), &text);
+        write(&fixture.path().join(folder).join("src/lib.rs"), "");
+    }
+    let patches =
+        format!("\n[patch.crates-io]\np3-blake3 = {own}either = {{ path = \"../other\" }}\n");
+    let before = format!("{MANIFEST}{patches}");
+    fixture.set_manifest(&before);
+    fixture.succeed(&["apply", "demo"]);
+    let manifest = fixture.manifest();
+    fixture.set_manifest(&manifest.replace("p3-goldilocks = \"0.8\"", "p3-symmetric = \"0.8\""));
+    write(&fixture.prover().join("src/lib.rs"), "");
+    let unused = |package: &str| {
+        let entry = format!("{UNUSED}\nname = \"{package}\"\nversion = \"0.8.0\"\n");
+        fixture.lock().contains(&entry)
+    };
+    for command in ["apply", "remove"] {
+        fixture.succeed(&[command]);
+        assert!(!unused("p3-goldilocks"), "{command}: {}", fixture.lock());
+        assert!(unused("p3-blake3") && unused("either"), "{command}");
+    }
 }

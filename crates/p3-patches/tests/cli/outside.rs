@@ -292,3 +292,19 @@ fn a_root_manifest_that_is_a_link_is_refused() {
         assert!(run.starts_with("exit 3\n") && run.contains(why), "{run}");
     }
 }
+
+#[test]
+fn a_home_of_cargos_that_is_a_link_to_nothing_is_named() {
+    let fixture = Fixture::new();
+    let home = fixture.path().join("home");
+    symlink("nothing", &home).unwrap();
+    let mut overlay = Command::new(env!("CARGO_BIN_EXE_p3-patches"));
+    overlay
+        .args(["overlay", "row-prefetch", "--base", "0.8.0", "--out", "out"])
+        .current_dir(fixture.prover())
+        .env_remove("CARGO")
+        .env("CARGO_HOME", &home);
+    let run = fixture.transcript(&overlay.output().unwrap());
+    let said = "error: [DIR]/home: a symbolic link to nothing\nhint: cargo is asked for packages in that folder";
+    assert_ended(&run, 4, said);
+}

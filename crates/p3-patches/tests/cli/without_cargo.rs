@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Command;
 
 use crate::fixture::{Fixture, MANIFEST, assert_ended, write};
 
@@ -101,6 +103,180 @@ fn a_workspace_that_is_not_there_is_named() {
     let run = fixture.run(&STATUS);
     let said = "/prover/Cargo.toml: belongs to [DIR]/nowhere/Cargo.toml, which is not there\nhint: `package.workspace` names ";
     assert_ended(&run, 3, said);
+}
+
+/// A folder, a place in the manifest and a package of the lock file, each with a line break and a line like the tool's own.
+#[test]
+fn names_with_line_breaks_forge_no_line() {
+    let fixture = Fixture::new();
+    let assert_whole = |run: &str, said: &str| {
+        assert!(run.contains(said), "{run}");
+        assert!(!run.contains("\nhint: forged"), "{run}");
+    };
+    let folder = "a\nhint: forged \u{202e}";
+    let manifest = format!("{folder}/Cargo.toml");
+    for command in ["apply", "status", "remove", "try"] {
+        let mut args = vec![command, "--manifest-path", &*manifest];
+        args.extend(
+            (command == "try")
+                .then_some(["--", "run"])
+                .into_iter()
+                .flatten(),
+        );
+        let run = fixture.run(&args);
+        assert_ended(
+            &run,
+            3,
+            "a\\nhint: forged \\u{202e}/Cargo.toml: cannot be read",
+        );
+        assert_whole(&run, "hint: --manifest-path names");
+    }
+    write(&fixture.prover().join(&manifest), "[package]\n");
+    let run = fixture.run(&[&STATUS[..], &["--manifest-path", &manifest]].concat());
+    assert_ended(
+        &run,
+        3,
+        "/a\\nhint: forged \\u{202e}/Cargo.toml: no Cargo.lock beside it",
+    );
+    assert_whole(&run, "error: ");
+
+    let dependency = "{ path = \"a\\nhint: forged\" }";
+    let redirected = MANIFEST.replace("\"0.8\" #", &format!("{dependency} #"));
+    fixture.set_manifest(&redirected);
+    let run = fixture.run(&STATUS);
+    assert_ended(
+        &run,
+        1,
+        "p3-goldilocks comes from the folder a\\nhint: forged, in place of",
+    );
+    assert_whole(&run, "differs: ");
+    fixture.set_manifest(MANIFEST);
+    fixture.succeed(&["apply", "demo"]);
+    let applied = fixture.manifest();
+    let patch =
+        format!("\n[patch.\"sparse+https://index.crates.io/\"]\np3-goldilocks = {dependency}\n");
+    fixture.set_manifest(&applied.replace(MANIFEST, &format!("{MANIFEST}{patch}")));
+    let run = fixture.run(&STATUS);
+    assert_ended(&run, 1, "already patches p3-goldilocks to ");
+    assert_whole(&run, "forged");
+    fixture.set_manifest(&applied);
+    write(&fixture.tree("p3-goldilocks").join(folder), "");
+    let run = fixture.run(&["status", "--verify"]);
+    assert_whole(
+        &run,
+        "  differs: a\\nhint: forged \\u{202e} is no part of it\n",
+    );
+
+    let lock = fixture.lock();
+    write(
+        &fixture.prover().join("Cargo.lock"),
+        &lock.replace("name = \"p3-util\"", "name = \"p3-util\\nhint: forged\""),
+    );
+    let run = fixture.run(&STATUS);
+    assert_ended(&run, 3, "has a control character");
+    assert_whole(&run, "hint: cargo writes that file");
+}
+
+#[test]
+fn links_to_nothing_and_wrong_places_are_named() {
+    let fixture = Fixture::new();
+    let other = fixture.prover().join("other");
+    fs::create_dir(&other).unwrap();
+    let manifest = other.join("Cargo.toml");
+    let refuses = |path: &str, said: &str| {
+        for args in [&STATUS[..], &["status"], &["apply"]] {
+            let run = fixture.run(&[args, &["--manifest-path", path]].concat());
+            assert_ended(&run, 3, said);
+        }
+    };
+    refuses(
+        "other",
+        "error: other: a folder\nhint: --manifest-path names a file: the ",
+    );
+    symlink("nothing", &manifest).unwrap();
+    let link = "error: other/Cargo.toml: a symbolic link to nothing\nhint: put a manifest in";
+    refuses("other/Cargo.toml", link);
+    fs::remove_file(&manifest).unwrap();
+    let made = Command::new("mkfifo").arg(&manifest).status().unwrap();
+    assert!(made.success());
+    let pipe = "other/Cargo.toml: cannot be read: not a plain file\nhint: a manifest is a file; ";
+    refuses("other/Cargo.toml", pipe);
+}
+
+#[test]
+fn a_wrong_name_of_the_workspace_is_the_cause() {
+    let fixture = Fixture::new();
+    for (name, said) in [
+        ("1", "is not text"),
+        ("\"\"", "names its own package, which has no `[workspace]`"),
+        ("\".\"", "names its own package, which has no `[workspace]`"),
+    ] {
+        let named = format!("[package]\nworkspace = {name}\n");
+        fixture.set_manifest(&MANIFEST.replace("[package]\n", &named));
+        let run = fixture.run(&STATUS);
+        let said =
+            format!("Cargo.toml: `package.workspace` {said}\nhint: `package.workspace` names ");
+        assert_ended(&run, 3, &said);
+    }
+}
+
+/// Members, named and by a pattern, and a package that one of them names by a path, each with every kind of redirection. The lock file
+/// does not know it yet.
+#[test]
+fn redirections_in_manifests_of_members_are_told() {
+    let fixture = Fixture::new();
+    let places = ["named", "crates/one", "below/path"];
+    let package = |place: &str| {
+        let name = place.replace('/', "-");
+        format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n")
+    };
+    let manifest = |place: &str| fixture.prover().join(place).join("Cargo.toml");
+    let dependency = "[dependencies]\nbelow-path = { path = \"../../below/path\" }\n";
+    let whole = |place: &str| match place {
+        "crates/one" => package(place) + dependency,
+        _ => package(place),
+    };
+    for place in places {
+        write(&manifest(place), &whole(place));
+        write(&manifest(place).with_file_name("src/lib.rs"), "");
+    }
+    let members =
+        "\n[workspace]\nmembers = [\"named\", \"crates/*\"]\nexclude = [\"crates/out\"]\n";
+    fixture.set_manifest(&format!("{MANIFEST}{members}"));
+    fixture.cargo(&["metadata", "--offline", "--format-version", "1"]);
+    fixture.succeed(&["apply", "demo"]);
+    fixture.succeed(&STATUS);
+    for (table, entry, from) in [
+        (
+            "dev_dependencies",
+            "p3-util = { path = \"evil\" }",
+            "the folder evil",
+        ),
+        (
+            "target.'cfg(unix)'.build-dependencies",
+            "u = { package = \"p3-util\", git = \"https://me:t@h/r\" }",
+            "git+https://h/r",
+        ),
+        (
+            "target.x.dependencies",
+            "p3-util = { version = \"0.8\", registry = \"evil\" }",
+            "the registry evil",
+        ),
+    ] {
+        for place in places {
+            let redirected = format!("{}[{table}]\n{entry}\n", whole(place));
+            write(&manifest(place), &redirected);
+            let run = fixture.run(&STATUS);
+            assert_ended(&run, 1, &format!("p3-util comes from {from}, in place of"));
+            write(&manifest(place), &whole(place));
+        }
+    }
+    // Cargo reads no such table of a member, and nothing of a package that is excluded.
+    let patch = "[patch.crates-io]\np3-util = { path = \"evil\" }\n";
+    write(&manifest("named"), &(whole("named") + patch));
+    let out = package("out") + "[dependencies]\np3-util = { path = \"evil\" }\n";
+    write(&manifest("crates/out"), &out);
+    fixture.succeed(&STATUS);
 }
 
 /// An override that is gone from the block: the package is built as published.

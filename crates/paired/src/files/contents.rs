@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::Failure;
 use crate::files::plain;
+use crate::terminal::shown;
 
 /// Returns the SHA-256 of `bytes` in lower-case hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
@@ -24,12 +25,12 @@ pub(crate) fn sha256_of_file(path: &Path) -> Result<String> {
     match plain::read(path) {
         Ok(bytes) => Ok(sha256(&bytes)),
         Err(error) if NO_FILE.contains(&error.kind()) => {
-            let what = format!("cannot read {}: {error}", path.display());
+            let what = format!("cannot read {}: {error}", shown(path));
             Err(Failure::input(what)
                 .hint("put the executable there again: copy it, or build it")
                 .into())
         }
-        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", shown(path))),
     }
 }
 

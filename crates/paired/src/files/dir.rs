@@ -16,6 +16,7 @@ use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RawMode};
 use rustix::io::Errno;
 
 use crate::error::Failure;
+use crate::terminal::shown;
 
 /// The prefix of the names of unfinished files and folders. The next run that holds the lock removes those.
 pub const UNFINISHED: &str = ".tmp-";
@@ -55,7 +56,7 @@ impl Dir {
             return Err(is_other(path, "not a folder").into());
         }
         Ok(Self {
-            handle: handle.with_context(|| format!("cannot open {}", path.display()))?,
+            handle: handle.with_context(|| format!("cannot open {}", shown(path)))?,
             path: path.to_owned(),
         })
     }
@@ -144,7 +145,7 @@ impl Dir {
         };
         let mut contents = Vec::new();
         let read = file.read_to_end(&mut contents);
-        read.with_context(|| format!("cannot read {}", self.path.join(name).display()))?;
+        read.with_context(|| format!("cannot read {}", shown(self.path.join(name))))?;
         Ok(Some(contents))
     }
 
@@ -188,7 +189,7 @@ impl Dir {
             }
             Ok(entries)
         };
-        read().with_context(|| format!("cannot read {}", self.path.display()))
+        read().with_context(|| format!("cannot read {}", shown(&self.path)))
     }
 
     fn mode(&self, name: &OsStr) -> rustix::io::Result<Option<RawMode>> {
@@ -290,8 +291,8 @@ impl Dir {
         });
         let parts = parts.collect::<Option<_>>();
         let outside = || {
-            let place = place.display();
-            Failure::input(format!("{place}: lies outside {}", self.path.display()))
+            let place = shown(place);
+            Failure::input(format!("{place}: lies outside {}", shown(&self.path)))
                 .hint("name a file below that folder")
         };
         Ok(parts.ok_or_else(outside)?)
@@ -309,7 +310,7 @@ impl Dir {
             }
             _ if what == "write" => cannot_write(&path, &error.into()).into(),
             _ => {
-                let path = path.display();
+                let path = shown(&path);
                 anyhow::Error::new(io::Error::from(error)).context(format!("cannot {what} {path}"))
             }
         }
@@ -445,12 +446,12 @@ pub fn is_link(path: &Path) -> Failure {
 
 /// Returns the failure for a folder in which another run holds the lock.
 pub fn is_locked(path: &Path) -> Failure {
-    Failure::environment(format!("{}: another run is at work here", path.display()))
+    Failure::environment(format!("{}: another run is at work here", shown(path)))
         .hint("wait until that run has ended")
 }
 
 fn is_other(path: &Path, what: &str) -> Failure {
-    Failure::input(format!("{}: {what}", path.display()))
+    Failure::input(format!("{}: {what}", shown(path)))
         .hint("delete it, or replace it with the file or folder that belongs there")
 }
 
@@ -461,5 +462,5 @@ pub fn cannot_write(path: &Path, error: &io::Error) -> Failure {
         Some(Errno::NAMETOOLONG) => "choose a shorter name",
         _ => "check that the folder is writable and that the disk has space",
     };
-    Failure::environment(format!("cannot write {}: {error}", path.display())).hint(hint)
+    Failure::environment(format!("cannot write {}: {error}", shown(path))).hint(hint)
 }

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::error::Failure;
 use crate::files::dir::{Dir, Staged, cannot_write};
+use crate::terminal::shown;
 
 /// Refuses a folder, a link to nothing, a file in a folder that is not there, and a named pipe, which would block without a reader.
 /// A pipe without a name is a shell's, which has its reader.
@@ -16,12 +17,12 @@ pub fn check(path: &Path) -> Result<(), Failure> {
     let Ok(present) = fs::metadata(path) else {
         // Its file would be another name of a file that is written, too, and the two are not told apart before.
         if path.is_symlink() {
-            let what = format!("{}: a symbolic link to nothing", path.display());
+            let what = format!("{}: a symbolic link to nothing", shown(path));
             return Err(Failure::input(what).hint("name a file, or a link to one that is there"));
         }
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            let what = format!("{}: no such folder", folder.display());
+            let what = format!("{}: no such folder", shown(folder));
             return Err(Failure::environment(what).hint("create it, or name a file elsewhere"));
         }
         return Ok(());
@@ -29,7 +30,7 @@ pub fn check(path: &Path) -> Result<(), Failure> {
     let is_named_pipe = present.file_type().is_fifo() && path.canonicalize().is_ok();
     if present.is_dir() || is_named_pipe {
         let what = if is_named_pipe { "a pipe" } else { "a folder" };
-        return Err(Failure::input(format!("{}: {what}", path.display())).hint("name a file"));
+        return Err(Failure::input(format!("{}: {what}", shown(path))).hint("name a file"));
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use walkdir::WalkDir;
 
 use crate::error::Failure;
 use crate::files::plain;
+use crate::terminal::shown;
 use crate::text::one_line;
 
 /// The names of benchmarks, each on one line and without credentials, with the nanoseconds of one iteration.
@@ -76,7 +77,7 @@ fn criterion(folder: &Path) -> Result<Figures> {
 }
 
 fn parse<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let shown = path.display();
+    let shown = shown(path);
     let json = plain::read(path).with_context(|| format!("cannot read criterion's {shown}"))?;
     serde_json::from_slice(&json)
         .map_err(|error| Failure::input(format!("criterion's {shown}: {error}")).into())

@@ -99,7 +99,7 @@ pub(crate) fn recorded(configuration: &Table, triple: &str) -> Result<String> {
     } else {
         let executable =
             env::current_exe().context("the system does not tell the path of this executable")?;
-        executable.display().to_string()
+        executable.to_string_lossy().into_owned()
     };
     let runner: Value = match of_triple(configuration, triple) {
         Some(Value::String(_)) => format!("{executable} {RECORD}").into(),

@@ -16,6 +16,7 @@ use crate::isa::Isa;
 use crate::run::protocol::{Reply, Request, RowInfo, Sample, Timed, UnitInfo};
 use crate::run::sample::{MOST_KIB, ROUND, Run, Side, has_more_cpu};
 use crate::run::worker::Worker;
+use crate::terminal::shown;
 
 /// The two workers' executables of one comparison.
 #[derive(Clone)]
@@ -127,7 +128,7 @@ impl Workers {
     pub fn copies(&self, seeds: u64) -> Result<Vec<Copies>> {
         let folder = self.baseline.parent().unwrap_or(Path::new("."));
         let copies = |_| {
-            let unwritable = || format!("cannot copy the workers to {}", folder.display());
+            let unwritable = || format!("cannot copy the workers to {}", shown(folder));
             let copies = Claimed::new(folder, ".p3-copies-", |made| made.tempdir_in(folder));
             let copies = copies.with_context(unwritable)?;
             let copy = |executable: &Path, name: &str| -> Result<PathBuf> {

@@ -29,7 +29,7 @@ use crate::run::input::Input;
 use crate::run::launch::{self, Launch};
 use crate::run::rustflags::Rustflags;
 use crate::run::sample::Side;
-use crate::terminal::print_lines;
+use crate::terminal::{print_lines, shown};
 
 /// The variable for the folder of cargo's intermediate files.
 const BUILD_DIR: &str = "CARGO_BUILD_BUILD_DIR";
@@ -289,7 +289,7 @@ impl Builder<'_> {
         let Some(artifact) = ran.find(|of| executable(of).ends_with(&launch.program)) else {
             bail!(
                 "cargo runs {}, which its build did not list",
-                launch.program.display()
+                shown(&launch.program)
             );
         };
         let package = artifact.package_id.repr.clone();
@@ -310,7 +310,7 @@ impl Builder<'_> {
             *loaded = env::join_paths(paths).context("cannot write the loader's path")?;
         }
         Ok(Program {
-            name: artifact.target.name.clone(),
+            name: shown(&artifact.target.name),
             executable: executable(artifact),
             started_as: executable(artifact),
             runner: runner.unwrap_or_default(),
@@ -345,7 +345,7 @@ impl Builder<'_> {
                 let hint = match targets.find(|target| !target.required_features.is_empty()) {
                     Some(off) => format!(
                         "cargo builds `{}` only with `--features {}`",
-                        off.name,
+                        shown(&off.name),
                         off.required_features.join(",")
                     ),
                     None => NAME_ONE.to_owned(),
@@ -421,7 +421,7 @@ impl Builder<'_> {
 const NAME_ONE: &str = "name one with `--bin`, `--example`, `--bench` or `--test`";
 
 fn several(programs: &[&Artifact]) -> Failure {
-    let names = programs.iter().map(|artifact| &*artifact.target.name);
+    let names = programs.iter().map(|artifact| shown(&artifact.target.name));
     let names: Vec<_> = names.collect::<BTreeSet<_>>().into_iter().collect();
     let names = names.join(", ");
     Failure::input(format!("the command line builds several programs: {names}")).hint(NAME_ONE)
@@ -515,7 +515,7 @@ impl Program {
     /// value.
     pub(crate) fn copied(&self) -> Result<(Self, Claimed<TempPath>)> {
         let from = &self.executable;
-        let unwritable = || format!("cannot copy {}", from.display());
+        let unwritable = || format!("cannot copy {}", shown(from));
         let folder = from.parent().unwrap_or(Path::new("."));
         let copy = Claimed::new(folder, ".p3-copy-", |made| {
             Ok(made.tempfile_in(folder)?.into_temp_path())

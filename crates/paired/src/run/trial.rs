@@ -23,7 +23,7 @@ use crate::run::program::{Done, Program, contents};
 use crate::run::protocol::LONGEST_NAME;
 use crate::run::sample::{BENCH, ITERATIONS, ROUND, RUN, Run, SPAN, Side};
 use crate::run::spans::{IN, Spans};
-use crate::terminal::print_lines;
+use crate::terminal::{print_lines, shown};
 
 /// The shortest run that is compared: the start of a process is too large a part of shorter ones.
 const SHORTEST: Duration = Duration::from_millis(10);
@@ -51,7 +51,7 @@ impl fmt::Display for Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stdout => f.write_str("stdout"),
-            Self::File(path) => path.display().fmt(f),
+            Self::File(path) => f.write_str(&shown(path)),
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::error::Failure;
 use crate::interrupt::{self, Group};
 use crate::run::protocol::{Reply, Request};
 use crate::run::sample::Side;
+use crate::terminal::shown;
 
 /// A worker's process. It ends when the value is dropped.
 pub(crate) struct Worker {
@@ -65,7 +66,7 @@ impl Worker {
         if let Ok(Ok(line)) = self.lines.try_recv() {
             return Err(self.failure(&format!(
                 "printed a line before it was asked: {}",
-                shown(&line)
+                first_line(&line)
             )));
         }
         let stdin = self.process.0.stdin.as_mut().expect("stdin is piped");
@@ -168,7 +169,7 @@ fn name_of(message: &impl Serialize) -> String {
 }
 
 /// Returns the beginning of the first line that a worker has printed, up to 80 bytes.
-fn shown(printed: &[u8]) -> String {
+fn first_line(printed: &[u8]) -> String {
     const LONGEST: usize = 80;
     let printed = String::from_utf8_lossy(&printed[..printed.len().min(LONGEST)]);
     printed
@@ -181,7 +182,7 @@ fn shown(printed: &[u8]) -> String {
 
 /// Says what a worker has printed and, where the text has the form of a reply, which part of it is none.
 fn no_reply(printed: &[u8], error: &serde_json::Error) -> String {
-    let printed = format!("{NO_REPLY}: {}", shown(printed));
+    let printed = format!("{NO_REPLY}: {}", first_line(printed));
     match error.is_data() {
         true => format!("{printed}: {error}"),
         false => printed,
@@ -191,7 +192,7 @@ fn no_reply(printed: &[u8], error: &serde_json::Error) -> String {
 /// Reads a reply in the output of a worker that was run in another way, such as in an emulator. Fails where the worker replies
 /// with an error, or with anything else than a reply.
 pub fn reply(worker: &Path, text: &str) -> Result<Reply> {
-    let worker = worker.display();
+    let worker = shown(worker);
     match serde_json::from_str(text) {
         Ok(Reply::Error(error)) => Err(Failure::check(format!("{worker}: {error}")).into()),
         Ok(reply) => Ok(reply),

@@ -11,6 +11,7 @@ use crate::show::machine::Machine;
 use crate::show::report::verdict_name;
 use crate::show::section::{Folded, Line, Record, Section, Table, lines};
 use crate::stats::row::Row;
+use crate::terminal::shown;
 
 /// The content security policy, by which browsers refuse scripts, pictures and fonts; styles are the page's own.
 const POLICY: &str =
@@ -86,7 +87,7 @@ fn up(root: &Path, path: &Path) -> Result<Option<String>> {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
-    let unreachable = || format!("cannot write {}", path.display());
+    let unreachable = || format!("cannot write {}", shown(path));
     let folder = folder.canonicalize().with_context(unreachable)?;
     let below = folder.strip_prefix(root).ok();
     let steps = below.map(|below| {

@@ -21,6 +21,7 @@ use crate::show::machine::Machine;
 use crate::show::section::Record;
 use crate::stats::ratio::Verdict;
 use crate::stats::row::Row;
+use crate::terminal::shown;
 use crate::text;
 
 /// The output of `--json`, where `S` is the subject of the comparison. Other programs read it: a change of meaning needs a new
@@ -146,7 +147,7 @@ pub fn assert_unread(written: &Path, read: &[PathBuf]) -> Result<(), Failure> {
             return Err(same_file(path, written));
         }
         if path.is_dir() && place.starts_with(place_of(path)) {
-            let (written, folder) = (written.display(), path.display());
+            let (written, folder) = (shown(written), shown(path));
             let what = format!("{written}: in {folder}, which this command works with");
             return Err(Failure::input(what).hint("name a file outside that folder"));
         }
@@ -160,11 +161,7 @@ fn is_kept(path: &Path) -> bool {
 }
 
 fn same_file(one: &Path, other: &Path) -> Failure {
-    let what = format!(
-        "{} and {} are the same file",
-        one.display(),
-        other.display()
-    );
+    let what = format!("{} and {} are the same file", shown(one), shown(other));
     Failure::input(what)
         .hint("give each file a name of its own; the samples of `--json` FILE are in FILE with the ending .csv")
 }
@@ -222,7 +219,7 @@ impl<S> Report<S> {
     where
         S: DeserializeOwned,
     {
-        let refused = |why: String| Failure::input(format!("{}: {why}", path.display()));
+        let refused = |why: String| Failure::input(format!("{}: {why}", shown(path)));
         let unreadable =
             |why: String| refused(why).hint("`cargo p3 ab --json FILE` writes such a file");
         let text = plain::read(path).map_err(|error| refused(error.to_string()))?;
@@ -331,7 +328,7 @@ pub fn parse_csv(text: &str) -> Result<Vec<Run>, String> {
 
 /// Reads a file of samples as [`parse_csv`] does. Fails also where the file cannot be read.
 pub fn read_csv(path: &Path) -> Result<Vec<Run>> {
-    let shown = path.display();
+    let shown = shown(path);
     let text = text_of(path, &shown)?;
     Ok(parse_csv(&text).map_err(|why| Failure::input(format!("{shown}: {why}")))?)
 }
