@@ -5,11 +5,8 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::Result;
-use globset::GlobBuilder;
 use toml::{Table, Value};
-use walkdir::WalkDir;
 
-use crate::prover::stanza::TREES;
 use paired::error::Failure;
 use paired::files::plain;
 use paired::terminal::shown;
@@ -118,36 +115,17 @@ pub fn others(root: &Path, own: &Table, member: &Path) -> Result<Vec<PathBuf>> {
 
 /// Lists the folders that the `members` of the workspace in the folder `root` name, as patterns too. They need not be there.
 fn members(root: &Path, own: &Table) -> Result<Vec<PathBuf>> {
-    let is_plain =
-        |part: &Component<'_>| !part.as_os_str().to_string_lossy().contains(['*', '?', '[']);
+    let manifest = root.join("Cargo.toml");
+    let escaped = (root.to_str().map(glob::Pattern::escape))
+        .ok_or_else(|| refuse(&manifest, "its folder's name is not UTF-8 text"))?;
     let mut found = Vec::new();
     for member in strings(own, "members") {
-        let parts = Path::new(member).components();
-        let plain: PathBuf = parts.clone().take_while(is_plain).collect();
-        let pattern: PathBuf = parts.skip_while(is_plain).collect();
-        let above = normal(&root.join(plain));
-        if pattern.as_os_str().is_empty() {
-            found.push(above);
-            continue;
-        }
-        let glob = GlobBuilder::new(&pattern.to_string_lossy())
-            .literal_separator(true)
-            .build()
-            .map_err(|error| refuse(&root.join("Cargo.toml"), &format!("`members`: {error}")))?;
-        let glob = glob.compile_matcher();
-        let depth = match pattern.components().any(|part| part.as_os_str() == "**") {
-            true => usize::MAX,
-            false => pattern.components().count(),
-        };
-        let below = WalkDir::new(&above).follow_links(true).max_depth(depth);
-        let is_of_workspace =
-            |entry: &walkdir::DirEntry| entry.file_type().is_dir() && entry.file_name() != TREES;
-        let below = below.into_iter().filter_entry(is_of_workspace).flatten();
-        let is_member = |path: &PathBuf| {
-            let inner = path.strip_prefix(&above).unwrap_or(path);
-            glob.is_match(inner) && !excludes(own, root, path)
-        };
-        found.extend(below.map(walkdir::DirEntry::into_path).filter(is_member));
+        let pattern = normal(&Path::new(&escaped).join(member));
+        let folders = glob::glob(&pattern.to_string_lossy())
+            .map_err(|error| refuse(&manifest, &format!("`members`: {error}")))?;
+        // A folder that cannot be read has no manifest that cargo reads.
+        let folders = (folders.flatten()).filter(|folder| !excludes(own, root, folder));
+        found.extend(folders.chain([normal(&root.join(member))]));
     }
     Ok(found)
 }
