@@ -37,7 +37,9 @@ impl Documents {
         let mut text = String::new();
         for section in sections {
             let mut lines = lines(&section.records);
-            lines.retain(|line| is_of_prover(line.row));
+            if section.patch.is_none() {
+                lines.retain(|line| is_of_prover(line.row));
+            }
             write!(text, "\n### {}\n", section.title)?;
             if let Some(figure) = &section.figure {
                 let title = &section.title;

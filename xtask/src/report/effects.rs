@@ -7,6 +7,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use p3_patches::catalog::effects::Effect;
 use paired::isa::Isa;
+use paired::show::machine::known_as;
 use paired::show::section::{Record, lines};
 use paired::stats::ratio::Verdict;
 use paired::stats::row::round4;
@@ -45,7 +46,7 @@ fn effect(
 /// Returns the best row.
 fn of_record(patch: &(String, String), record: &Record) -> Option<Effect> {
     let row = best(lines(slice::from_ref(record)))?.row;
-    let cpu = record.machine.cpu.clone();
+    let cpu = known_as(&record.machine.cpu);
     let verdict = Some(row.verdict);
     effect(
         patch,

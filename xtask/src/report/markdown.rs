@@ -7,6 +7,7 @@ use comfy_table::{Table, presets};
 
 use crate::bench::record::LOADED;
 use paired::escape;
+use paired::show::machine::known_as;
 use paired::show::section::Line;
 use paired::stats::ratio::Verdict;
 
@@ -91,7 +92,7 @@ pub fn markdown(lines: &[Line<'_>], mut links: Option<&mut Links>) -> String {
                 markdown_cell(line, links.as_deref_mut())
             })
         };
-        let head = [escape::code(workload), escape::text(cpu)];
+        let head = [escape::code(workload), escape::text(&known_as(cpu))];
         table.add_row(head.into_iter().chain((0..isas.all.len()).map(&mut cell)));
     }
     let mut text = table.to_string() + "\n";

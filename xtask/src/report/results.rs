@@ -23,6 +23,8 @@ use paired::stats::row::Row;
 /// A report's heading: certain patches on one release, wherever they were measured.
 pub struct Section {
     pub title: String,
+    /// The release of Plonky3.
+    pub release: String,
     pub records: Vec<Record>,
     pub counts: Vec<Counts>,
     /// Where the figure of this is, below the project's root.
@@ -71,6 +73,7 @@ pub fn section(
 ) -> Section {
     Section {
         title: report.subject.title(),
+        release: report.subject.base.clone(),
         records: report.records(runs, files),
         counts: Vec::new(),
         figure: None,
@@ -89,6 +92,7 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
         if !records.is_empty() {
             sections.push(Section {
                 title: format!("All patches, Plonky3 {base}"),
+                release: base.clone(),
                 records,
                 counts: Vec::new(),
                 figure: Some(format!("{RECORDS}/{base}/{SERIES}.svg")),
@@ -110,6 +114,7 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
             if !step.is_empty() {
                 sections.push(Section {
                     title: format!("{name} on {}, Plonky3 {base}", needs.join(", ")),
+                    release: base.clone(),
                     records: step,
                     counts: Vec::new(),
                     figure: None,
@@ -120,6 +125,7 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
             let is_default = base == default;
             let section = Section {
                 title: format!("{name}{with}, Plonky3 {base}"),
+                release: base.clone(),
                 records: records(project, &base, name)?,
                 counts: counts(project, &base, name)?,
                 figure: None,
