@@ -6,6 +6,7 @@ use std::hash::Hash;
 use comfy_table::{Table, presets};
 
 use crate::bench::record::LOADED;
+use p3_patches::catalog::effects::OUTDATED;
 use paired::escape;
 use paired::show::machine::known_as;
 use paired::show::section::Line;
@@ -61,9 +62,6 @@ impl<T: Copy + Eq + Hash> Unique<T> {
         })
     }
 }
-
-/// Marks a ratio whose patches have other code by now.
-pub const OUTDATED: &str = "\u{2020}";
 
 /// Marks a ratio that a loaded machine took.
 const ON_LOADED: &str = "\u{2021}";

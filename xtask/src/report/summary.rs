@@ -3,9 +3,9 @@
 use anyhow::Result;
 
 use crate::project::Project;
-use crate::report::markdown::OUTDATED;
 use crate::report::results::Section;
 use p3_patches::catalog::Entry;
+use p3_patches::catalog::effects::OUTDATED;
 use paired::escape;
 use paired::isa::Isa;
 use paired::run::protocol::Kind;
@@ -58,7 +58,7 @@ fn row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// Returns the row of a patch: over what it needs, where that was measured.
-fn patch(project: &Project, Entry { name, needs }: &Entry, sections: &[Section]) -> Result<String> {
+fn patch(project: &Project, Entry { name, .. }: &Entry, sections: &[Section]) -> Result<String> {
     let base = project.catalog.default_base_of(name)?;
     let header = project.catalog.header(&base, name)?;
     let packages = (header.packages.iter())
@@ -67,10 +67,7 @@ fn patch(project: &Project, Entry { name, needs }: &Entry, sections: &[Section])
     let own: Vec<_> = (sections.iter())
         .filter(|section| section.is_of(name))
         .collect();
-    // A stack's record is one of what the patch needs, too.
-    let timed = own
-        .iter()
-        .filter(|section| section.step || needs.is_empty());
+    let timed = own.iter().filter(|section| section.alone);
     let timed: Vec<_> = timed.map(|section| lines(&section.records)).collect();
     let has_code =
         |isa: Isa| header.changes(isa) && (isa == Isa::V4Ifma || !name.starts_with(IFMA_ONLY));
