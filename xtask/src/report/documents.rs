@@ -7,8 +7,9 @@ use anyhow::{Context, Result, ensure};
 
 use crate::project::Project;
 use crate::report::markdown::Links;
+use crate::report::provers::PROVERS;
 use crate::report::results::{Section, is_of_prover};
-use crate::report::{effects, summary};
+use crate::report::{effects, provers, summary};
 use p3_patches::catalog::effects::FILE;
 use paired::error::Failure;
 use paired::files::plain;
@@ -57,6 +58,12 @@ impl Documents {
         let path = project.root.join("README.md");
         let text = summary::markdown(project, sections)?;
         files.push((path.clone(), generated(&path, &text, &Links::default())?));
+        let path = project.root.join(PROVERS);
+        // A checkout of other patches has none.
+        if path.is_file() {
+            let text = provers::markdown(project, sections)?;
+            files.push((path.clone(), generated(&path, &text, &Links::default())?));
+        }
         for name in project.catalog.names() {
             let path = project.crates_dir().join(name).join("README.md");
             // `check` names a crate without one.

@@ -27,7 +27,7 @@ const IFMA_ONLY: &str = "ifma-";
 const NO_CODE: &str = "no such code";
 
 /// The cell of a patch without a record.
-const UNMEASURED: &str = "not measured";
+pub(super) const UNMEASURED: &str = "not measured";
 
 /// Returns both tables as Markdown, in the order of the series, with times as shares of the time without.
 pub fn markdown(project: &Project, sections: &[Section]) -> Result<String> {
@@ -47,12 +47,12 @@ pub fn markdown(project: &Project, sections: &[Section]) -> Result<String> {
     Ok(format!("\n{text}"))
 }
 
-fn head<'a>(cells: impl Iterator<Item = &'a str> + Clone) -> String {
+pub(super) fn head<'a>(cells: impl Iterator<Item = &'a str> + Clone) -> String {
     let rule = "|---".repeat(cells.clone().count());
     format!("{}{rule}|\n", row(cells))
 }
 
-fn row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
+pub(super) fn row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
     let cells: Vec<_> = cells.into_iter().collect();
     format!("| {} |\n", cells.join(" | "))
 }
@@ -71,7 +71,7 @@ fn patch(project: &Project, Entry { name, .. }: &Entry, sections: &[Section]) ->
     let timed: Vec<_> = timed.map(|section| lines(&section.records)).collect();
     let has_code =
         |isa: Isa| header.changes(isa) && (isa == Isa::V4Ifma || !name.starts_with(IFMA_ONLY));
-    let measured = ISAS.map(|(isa, _)| newest(&timed, isa));
+    let measured = ISAS.map(|(isa, _)| newest(&timed, |line| line.row.isa == isa.to_string()));
     let mut cells = vec![
         format!("[{name}](crates/{name})"),
         escape::text(header.subject()),
@@ -99,18 +99,17 @@ fn patch(project: &Project, Entry { name, .. }: &Entry, sections: &[Section]) ->
     Ok(row(cells.iter().map(String::as_str)))
 }
 
-/// Returns the rows for one instruction set in the first section with records of the present text, else in the first with any.
-fn newest<'a>(sections: &[Vec<Line<'a>>], isa: Isa) -> Vec<Line<'a>> {
-    let isa = isa.to_string();
-    let of_isa = |outdated| {
+/// Returns the wanted rows of the first section that has some of the present text, else of the first that has any.
+fn newest<'a>(sections: &[Vec<Line<'a>>], is_wanted: impl Fn(&Line<'a>) -> bool) -> Vec<Line<'a>> {
+    let of_text = |outdated| {
         let mut each = sections.iter().map(|lines| {
             let lines = lines.iter().copied();
-            let kept = |line: &Line<'_>| line.row.isa == isa && line.record.outdated == outdated;
+            let kept = |line: &Line<'a>| is_wanted(line) && line.record.outdated == outdated;
             lines.filter(kept).collect::<Vec<_>>()
         });
         each.find(|lines| !lines.is_empty())
     };
-    of_isa(false).or_else(|| of_isa(true)).unwrap_or_default()
+    of_text(false).or_else(|| of_text(true)).unwrap_or_default()
 }
 
 /// Returns the least and the greatest ratio of the rows; bold is a gain.
@@ -125,7 +124,7 @@ fn range<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> String {
 }
 
 /// Returns the least and the greatest ratio of the instructions that were counted on aarch64.
-fn counted(own: &[&Section]) -> String {
+pub(super) fn counted(own: &[&Section]) -> String {
     let neon = Isa::Neon.to_string();
     let mut counts = own.iter().flat_map(|section| &section.counts);
     let Some(counts) = counts.find(|counts| counts.isa == neon) else {
@@ -182,6 +181,13 @@ fn proofs(sections: &[Section]) -> String {
         text += &row(cells.iter().map(String::as_str));
     }
     text
+}
+
+/// Returns the least and the greatest ratio of a proof with all patches.
+pub(super) fn range_of_proof(sections: &[Section], proof: &str) -> String {
+    let series = sections.iter().filter(|section| section.patch.is_none());
+    let series: Vec<_> = series.map(|section| lines(&section.records)).collect();
+    range(newest(&series, |line| line.row.workload == proof))
 }
 
 fn is_proof(line: &Line<'_>) -> bool {
@@ -267,10 +273,13 @@ mod tests {
             .for_each(|record| record.outdated = true);
         let new = section("New", "2026-11-01", 1.25);
         let each = [lines(&old.records), lines(&new.records)];
-        assert_eq!(range(newest(&each, Isa::V3)), "**0.50** to 1.25, slower");
-        assert_eq!(range(newest(&each, Isa::V4)), "**0.90**");
-        assert_eq!(range(newest(&each, Isa::V4Ifma)), "not measured");
-        assert_eq!(range(newest(&each[..1], Isa::V4)), "**0.90**†");
+        let range_of = |each: &[Vec<Line<'_>>], isa: Isa| {
+            range(newest(each, |line| line.row.isa == isa.to_string()))
+        };
+        assert_eq!(range_of(&each, Isa::V3), "**0.50** to 1.25, slower");
+        assert_eq!(range_of(&each, Isa::V4), "**0.90**");
+        assert_eq!(range_of(&each, Isa::V4Ifma), "not measured");
+        assert_eq!(range_of(&each[..1], Isa::V4), "**0.90**†");
     }
 
     #[test]
