@@ -129,8 +129,15 @@ pub fn markdown(lines: &[Line<'_>], mut links: Option<&mut Links>) -> String {
 fn markdown_cell(line: &Line<'_>, links: Option<&mut Links>) -> String {
     let Line { record, row, .. } = line;
     let [low, high] = row.ci95;
+    let mut pooled = String::new();
     let ratio = match links.zip(record.file.as_ref()) {
-        Some((links, file)) => format!("[{:.3}][{}]", row.ratio, links.number(file)),
+        Some((links, file)) => {
+            let ratio = format!("[{:.3}][{}]", row.ratio, links.number(file));
+            for file in &record.pooled {
+                pooled += &format!(" [+][{}]", links.number(file));
+            }
+            ratio
+        }
         None => format!("{:.3}", row.ratio),
     };
     let interval = format!("{low:.3} to {high:.3}");
@@ -143,9 +150,9 @@ fn markdown_cell(line: &Line<'_>, links: Option<&mut Links>) -> String {
         .filter_map(|(is, mark)| is.then_some(*mark))
         .collect();
     match row.verdict {
-        Verdict::Faster => format!("**{ratio}**{mark} ({interval})"),
-        Verdict::Slower => format!("{ratio}{mark} ({interval}), slower"),
-        Verdict::NoChange => format!("{ratio}{mark} ({interval}), no change"),
+        Verdict::Faster => format!("**{ratio}**{mark} ({interval}){pooled}"),
+        Verdict::Slower => format!("{ratio}{mark} ({interval}), slower{pooled}"),
+        Verdict::NoChange => format!("{ratio}{mark} ({interval}), no change{pooled}"),
     }
 }
 

@@ -384,6 +384,7 @@ mod tests {
     #[test]
     fn names_in_a_figure_of_its_own_are_text() {
         let record = Record {
+            pooled: Vec::new(),
             file: None,
             outdated: false,
             loaded: BTreeMap::new(),

@@ -313,6 +313,7 @@ fn provenance(section: &Section<'_>, up: Option<&str>) -> Markup {
 fn machine(
     Record {
         file,
+        pooled,
         machine,
         rows,
         outdated,
@@ -330,8 +331,8 @@ fn machine(
         @if let Some(row) = rows.first() { b { (row.isa) } ": " }
         (known_as(cpu)) ", " (cores) @if *cores == 1 { " core, " } @else { " cores, " } (rustc)
         @if !rustflags.is_empty() { ", " code { (rustflags) } }
-        @if let Some(file) = file {
-            ", samples in "
+        @for (at, file) in file.iter().chain(pooled).enumerate() {
+            @if at == 0 { ", samples in " } @else { " and " }
             @match up {
                 Some(up) => a href=(format!("{up}{file}")) { (file) },
                 None => code { (file) },
