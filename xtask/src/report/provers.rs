@@ -157,7 +157,7 @@ fn instructions(sections: &[Section], patches: &[&str]) -> String {
             .filter(|section| section.is_of(name))
             .collect();
         let range = counted(&own);
-        (range != UNMEASURED).then(|| format!("{name} {range} of the instructions"))
+        (range != UNMEASURED).then(|| format!("{name} {range}"))
     });
     let counts: Vec<_> = counts.collect();
     match counts.is_empty() {

@@ -26,6 +26,9 @@ const IFMA_ONLY: &str = "ifma-";
 /// The cell of an instruction set whose builds a patch does not change.
 const NO_CODE: &str = "no such code";
 
+/// The cell of an instruction set of another architecture than the CPU's.
+const OTHER_CPU: &str = "\u{2014}";
+
 /// The cell of a patch without a record.
 pub(super) const UNMEASURED: &str = "not measured";
 
@@ -35,7 +38,7 @@ pub fn markdown(project: &Project, sections: &[Section]) -> Result<String> {
     let mut text = head(
         (["patch", "what it does", "packages (p3-)"].into_iter())
             .chain(isas)
-            .chain(["a whole proof", "aarch64, instructions"]),
+            .chain(["a whole proof", "aarch64"]),
     );
     for entry in &project.catalog.entries {
         text += &patch(project, entry, sections)?;
@@ -91,10 +94,13 @@ fn patch(project: &Project, Entry { name, .. }: &Entry, sections: &[Section]) ->
     } else {
         UNMEASURED.to_owned()
     });
-    cells.push(if has_code(Isa::Neon) {
+    let timed = newest(&timed, |line| line.row.isa == Isa::Neon.to_string());
+    cells.push(if !has_code(Isa::Neon) {
+        NO_CODE.to_owned()
+    } else if timed.is_empty() {
         counted(&own)
     } else {
-        NO_CODE.to_owned()
+        range(timed)
     });
     Ok(row(cells.iter().map(String::as_str)))
 }
@@ -135,8 +141,10 @@ pub(super) fn counted(own: &[&Section]) -> String {
     ratios.sort_by(f64::total_cmp);
     match &*ratios {
         [] => UNMEASURED.to_owned(),
-        [only] => format!("{only:.2}{mark}"),
-        [least, .., greatest] => format!("{least:.2}{mark} to {greatest:.2}{mark}"),
+        [only] => format!("{only:.2}{mark} of the instructions"),
+        [least, .., greatest] => {
+            format!("{least:.2}{mark} to {greatest:.2}{mark} of the instructions")
+        }
     }
 }
 
@@ -165,8 +173,14 @@ fn proofs(sections: &[Section]) -> String {
     if found.is_empty() {
         return String::new();
     }
+    let mut isas = ISAS.to_vec();
+    let is_neon = |line: &Line<'_>| line.row.isa == Isa::Neon.to_string();
+    if found.iter().any(|(_, lines)| lines.iter().any(is_neon)) {
+        isas.push((Isa::Neon, "aarch64"));
+    }
     let heads = ["all patches", "Plonky3", "CPU"].into_iter();
-    let mut text = format!("\n{}", head(heads.chain(ISAS.map(|(_, name)| name))));
+    let heads = heads.chain(isas.iter().map(|(_, name)| *name));
+    let mut text = format!("\n{}", head(heads.collect::<Vec<_>>().into_iter()));
     for (section, lines) in &found {
         let first = &lines[0];
         let mut cells = vec![
@@ -174,9 +188,14 @@ fn proofs(sections: &[Section]) -> String {
             escape::text(&section.release),
             escape::text(&known_as(&first.record.machine.cpu)),
         ];
-        cells.extend(ISAS.map(|(isa, _)| {
+        let is_arm = lines.iter().any(is_neon);
+        cells.extend(isas.iter().map(|(isa, _)| {
             let of_isa = lines.iter().find(|line| line.row.isa == isa.to_string());
-            of_isa.map_or_else(|| UNMEASURED.to_owned(), ratio)
+            match of_isa {
+                Some(line) => ratio(line),
+                None if is_arm == (*isa == Isa::Neon) => UNMEASURED.to_owned(),
+                None => OTHER_CPU.to_owned(),
+            }
         }));
         text += &row(cells.iter().map(String::as_str));
     }
@@ -258,6 +277,23 @@ mod tests {
         }
         let line = "| `stark-prove/x` | 0.8.0 | AMD Zen 5 (family 26, model 2) | 1.25, slower | **0.90** | not measured |\n";
         assert_eq!(proofs(&all), format!("{HEAD}{line}"));
+
+        // Its column is there where something was timed.
+        let mut neon = section("Arm", "2026-11-04", 0.75);
+        for record in &mut neon.records {
+            record
+                .rows
+                .iter_mut()
+                .for_each(|row| row.isa = "neon".into());
+        }
+        let table = proofs(&[neon, section("Old", "2026-11-03", 0.25)]);
+        assert_eq!(
+            table,
+            HEAD.replace("IFMA |\n", "IFMA | aarch64 |\n")
+                .replace("|\n|---", "|\n|---|---")
+                + "| `stark-prove/x` | 0.8.0 | Arm | \u{2014} | \u{2014} | \u{2014} | **0.75** |\n\
+                   | `stark-prove/x` | 0.8.0 | Old | **0.25** | **0.90** | not measured | \u{2014} |\n"
+        );
 
         // The record of one patch is not one of all.
         all[1].patch = Some(("a".into(), "0.8.0".into()));
