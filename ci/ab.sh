@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
-# usage: ci/ab.sh NAME [ARGUMENT]..
-# Measures a patch with `cargo p3 ab`. Leaves the rows in ab.json, the raw samples in ab.csv and a page of both in ab.html,
-# and appends the effects to the job's summary where there is one. Without a NAME, prints every patch with each runner whose
-# builds it changes, as the variable that the matrix of ab.yml reads.
+# usage: ci/ab.sh [NAME]..
+# Records what patches gain on this machine, all of them together without a NAME. Leaves in target/ab the rows, the samples, a page
+# of both and the files for benches/record, and appends the effects to the job's summary where there is one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+out=target/ab
+mkdir -p "$out"
 
-if [[ $# == 0 ]]; then
-  runners='{"ubuntu-24.04": "x86_64", "ubuntu-24.04-arm": "aarch64", "macos-15": "aarch64"}'
-  jobs=$(cargo p3 list --json | jq --compact-output --argjson runners "$runners" '
-    [.[] as $patch | $runners | to_entries[]
-      | select($patch.architectures == [] or (.value | IN($patch.architectures[])))
-      | {patch: $patch.name, runner: .key}]')
-  echo "jobs=$jobs"
-  exit
-fi
+case $(uname -m) in
+  aarch64 | arm64)
+    isa=neon
+    # Both sides of a choice that a patch makes at compile time, on this core.
+    RUSTFLAGS='-C target-cpu=native' cargo bench --package p3-bench --bench 'neon-*' | tee "$out/neon.txt"
+    ;;
+  *) isa=x86-64-v3 ;;
+esac
 
-cargo p3 ab "$@" --json ab.json --html ab.html
-cargo p3 report ab.json >>"${GITHUB_STEP_SUMMARY:-/dev/null}"
+cargo p3 ab "$@" --isa "$isa" --seeds 5 --record --loaded --json "$out/ab.json" --html "$out/ab.html"
+cargo p3 report "$out/ab.json" >>"${GITHUB_STEP_SUMMARY:-/dev/null}"
+git ls-files --others benches/record | tar -czf "$out/records.tgz" -T -

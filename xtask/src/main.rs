@@ -147,7 +147,7 @@ mod tests {
         ),
         (
             "xtask/src",
-            &["bench", "inspect", "report", "test", "author", "commands"],
+            &["bench", "inspect", "test", "report", "author", "commands"],
         ),
     ];
 

@@ -179,9 +179,22 @@ fn a_gain_is_reported_with_its_control() {
             )
             .unwrap(),
         )
+        .stderr(contains("slower").not())
         .stdout(contains("equal/odd").not())
         .stdout(contains("phase/p/initial").not());
     fixture.assert_no_worker_left();
+}
+
+#[test]
+fn a_slower_row_may_be_the_compilers() {
+    let fixture = Fixture::new();
+    let candidate = fixture.honest("candidate", 12);
+    let mut ab = fixture.ab(&fixture.honest("baseline", 10), &candidate);
+    ab.args(["--workload", "*/small/*"])
+        .assert()
+        .success()
+        .stderr(contains("note: slower: merkle-commit/small/2^4; "))
+        .stderr(contains("CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1"));
 }
 
 #[test]
@@ -475,6 +488,30 @@ fn the_other_sides_proof_must_be_accepted() {
         .assert()
         .code(1)
         .stderr(contains("baseline worker: proof: wrong root"));
+}
+
+/// The row of an executable against itself whose runs take longer until its third one, and after it has verified a proof.
+#[test]
+fn runs_that_warm_up_a_process_are_no_gain() {
+    let fixture = Fixture::new();
+    let run = format!(
+        "runs=$((runs + 1)); if [ $runs -lt 3 ] || [ $verified ]; then {}; else {}; fi",
+        sample(40, "aa"),
+        sample(10, "aa")
+    );
+    let verify = r#"verified=1; echo '"accepted"'"#;
+    let baseline = fixture.worker("baseline", PROVES, &run, verify);
+    let candidate = fixture.worker("candidate", PROVES, &format!("true; {run}"), verify);
+    let mut ab = fixture.ab(&baseline, &candidate);
+    ab.args(["--workload", "*/small/*", "--seeds", "2"])
+        .assert()
+        .success()
+        .stdout(
+            predicate::str::is_match(
+                r"small/2\^4 +native +0\.010 +0\.010 +1\.000 +1\.000 1\.000 +1\.000 +1\.000 1\.000 +2 +1\.000 +no change\n",
+            )
+            .unwrap(),
+        );
 }
 
 /// Shell commands of a worker that does as `run` says from its third run on, in the middle of what is measured.

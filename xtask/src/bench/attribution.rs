@@ -35,6 +35,9 @@ const PROOFS: [(Kind, &str, Option<&str>); 5] = [
     ),
 ];
 
+/// An interval of a saving that has zero and is wider than this is too wide to agree with a saving.
+const WIDEST: f64 = 0.05;
+
 /// A proof and a commitment of one record.
 pub struct Attribution<'a> {
     pub proof: &'a Row,
@@ -82,8 +85,15 @@ impl Attribution<'_> {
         (!meet).then(|| self.measured() - self.follows())
     }
 
+    /// Tells whether the saving measured is wider than [`WIDEST`] and may be none: it would agree with almost anything.
+    fn is_wide(&self) -> bool {
+        let [low, high] = self.proof.ci95;
+        high >= 1.0 && high - low > WIDEST
+    }
+
     fn verdict(&self) -> String {
         match self.surplus() {
+            None if self.is_wide() => "too wide".into(),
             None => "agrees".into(),
             Some(surplus) => {
                 let than = if surplus > 0.0 { "more" } else { "less" };
@@ -229,6 +239,24 @@ mod tests {
         }
         let table = markdown(&[record(0.7, 0.5, 0.5)]).unwrap();
         assert!(table.contains("10.0 points less"), "{table}");
+    }
+
+    #[test]
+    fn an_interval_that_agrees_with_anything_is_too_wide() {
+        let mut record = record(0.6, 0.5, 0.5);
+        for (ci95, verdict) in [
+            ([0.35, 1.46], "too wide"),
+            ([0.35, 0.99], "agrees"),
+            ([0.96, 1.0], "36.0 points less than follows"),
+        ] {
+            record.rows[0].ci95 = ci95;
+            record.rows[0].ratio = 0.96;
+            assert_eq!(attributions(&record)[0].cells()[5], verdict);
+        }
+        record.rows[1].ratio = 0.99;
+        record.rows[1].ci95 = [0.98, 1.0];
+        record.rows[0].ci95 = [0.97, 1.01];
+        assert_eq!(attributions(&record)[0].cells()[5], "agrees");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use paired::text;
 pub struct Counts {
     schema: u32,
     base: String,
-    isa: String,
+    pub isa: String,
     patches: BTreeSet<String>,
     /// Below the project's root.
     #[serde(skip)]
@@ -141,6 +141,11 @@ impl Counts {
     pub fn best(&self) -> Option<(&str, f64)> {
         let units = self.units.iter().map(|unit| (&*unit.unit, unit.ratio()));
         units.min_by(|(_, a), (_, b)| a.total_cmp(b))
+    }
+
+    /// Returns the ratios of the units.
+    pub fn ratios(&self) -> impl Iterator<Item = f64> {
+        self.units.iter().map(CountedUnit::ratio)
     }
 
     /// Returns ratios as Markdown: a line per unit, a column for instructions and for each core's model.

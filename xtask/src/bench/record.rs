@@ -231,7 +231,7 @@ pub fn file_name(time: &str, cpu: &str) -> String {
 }
 
 /// Returns the records of `name` on `base` with all that it needs, one for each TRIPLE-ISA and CPU: the newest of the patches'
-/// present code, else the newest.
+/// present code, else the newest. Samples of other records with the same executables are pooled with its own.
 pub fn records(project: &Project, base: &str, name: &str) -> Result<Vec<Record>> {
     let asked = match name {
         SERIES => Vec::new(),
@@ -267,6 +267,7 @@ fn newest(
         let of_machine = records.len();
         let is_asked =
             |folder: &String| folder == stem || stem.ends_with(ON) && folder.starts_with(stem);
+        let mut workers = Vec::new();
         let mut files = Vec::new();
         for folder in entries(root, &machine, true)?
             .iter()
@@ -293,12 +294,24 @@ fn newest(
             let of_cpu = (records[of_machine..].iter())
                 .position(|record| record.machine.cpu == head.machine.cpu);
             let known = of_cpu.map(|index| of_machine + index);
+            if let Some(known) = known
+                && !head.workers.is_empty()
+                && workers[known - of_machine] == head.workers
+            {
+                let record = &mut records[known];
+                pool(&mut record.runs, runs);
+                record.rows = rows(&file, &record.runs)?;
+                record.pooled.push(file);
+                record.loaded.extend(head.loaded);
+                continue;
+            }
             if known.is_some_and(|known| outdated || !records[known].outdated) {
                 continue;
             }
             let record = Record {
                 rows: rows(&file, &runs)?,
                 file: Some(file.clone()),
+                pooled: Vec::new(),
                 machine: head.machine,
                 outdated,
                 loaded: head.loaded,
@@ -306,12 +319,30 @@ fn newest(
                 command: head.command,
             };
             match known {
-                Some(known) => records[known] = record,
-                None => records.push(record),
+                Some(known) => {
+                    records[known] = record;
+                    workers[known - of_machine] = head.workers;
+                }
+                None => {
+                    records.push(record);
+                    workers.push(head.workers);
+                }
             }
         }
     }
     Ok(records)
+}
+
+/// Adds `more` runs of the same executables. Their seeds become others: each stands for processes of its own.
+fn pool(runs: &mut Vec<Run>, more: Vec<Run>) {
+    let last = runs.iter().map(|run| run.seed).max().unwrap_or_default();
+    runs.extend(more.into_iter().map(|run| Run {
+        seed: last + run.seed,
+        ..run
+    }));
+    let names: Vec<_> = runs.iter().map(|run| run.workload.clone()).collect();
+    let first = |run: &Run| names.iter().position(|name| *name == run.workload);
+    runs.sort_by_cached_key(first);
 }
 
 /// Returns every record with samples, below `root`.
@@ -594,6 +625,38 @@ pub mod tests {
         assert!(found().iter().all(|(_, _, outdated)| *outdated));
         // The newest of those that are out of date.
         assert!(found().contains(&("Narrow".into(), 0.5, true)));
+    }
+
+    #[test]
+    fn records_of_the_same_executables_are_pooled() {
+        let filed = Filed::new();
+        let write = |run: &str, ratio: f64, workload: &str, worker: &str| {
+            filed.write("quick-sponge", run, "Narrow", ratio, &[]);
+            let path = format!("{RECORDS}/0.8.0/triple-x86-64-v3/quick-sponge/{run}.csv");
+            let text = fs::read_to_string(filed.root().join(&path)).unwrap();
+            let (head, samples) = text.split_once("\nworkload,").unwrap();
+            let samples = samples.replace("merkle-commit/x/2^4", workload);
+            let workers = format!("# [workers]\n# baseline = \"{worker}\"");
+            filed.put(&path, &format!("{head}\n#\n{workers}\nworkload,{samples}"));
+            path
+        };
+        let [x, y] = ["merkle-commit/x/2^4", "lde/y"];
+        write("2026-01-01-narrow", 0.25, x, "other");
+        let older = write("2026-01-02-narrow", 0.5, x, "same");
+        write("2026-01-03-narrow", 0.75, y, "same");
+        let newest = write("2026-01-04-narrow", 0.5, x, "same");
+        let records = records(&Project::at(filed.root()), "0.8.0", "quick-sponge").unwrap();
+        let [record] = &records[..] else {
+            panic!("one CPU")
+        };
+        assert_eq!(record.file.as_ref(), Some(&newest));
+        assert_eq!(record.pooled.last(), Some(&older));
+        let rows = record.rows.iter();
+        let rows: Vec<_> = rows.map(|row| (&*row.workload, row.ratio)).collect();
+        assert_eq!(rows, [(x, 0.5), (y, 0.75)]);
+        let one = runs(0.5).len();
+        let lines = paired::show::section::lines(&records);
+        assert_eq!([lines[0].runs.len(), lines[1].runs.len()], [2 * one, one]);
     }
 
     #[test]

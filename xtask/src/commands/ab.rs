@@ -30,7 +30,7 @@ use paired::show::page;
 use paired::show::report::{self, Report};
 use paired::stats::ratio::Verdict;
 use paired::stats::row::Row;
-use paired::terminal::{measuring, shown, spinner};
+use paired::terminal::{measuring, print_line, shown, spinner};
 
 /// The default number of inputs of a row with `--quick`.
 pub const QUICK: u64 = 5;
@@ -219,6 +219,9 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     println!("{}", report::table(&report.rows, stdout.is_terminal()));
     if let Some(savings) = savings {
         println!("\n{savings}");
+    }
+    if let Some(note) = of_compiler(&report.rows) {
+        print_line("note", &note);
     }
     if args.revert {
         confirm_reverted(&report.rows)?;
@@ -413,6 +416,25 @@ fn compare_outputs(workers: &Workers, isa: Isa, rows: &[RowInfo], timeout: Durat
     println!("{isa}: equal outputs in {} rows", rows.len());
     Ok(())
 }
+
+/// Says of slower rows that the compiler may be to blame, and how to find out; nothing where no row is slower. Nothing here knows
+/// which rows run code of the patches: a package that is patched has other code, too.
+fn of_compiler(rows: &[Row]) -> Option<String> {
+    let slower = rows.iter().filter(|row| row.verdict == Verdict::Slower);
+    let mut slower: Vec<&str> = slower.map(|row| &*row.workload).collect();
+    slower.dedup();
+    (!slower.is_empty()).then(|| {
+        format!(
+            "slower: {}; a row that runs no code of the patches is slower by the compiler, which divides a changed package into 16 \
+             units in another way; the same command after `export {ONE_UNIT}`, with `--workload` for the row, builds both sides \
+             in one unit",
+            slower.join(", ")
+        )
+    })
+}
+
+/// The variable that has cargo compile each package in one unit.
+const ONE_UNIT: &str = "CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1";
 
 /// With the patches reversed nothing may be left of the gain.
 fn confirm_reverted(rows: &[Row]) -> Result<()> {

@@ -7,8 +7,9 @@ use anyhow::{Context, Result, ensure};
 
 use crate::project::Project;
 use crate::report::markdown::Links;
+use crate::report::provers::PROVERS;
 use crate::report::results::{Section, is_of_prover};
-use crate::report::{effects, summary};
+use crate::report::{effects, provers, summary};
 use p3_patches::catalog::effects::FILE;
 use paired::error::Failure;
 use paired::files::plain;
@@ -38,7 +39,9 @@ impl Documents {
         let mut text = String::new();
         for section in sections {
             let mut lines = lines(&section.records);
-            lines.retain(|line| is_of_prover(line.row));
+            if section.patch.is_none() {
+                lines.retain(|line| is_of_prover(line.row));
+            }
             write!(text, "\n### {}\n", section.title)?;
             if let Some(figure) = &section.figure {
                 let title = &section.title;
@@ -56,6 +59,12 @@ impl Documents {
         let path = project.root.join("README.md");
         let text = summary::markdown(project, sections)?;
         files.push((path.clone(), generated(&path, &text, &Links::default())?));
+        let path = project.root.join(PROVERS);
+        // A checkout of other patches has none.
+        if path.is_file() {
+            let text = provers::markdown(project, sections)?;
+            files.push((path.clone(), generated(&path, &text, &Links::default())?));
+        }
         for name in project.catalog.names() {
             let path = project.crates_dir().join(name).join("README.md");
             // `check` names a crate without one.

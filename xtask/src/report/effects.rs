@@ -7,6 +7,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use p3_patches::catalog::effects::Effect;
 use paired::isa::Isa;
+use paired::show::machine::known_as;
 use paired::show::section::{Record, lines};
 use paired::stats::ratio::Verdict;
 use paired::stats::row::round4;
@@ -45,7 +46,7 @@ fn effect(
 /// Returns the best row.
 fn of_record(patch: &(String, String), record: &Record) -> Option<Effect> {
     let row = best(lines(slice::from_ref(record)))?.row;
-    let cpu = record.machine.cpu.clone();
+    let cpu = known_as(&record.machine.cpu);
     let verdict = Some(row.verdict);
     effect(
         patch,
@@ -73,8 +74,8 @@ fn of_counts(patch: &(String, String), counts: &Counts) -> Option<Effect> {
     )
 }
 
-/// Returns the file's text by the records: the newest effect for each instruction set, over what the patch needs if that was
-/// measured, and a count where nothing was timed.
+/// Returns the file's text by the records: the newest effect of each patch alone for each instruction set, and a count where
+/// nothing was timed.
 pub fn text(sections: &[Section]) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for sections in sections.chunk_by(|a, b| a.patch == b.patch) {
@@ -83,22 +84,21 @@ pub fn text(sections: &[Section]) -> Result<String> {
         };
         let mut effects = Vec::new();
         for section in sections {
-            let timed = section.records.iter();
+            let timed = section.records.iter().filter(|_| section.alone);
             let timed = timed.filter_map(|record| of_record(patch, record));
             let counted = section.counts.iter();
             let counted = counted.filter_map(|counts| of_counts(patch, counts));
-            effects.extend(counted.chain(timed).map(|effect| (section.step, effect)));
+            effects.extend(counted.chain(timed));
         }
-        effects.sort_by_key(|(step, effect)| {
+        effects.sort_by_key(|effect| {
             (
                 effect.verdict.is_some(),
                 !effect.outdated,
-                *step,
                 effect.date.clone(),
             )
         });
         // The last one stays.
-        let by_isa = (effects.into_iter()).map(|(_, effect)| (effect.isa.clone(), effect));
+        let by_isa = (effects.into_iter()).map(|effect| (effect.isa.clone(), effect));
         for effect in by_isa.collect::<BTreeMap<_, _>>().values() {
             writer.serialize(effect)?;
         }

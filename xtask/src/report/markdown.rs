@@ -1,12 +1,14 @@
 //! Rows as tables of Markdown.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
 use comfy_table::{Table, presets};
 
 use crate::bench::record::LOADED;
+use p3_patches::catalog::effects::OUTDATED;
 use paired::escape;
+use paired::show::machine::known_as;
 use paired::show::section::Line;
 use paired::stats::ratio::Verdict;
 
@@ -61,11 +63,24 @@ impl<T: Copy + Eq + Hash> Unique<T> {
     }
 }
 
-/// Marks a ratio whose patches have other code by now.
-pub const OUTDATED: &str = "\u{2020}";
-
 /// Marks a ratio that a loaded machine took.
 const ON_LOADED: &str = "\u{2021}";
+
+/// Marks a ratio of fewer inputs than [`ENOUGH`].
+const FEW: &str = "\u{a7}";
+
+/// The number of inputs of a first look, `ab --quick`. A record has ten by default.
+const ENOUGH: usize = 5;
+
+/// Tells whether a row was measured with fewer inputs than [`ENOUGH`]. A row without its samples has a pair of each.
+fn has_few(line: &Line<'_>) -> bool {
+    let inputs: BTreeSet<u64> = line.runs.iter().map(|run| run.seed).collect();
+    let inputs = match inputs.len() {
+        0 => line.row.pairs,
+        inputs => inputs,
+    };
+    inputs < ENOUGH
+}
 
 /// Effects as Markdown: a line per workload and CPU, a column per ISA, below it what the marks mean. Ratios link to their records
 /// if there are `links`, which are relative to the repository's root.
@@ -91,7 +106,7 @@ pub fn markdown(lines: &[Line<'_>], mut links: Option<&mut Links>) -> String {
                 markdown_cell(line, links.as_deref_mut())
             })
         };
-        let head = [escape::code(workload), escape::text(cpu)];
+        let head = [escape::code(workload), escape::text(&known_as(cpu))];
         table.add_row(head.into_iter().chain((0..isas.all.len()).map(&mut cell)));
     }
     let mut text = table.to_string() + "\n";
@@ -105,24 +120,60 @@ pub fn markdown(lines: &[Line<'_>], mut links: Option<&mut Links>) -> String {
             "\n{ON_LOADED} The baseline took more than {LOADED} times what it had taken before: the machine was loaded.\n"
         );
     }
+    if lines.iter().any(has_few) {
+        text += &format!("\n{FEW} Measured with fewer than five inputs.\n");
+    }
     text
 }
 
 fn markdown_cell(line: &Line<'_>, links: Option<&mut Links>) -> String {
     let Line { record, row, .. } = line;
     let [low, high] = row.ci95;
+    let mut pooled = String::new();
     let ratio = match links.zip(record.file.as_ref()) {
-        Some((links, file)) => format!("[{:.3}][{}]", row.ratio, links.number(file)),
+        Some((links, file)) => {
+            let ratio = format!("[{:.3}][{}]", row.ratio, links.number(file));
+            for file in &record.pooled {
+                pooled += &format!(" [+][{}]", links.number(file));
+            }
+            ratio
+        }
         None => format!("{:.3}", row.ratio),
     };
     let interval = format!("{low:.3} to {high:.3}");
-    let mark = [(record.outdated, OUTDATED), (line.loaded(), ON_LOADED)];
+    let mark = [
+        (record.outdated, OUTDATED),
+        (line.loaded(), ON_LOADED),
+        (has_few(line), FEW),
+    ];
     let mark: String = (mark.iter())
         .filter_map(|(is, mark)| is.then_some(*mark))
         .collect();
     match row.verdict {
-        Verdict::Faster => format!("**{ratio}**{mark} ({interval})"),
-        Verdict::Slower => format!("{ratio}{mark} ({interval}), slower"),
-        Verdict::NoChange => format!("{ratio}{mark} ({interval}), no change"),
+        Verdict::Faster => format!("**{ratio}**{mark} ({interval}){pooled}"),
+        Verdict::Slower => format!("{ratio}{mark} ({interval}), slower{pooled}"),
+        Verdict::NoChange => format!("{ratio}{mark} ({interval}), no change{pooled}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::bench::record::tests::report;
+    use paired::show::section::lines;
+    use paired::testing::runs;
+
+    #[test]
+    fn a_row_of_few_inputs_is_marked() {
+        let enough = runs(0.5);
+        let few: Vec<_> = enough.iter().filter(|run| run.seed < 4).cloned().collect();
+        for (runs, cell) in [(enough, "**0.500** ("), (few, "**0.500**\u{a7} (")] {
+            let records = report("Narrow", &runs).records(&runs, &BTreeMap::new());
+            let table = markdown(&lines(&records), None);
+            assert!(table.contains(cell), "{table}");
+            assert_eq!(table.contains("\u{a7} Measured with"), cell.contains(FEW));
+        }
     }
 }

@@ -5,5 +5,6 @@
 pub mod documents;
 pub mod effects;
 pub mod markdown;
+mod provers;
 pub mod results;
 pub mod summary;

@@ -1,33 +1,44 @@
-//! The README's tables: what each patch gains where it gains most, and what whole proofs gain from all patches.
-
-use std::path::Path;
+//! The README's tables: the range of what each patch gains, and what whole proofs gain from all patches.
 
 use anyhow::Result;
 
 use crate::project::Project;
-use crate::report::markdown::OUTDATED;
-use crate::report::results::{Section, best};
+use crate::report::results::Section;
 use p3_patches::catalog::Entry;
+use p3_patches::catalog::effects::OUTDATED;
 use paired::escape;
 use paired::isa::Isa;
 use paired::run::protocol::Kind;
+use paired::show::machine::known_as;
 use paired::show::section::{Line, lines};
 use paired::stats::ratio::Verdict;
 
-/// A table has a column for each of these.
+/// The instruction sets with a column in both tables.
 const ISAS: [(Isa, &str); 3] = [
     (Isa::V3, "AVX2"),
     (Isa::V4, "AVX-512"),
     (Isa::V4Ifma, "AVX-512 IFMA"),
 ];
 
+/// The name of a patch that changes builds with AVX-512 IFMA only begins with this.
+const IFMA_ONLY: &str = "ifma-";
+
+/// The cell of an instruction set whose builds a patch does not change.
+const NO_CODE: &str = "no such code";
+
+/// The cell of an instruction set of another architecture than the CPU's.
+const OTHER_CPU: &str = "\u{2014}";
+
+/// The cell of a patch without a record.
+pub(super) const UNMEASURED: &str = "not measured";
+
 /// Returns both tables as Markdown, in the order of the series, with times as shares of the time without.
 pub fn markdown(project: &Project, sections: &[Section]) -> Result<String> {
     let isas = ISAS.map(|(_, name)| name);
     let mut text = head(
-        (["patch", "what it does", "packages (p3-)", "best workload"].into_iter())
+        (["patch", "what it does", "packages (p3-)"].into_iter())
             .chain(isas)
-            .chain(["aarch64, instructions"]),
+            .chain(["a whole proof", "aarch64"]),
     );
     for entry in &project.catalog.entries {
         text += &patch(project, entry, sections)?;
@@ -39,18 +50,18 @@ pub fn markdown(project: &Project, sections: &[Section]) -> Result<String> {
     Ok(format!("\n{text}"))
 }
 
-fn head<'a>(cells: impl Iterator<Item = &'a str> + Clone) -> String {
+pub(super) fn head<'a>(cells: impl Iterator<Item = &'a str> + Clone) -> String {
     let rule = "|---".repeat(cells.clone().count());
     format!("{}{rule}|\n", row(cells))
 }
 
-fn row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
+pub(super) fn row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
     let cells: Vec<_> = cells.into_iter().collect();
     format!("| {} |\n", cells.join(" | "))
 }
 
 /// Returns the row of a patch: over what it needs, where that was measured.
-fn patch(project: &Project, Entry { name, needs }: &Entry, sections: &[Section]) -> Result<String> {
+fn patch(project: &Project, Entry { name, .. }: &Entry, sections: &[Section]) -> Result<String> {
     let base = project.catalog.default_base_of(name)?;
     let header = project.catalog.header(&base, name)?;
     let packages = (header.packages.iter())
@@ -59,91 +70,157 @@ fn patch(project: &Project, Entry { name, needs }: &Entry, sections: &[Section])
     let own: Vec<_> = (sections.iter())
         .filter(|section| section.is_of(name))
         .collect();
-    // A stack's record is one of what the patch needs, too.
-    let timed =
-        |section: &&&Section| (section.step || needs.is_empty()) && !section.records.is_empty();
-    let current = |section: &&&Section| section.records.iter().any(|record| !record.outdated);
-    let section = (own.iter().filter(timed).find(current)).or(own.iter().find(timed));
-    let lines = section.map_or_else(Vec::new, |section| lines(&section.records));
-    let best = best(lines.iter().copied());
-    let counted = (own.iter().flat_map(|section| &section.counts))
-        .filter_map(|counts| Some((counts.best()?, counts.outdated)))
-        .min_by(|(a, _), (b, _)| a.1.total_cmp(&b.1));
-    let workload = match (&best, &counted) {
-        (Some(best), _) => escape::code(&best.row.workload),
-        (None, Some(((unit, _), _))) => escape::code(unit),
-        (None, None) => "not measured by itself".to_owned(),
-    };
+    let timed = own.iter().filter(|section| section.alone);
+    let timed: Vec<_> = timed.map(|section| lines(&section.records)).collect();
+    let has_code =
+        |isa: Isa| header.changes(isa) && (isa == Isa::V4Ifma || !name.starts_with(IFMA_ONLY));
+    let measured = ISAS.map(|(isa, _)| newest(&timed, |line| line.row.isa == isa.to_string()));
     let mut cells = vec![
         format!("[{name}](crates/{name})"),
         escape::text(header.subject()),
         packages.join(", "),
-        workload,
     ];
-    cells.extend(
-        ISAS.map(|(isa, _)| best.map_or_else(String::new, |best| cell(&lines, &best, isa))),
-    );
-    cells.push(counted.map_or_else(String::new, |((_, ratio), outdated)| {
-        format!("{ratio:.2}{}", mark(outdated))
-    }));
+    for ((isa, _), lines) in ISAS.iter().zip(&measured) {
+        cells.push(if has_code(*isa) {
+            range(lines.iter().copied())
+        } else {
+            NO_CODE.to_owned()
+        });
+    }
+    let proofs = measured.iter().flatten().copied().filter(is_proof);
+    let (old, current): (Vec<_>, Vec<_>) = proofs.partition(|line| line.record.outdated);
+    cells.push(if ISAS.iter().any(|(isa, _)| has_code(*isa)) {
+        range(if current.is_empty() { old } else { current })
+    } else {
+        UNMEASURED.to_owned()
+    });
+    let timed = newest(&timed, |line| line.row.isa == Isa::Neon.to_string());
+    cells.push(if !has_code(Isa::Neon) {
+        NO_CODE.to_owned()
+    } else if timed.is_empty() {
+        counted(&own)
+    } else {
+        range(timed)
+    });
     Ok(row(cells.iter().map(String::as_str)))
 }
 
-/// Returns the rows of whole proofs with all patches, on the CPU with records for most instruction sets, and of these the one of
-/// the newest record.
-fn proofs(sections: &[Section]) -> String {
-    for section in sections.iter().filter(|section| section.patch.is_none()) {
-        let lines = lines(&section.records);
-        let taken = |line: &&Line<'_>| {
-            let file = line.record.file.as_deref().unwrap_or_default();
-            Path::new(file).file_name().map(ToOwned::to_owned)
-        };
-        let of_proof = |line: &&Line<'_>| Kind::of(&line.row.workload) == Kind::StarkProve;
-        let columns = |line: &&Line<'_>| {
-            let cells = ISAS.map(|(isa, _)| cell(&lines, line, isa));
-            cells.iter().filter(|cell| !cell.is_empty()).count()
-        };
-        let proofs = lines.iter().filter(of_proof);
-        let Some(chosen) = proofs.max_by_key(|line| (columns(line), taken(line))) else {
-            continue;
-        };
-        let cpu = &chosen.record.machine.cpu;
-        let mut text = format!(
-            "\n{}, {}:\n\n",
-            escape::text(&section.title),
-            escape::text(cpu)
-        );
-        text += &head(["proof"].into_iter().chain(ISAS.map(|(_, name)| name)));
-        let mut seen = Vec::new();
-        for line in lines.iter().filter(of_proof) {
-            let workload = &*line.row.workload;
-            if line.record.machine.cpu == *cpu && !seen.contains(&workload) {
-                seen.push(workload);
-                let mut cells = vec![escape::code(workload)];
-                cells.extend(ISAS.map(|(isa, _)| cell(&lines, line, isa)));
-                text += &row(cells.iter().map(String::as_str));
-            }
-        }
-        return text;
-    }
-    String::new()
+/// Returns the wanted rows of the first section that has some of the present text, else of the first that has any.
+fn newest<'a>(sections: &[Vec<Line<'a>>], is_wanted: impl Fn(&Line<'a>) -> bool) -> Vec<Line<'a>> {
+    let of_text = |outdated| {
+        let mut each = sections.iter().map(|lines| {
+            let lines = lines.iter().copied();
+            let kept = |line: &Line<'a>| is_wanted(line) && line.record.outdated == outdated;
+            lines.filter(kept).collect::<Vec<_>>()
+        });
+        each.find(|lines| !lines.is_empty())
+    };
+    of_text(false).or_else(|| of_text(true)).unwrap_or_default()
 }
 
-/// Returns the ratio of `like`'s workload on its CPU, for another instruction set; bold is a gain.
-fn cell(lines: &[Line<'_>], like: &Line<'_>, isa: Isa) -> String {
-    let isa = isa.to_string();
-    let found = lines.iter().find(|line| {
-        let key = |line: &Line<'_>| (line.row.workload.clone(), line.record.machine.cpu.clone());
-        key(line) == key(like) && line.row.isa == isa
-    });
-    found.map_or_else(String::new, |line| {
-        let mark = mark(line.record.outdated);
-        match line.row.verdict {
-            Verdict::Faster => format!("**{:.2}**{mark}", line.row.ratio),
-            Verdict::Slower => format!("{:.2}{mark}, slower", line.row.ratio),
-            Verdict::NoChange => format!("{:.2}{mark}", line.row.ratio),
+/// Returns the least and the greatest ratio of the rows; bold is a gain.
+fn range<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> String {
+    let mut lines: Vec<_> = lines.into_iter().collect();
+    lines.sort_by(|a, b| a.row.ratio.total_cmp(&b.row.ratio));
+    match &*lines {
+        [] => UNMEASURED.to_owned(),
+        [only] => ratio(only),
+        [least, .., greatest] => format!("{} to {}", ratio(least), ratio(greatest)),
+    }
+}
+
+/// Returns the least and the greatest ratio of the instructions that were counted on aarch64.
+pub(super) fn counted(own: &[&Section]) -> String {
+    let neon = Isa::Neon.to_string();
+    let mut counts = own.iter().flat_map(|section| &section.counts);
+    let Some(counts) = counts.find(|counts| counts.isa == neon) else {
+        return UNMEASURED.to_owned();
+    };
+    let mark = mark(counts.outdated);
+    let mut ratios: Vec<_> = counts.ratios().collect();
+    ratios.sort_by(f64::total_cmp);
+    match &*ratios {
+        [] => UNMEASURED.to_owned(),
+        [only] => format!("{only:.2}{mark} of the instructions"),
+        [least, .., greatest] => {
+            format!("{least:.2}{mark} to {greatest:.2}{mark} of the instructions")
         }
-    })
+    }
+}
+
+/// Returns the rows of whole proofs with all patches, a line for each CPU: of the newest release with a record of the present
+/// text, else of the newest with any. Lines of the present text stand first.
+fn proofs(sections: &[Section]) -> String {
+    let series = sections.iter().filter(|section| section.patch.is_none());
+    let series: Vec<_> = series
+        .map(|section| (section, lines(&section.records)))
+        .collect();
+    let mut found: Vec<(&Section, Vec<Line<'_>>)> = Vec::new();
+    let is_alike = |a: &Line<'_>, b: &Line<'_>| {
+        a.row.workload == b.row.workload && a.record.machine.cpu == b.record.machine.cpu
+    };
+    for outdated in [false, true] {
+        for (section, lines) in &series {
+            let of_text = |line: &&Line<'_>| is_proof(line) && line.record.outdated == outdated;
+            for line in lines.iter().filter(of_text) {
+                if !found.iter().any(|(_, known)| is_alike(&known[0], line)) {
+                    let alike = lines.iter().filter(|other| is_alike(other, line));
+                    found.push((section, alike.copied().collect()));
+                }
+            }
+        }
+    }
+    if found.is_empty() {
+        return String::new();
+    }
+    let mut isas = ISAS.to_vec();
+    let is_neon = |line: &Line<'_>| line.row.isa == Isa::Neon.to_string();
+    if found.iter().any(|(_, lines)| lines.iter().any(is_neon)) {
+        isas.push((Isa::Neon, "aarch64"));
+    }
+    let heads = ["all patches", "Plonky3", "CPU"].into_iter();
+    let heads = heads.chain(isas.iter().map(|(_, name)| *name));
+    let mut text = format!("\n{}", head(heads.collect::<Vec<_>>().into_iter()));
+    for (section, lines) in &found {
+        let first = &lines[0];
+        let mut cells = vec![
+            escape::code(&first.row.workload),
+            escape::text(&section.release),
+            escape::text(&known_as(&first.record.machine.cpu)),
+        ];
+        let is_arm = lines.iter().any(is_neon);
+        cells.extend(isas.iter().map(|(isa, _)| {
+            let of_isa = lines.iter().find(|line| line.row.isa == isa.to_string());
+            match of_isa {
+                Some(line) => ratio(line),
+                None if is_arm == (*isa == Isa::Neon) => UNMEASURED.to_owned(),
+                None => OTHER_CPU.to_owned(),
+            }
+        }));
+        text += &row(cells.iter().map(String::as_str));
+    }
+    text
+}
+
+/// Returns the least and the greatest ratio of a proof with all patches.
+pub(super) fn range_of_proof(sections: &[Section], proof: &str) -> String {
+    let series = sections.iter().filter(|section| section.patch.is_none());
+    let series: Vec<_> = series.map(|section| lines(&section.records)).collect();
+    range(newest(&series, |line| line.row.workload == proof))
+}
+
+fn is_proof(line: &Line<'_>) -> bool {
+    Kind::of(&line.row.workload) == Kind::StarkProve
+}
+
+/// Returns a row's ratio; bold is a gain.
+fn ratio(line: &Line<'_>) -> String {
+    let mark = mark(line.record.outdated);
+    match line.row.verdict {
+        Verdict::Faster => format!("**{:.2}**{mark}", line.row.ratio),
+        Verdict::Slower => format!("{:.2}{mark}, slower", line.row.ratio),
+        Verdict::NoChange => format!("{:.2}{mark}", line.row.ratio),
+    }
 }
 
 fn mark(outdated: bool) -> &'static str {
@@ -173,25 +250,88 @@ mod tests {
         results::section(&report(cpu, &samples), &samples, &files)
     }
 
-    #[test]
-    fn proofs_are_those_of_the_newest_record_of_most_instruction_sets() {
-        let mut all = section("Old", "2026-11-01", 0.25);
-        all.records
-            .extend(section("New", "2026-11-02", 1.25).records);
-        let table = "\na, b together, Plonky3 0.8.0, New:\n\n\
-                     | proof | AVX2 | AVX-512 | AVX-512 IFMA |\n|---|---|---|---|\n\
-                     | `stark-prove/x` | 1.25, slower | **0.90** |  |\n";
-        assert_eq!(proofs(std::slice::from_ref(&all)), table);
+    const HEAD: &str = "\n| all patches | Plonky3 | CPU | AVX2 | AVX-512 | AVX-512 IFMA |\n\
+                        |---|---|---|---|---|---|\n";
 
-        // A newer record of one instruction set does not take the place of one of two.
-        let mut few = section("Few", "2026-11-03", 0.5);
-        few.records.truncate(1);
-        all.records.extend(few.records);
-        assert_eq!(proofs(&[all]), table);
+    #[test]
+    fn proofs_are_a_line_for_each_cpu_and_those_of_the_present_text_first() {
+        let mut old = section("Old", "2026-11-03", 0.25);
+        old.records
+            .iter_mut()
+            .for_each(|record| record.outdated = true);
+        let new = section("AMD EPYC (family 26, model 2)", "2026-11-01", 1.25);
+        let mut all = [old, new];
+        assert_eq!(
+            proofs(&all),
+            format!(
+                "{HEAD}\
+                 | `stark-prove/x` | 0.8.0 | AMD Zen 5 (family 26, model 2) | 1.25, slower | **0.90** | not measured |\n\
+                 | `stark-prove/x` | 0.8.0 | Old | **0.25**† | **0.90**† | not measured |\n"
+            )
+        );
+
+        // A CPU's line is of the present text, though a newer release has a record of an earlier one.
+        all[0].release = "0.9.0-rc.2".into();
+        for record in &mut all[0].records {
+            record.machine.cpu = "AMD EPYC (family 26, model 2)".into();
+        }
+        let line = "| `stark-prove/x` | 0.8.0 | AMD Zen 5 (family 26, model 2) | 1.25, slower | **0.90** | not measured |\n";
+        assert_eq!(proofs(&all), format!("{HEAD}{line}"));
+
+        // Its column is there where something was timed.
+        let mut neon = section("Arm", "2026-11-04", 0.75);
+        for record in &mut neon.records {
+            record
+                .rows
+                .iter_mut()
+                .for_each(|row| row.isa = "neon".into());
+        }
+        let table = proofs(&[neon, section("Old", "2026-11-03", 0.25)]);
+        assert_eq!(
+            table,
+            HEAD.replace("IFMA |\n", "IFMA | aarch64 |\n")
+                .replace("|\n|---", "|\n|---|---")
+                + "| `stark-prove/x` | 0.8.0 | Arm | \u{2014} | \u{2014} | \u{2014} | **0.75** |\n\
+                   | `stark-prove/x` | 0.8.0 | Old | **0.25** | **0.90** | not measured | \u{2014} |\n"
+        );
 
         // The record of one patch is not one of all.
-        let mut one = section("New", "2026-11-02", 0.5);
-        one.patch = Some(("a".into(), "0.8.0".into()));
-        assert_eq!(proofs(&[one]), "");
+        all[1].patch = Some(("a".into(), "0.8.0".into()));
+        all[0].patch = all[1].patch.clone();
+        assert_eq!(proofs(&all), "");
+    }
+
+    #[test]
+    fn a_range_has_the_least_and_the_greatest_row_of_the_present_text() {
+        let mut old = section("Old", "2026-11-03", 0.125);
+        old.records
+            .iter_mut()
+            .for_each(|record| record.outdated = true);
+        let new = section("New", "2026-11-01", 1.25);
+        let each = [lines(&old.records), lines(&new.records)];
+        let range_of = |each: &[Vec<Line<'_>>], isa: Isa| {
+            range(newest(each, |line| line.row.isa == isa.to_string()))
+        };
+        assert_eq!(range_of(&each, Isa::V3), "**0.50** to 1.25, slower");
+        assert_eq!(range_of(&each, Isa::V4), "**0.90**");
+        assert_eq!(range_of(&each, Isa::V4Ifma), "not measured");
+        assert_eq!(range_of(&each[..1], Isa::V4), "**0.90**†");
+    }
+
+    #[test]
+    fn every_patch_named_for_an_instruction_set_is_for_its_architecture() {
+        let project = Project::at(concat!(env!("CARGO_MANIFEST_DIR"), "/..").as_ref());
+        let ifma = project
+            .catalog
+            .names()
+            .filter(|name| name.starts_with(IFMA_ONLY));
+        let mut found = 0;
+        for name in ifma {
+            let base = project.catalog.default_base_of(name).unwrap();
+            let header = project.catalog.header(&base, name).unwrap();
+            assert_eq!(header.architectures, ["x86_64"], "{name}");
+            found += 1;
+        }
+        assert!(found > 0);
     }
 }

@@ -8,7 +8,7 @@ mod list;
 mod metadata;
 mod need;
 mod programs;
-mod provers;
+pub mod provers;
 mod suites;
 pub mod upstream;
 

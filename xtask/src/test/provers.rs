@@ -36,7 +36,9 @@ pub struct PublishedProver {
     /// The tarball's SHA-256.
     checksum: &'static str,
     /// Its release of Plonky3.
-    release: &'static str,
+    pub release: &'static str,
+    /// The packages of Plonky3 that it is built with, without `p3-`. Its tests may have more.
+    pub packages: &'static [&'static str],
     /// The features for its tests and for the program.
     features: &'static str,
     /// Its tests that fail without the patches too.
@@ -65,6 +67,21 @@ pub const ALL: [PublishedProver; 5] = [
         version: "1.0.0-rc.0",
         checksum: "343b8469237c4d5fa52a155fc3604252590d7a8efb92018ede828326c9bee2d5",
         release: "0.8.0",
+        packages: &[
+            "air",
+            "challenger",
+            "dft",
+            "field",
+            "goldilocks",
+            "keccak",
+            "matrix",
+            "maybe-rayon",
+            "mds",
+            "poseidon1",
+            "poseidon2",
+            "symmetric",
+            "util",
+        ],
         features: "testing",
         failing: &[],
         opt_level: "0",
@@ -75,6 +92,20 @@ pub const ALL: [PublishedProver; 5] = [
         version: "0.33.0",
         checksum: "28826676d5b4eeb3af7d27795fb009ef2212f0be0ac8c72736f0990ab94b0f64",
         release: "0.7.0",
+        packages: &[
+            "air",
+            "challenger",
+            "dft",
+            "field",
+            "goldilocks",
+            "matrix",
+            "maybe-rayon",
+            "mds",
+            "poseidon1",
+            "poseidon2",
+            "symmetric",
+            "util",
+        ],
         features: "testing",
         failing: SHORT_TRACES,
         opt_level: "0",
@@ -85,6 +116,21 @@ pub const ALL: [PublishedProver; 5] = [
         version: "0.28.1",
         checksum: "4a24dd2d8fd4978c56dd7c3d3c76c1a6fb17fef1edfe470ed4e517e38a556bdb",
         release: "0.6.3",
+        packages: &[
+            "air",
+            "challenger",
+            "dft",
+            "field",
+            "goldilocks",
+            "matrix",
+            "maybe-rayon",
+            "mds",
+            "monty-31",
+            "poseidon1",
+            "poseidon2",
+            "symmetric",
+            "util",
+        ],
         features: "testing",
         failing: SHORT_TRACES,
         opt_level: "0",
@@ -95,6 +141,23 @@ pub const ALL: [PublishedProver; 5] = [
         version: "0.28.1",
         checksum: "10eaaf3e927c3c6a720a3ed782123be25e38d34c5a7be2ca1bfbbef10a940396",
         release: "0.6.3",
+        packages: &[
+            "air",
+            "blake3",
+            "challenger",
+            "dft",
+            "field",
+            "goldilocks",
+            "keccak",
+            "matrix",
+            "maybe-rayon",
+            "mds",
+            "monty-31",
+            "poseidon1",
+            "poseidon2",
+            "symmetric",
+            "util",
+        ],
         features: "testing",
         failing: &[],
         opt_level: "1",
@@ -105,6 +168,21 @@ pub const ALL: [PublishedProver; 5] = [
         version: "2.0.1",
         checksum: "12c9f696aca69b23e5e6077c9948d1289103c3b1e0742362bb8a3ef149480320",
         release: "0.4.3",
+        packages: &[
+            "air",
+            "baby-bear",
+            "challenger",
+            "dft",
+            "field",
+            "interpolation",
+            "matrix",
+            "maybe-rayon",
+            "mds",
+            "monty-31",
+            "poseidon2",
+            "symmetric",
+            "util",
+        ],
         features: "openvm-stark-backend/test-utils",
         failing: &[],
         opt_level: "0",
@@ -144,6 +222,7 @@ impl PublishedProver {
 
         let published = root.join("published");
         let graph = self.lay_out(&published, &package, &[])?;
+        self.assert_packages(&graph)?;
         let proof = self.prove(isa, &published)?;
 
         let patched = root.join("patched");
@@ -161,6 +240,26 @@ impl PublishedProver {
             .into());
         }
         Ok(())
+    }
+
+    /// Fails unless the graph has every package that `packages` names, in the release.
+    fn assert_packages(&self, graph: &Metadata) -> Result<()> {
+        let is_there = |name: &&&str| {
+            let mut found = graph.packages.iter();
+            found.any(|package| {
+                package.name.strip_prefix("p3-") == Some(**name)
+                    && package.version.to_string() == self.release
+            })
+        };
+        match self.packages.iter().find(|name| !is_there(name)) {
+            None => Ok(()),
+            Some(name) => Err(Failure::check(format!(
+                "{self}: not built with p3-{name} {}",
+                self.release
+            ))
+            .hint("correct `packages` of that prover, and run `cargo p3 report`")
+            .into()),
+        }
     }
 
     /// Returns the package as published, with the program.

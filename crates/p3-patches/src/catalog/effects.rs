@@ -19,7 +19,8 @@ use paired::text;
 /// The file, beside the series.
 pub const FILE: &str = "effects.csv";
 
-/// The best row of a patch's newest record for one release and one instruction set. A step's record goes before a stack's.
+/// The row of a prover that gains most, or where there is none the best of the others, in a patch's newest record for one release
+/// and one instruction set, of the patch over what it needs.
 #[derive(Deserialize, Serialize)]
 pub struct Effect {
     #[serde(deserialize_with = "text::name")]
@@ -82,15 +83,16 @@ impl Effect {
         if self.release != release {
             but.push(format!("Plonky3 {}", self.release));
         }
-        if self.outdated {
-            but.push("an earlier text".to_owned());
-        }
+        let mark = if self.outdated { OUTDATED } else { "" };
         match &*but {
-            [] => format!("{patch} {ratio:.2}"),
-            but => format!("{patch} {ratio:.2} ({})", but.join(", ")),
+            [] => format!("{patch} {ratio:.2}{mark}"),
+            but => format!("{patch} {ratio:.2}{mark} ({})", but.join(", ")),
         }
     }
 }
+
+/// Marks a ratio of a patch that has other code by now.
+pub const OUTDATED: &str = "\u{2020}";
 
 const UNRECORDED: &str = "no record on this CPU's instruction set";
 
@@ -198,13 +200,16 @@ impl Effects {
         if !groups.is_empty() {
             let isa = Isa::best();
             lines.push(format!(
-                "time with a patch to time without, in the best row of its newest record on {isa}:"
+                "time with each patch to time without, in the part of a prover that gains most, on {isa}:"
             ));
         }
         let groups = groups.into_iter();
         lines.extend(groups.map(|(kind, effects)| format!("  {kind}: {}", effects.join(", "))));
+        if lines.iter().any(|line| line.contains(OUTDATED)) {
+            lines.push(format!("  {OUTDATED} of an earlier text of the patch"));
+        }
         for (what, patches) in [
-            ("no change in the newest record", changeless),
+            ("no change shown by the newest record", changeless),
             (UNRECORDED, unrecorded),
         ] {
             if !patches.is_empty() {

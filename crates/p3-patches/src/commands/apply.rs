@@ -29,8 +29,8 @@ use paired::terminal::{Progress, print_line, shown, spinner};
 /// Writes the patched packages to `.p3-patches` beside the workspace's root manifest, adds a block of overrides to
 /// that manifest, and proves that the resolved graph uses every one. The release is that of the workspace's lock file,
 /// and the patches are all that touch a package of its graph and do something on this architecture. What was left out
-/// is printed with the reason, and what each patch gains: the best row of its newest record on this CPU's instruction set, the
-/// time with it to the time without.
+/// is printed with the reason, and what each patch gains in the part of a prover that gains most: the time with it to the time
+/// without, in its newest record on this CPU's instruction set.
 ///
 /// NAMEs choose other patches, and replace what was applied before; what they need is applied too. Where the manifest
 /// records patches, for example after a colleague has cloned it, these are applied again.
@@ -140,7 +140,12 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     {
         print_line("note", &note);
     }
-    println!("applied {} to {}", names.join(", "), shown(&manifest.path));
+    // More names are easier to read below, by what the patches gain.
+    let applied = match &*names {
+        [_] | [_, _] | [_, _, _] => names.join(", "),
+        names => format!("{} patches", names.len()),
+    };
+    println!("applied {applied} to {}", shown(&manifest.path));
     println!("  patches {}", catalog.sha256(&base, &names)?);
     if args.verbose {
         for name in &names {

@@ -105,6 +105,12 @@ fn patches_are_chosen_with_their_effects_and_the_others_are_named() {
         applied.contains(":\n    hash: demo 0.71\nleft out stacked: "),
         "{applied}"
     );
+    let marked = "    hash: demo 0.71\u{2020}\n    \u{2020} of an earlier text of the patch\n";
+    let earlier = effects.replace("0.714,faster,false", "0.714,faster,true");
+    write(&patches.join("effects.csv"), &earlier);
+    let applied = fixture.succeed(&["apply"]);
+    assert!(applied.contains(marked), "{applied}");
+    write(&patches.join("effects.csv"), &effects);
     let applied = fixture.succeed(&["apply", "--verbose"]);
     let (_, phrase) = applied.split_once("\n  demo: ").unwrap();
     let (phrase, _) = phrase.split_once('\n').unwrap();

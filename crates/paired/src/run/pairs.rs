@@ -18,6 +18,13 @@ use crate::run::sample::{MOST_KIB, ROUND, Run, Side, has_more_cpu};
 use crate::run::worker::Worker;
 use crate::terminal::shown;
 
+/// The number of runs of each process before its first round. They are not measured.
+///
+/// The first run has page faults and cold caches. Where it frees large blocks, the allocator may give them back to the system and
+/// keep such blocks from then on, so that the second run has page faults again and the third one has none. Measured second runs
+/// would be two of four of the baseline and the control, and one of four of the candidate: a gain that there is not.
+const WARM_UPS: usize = 2;
+
 /// The two workers' executables of one comparison.
 #[derive(Clone)]
 pub struct Workers {
@@ -161,7 +168,9 @@ impl Workers {
     /// proof of the other side.
     pub fn compare_outputs(&self, row: &RowInfo, seed: u64, timeout: Duration) -> Result<()> {
         let executables = [&*self.baseline, &self.candidate, &self.baseline];
-        Trio::prepare(executables, row, seed, timeout)?.compare()
+        let mut trio = Trio::prepare(executables, row, seed, timeout)?;
+        trio.run_each()?;
+        trio.verify()
     }
 }
 
@@ -181,8 +190,9 @@ pub fn measure(
     for (seed, copies) in (1..).zip(copies) {
         let executables = [&*copies.baseline, &copies.candidate, &copies.control];
         let mut trio = Trio::prepare(executables, row, seed, plan.timeout)?;
-        // The first run of a process has page faults and cold caches, so it is not measured. It shows whether outputs are equal.
-        trio.compare()?;
+        for _ in 0..WARM_UPS {
+            trio.run_each()?;
+        }
         for _ in 0..plan.reps {
             for side in ROUND {
                 let Sample {
@@ -208,6 +218,8 @@ pub fn measure(
             round += 1;
             progress();
         }
+        // Not before the rounds: the control verifies nothing, and a verifier leaves the heap of its process in another state.
+        trio.verify()?;
     }
     Ok(runs)
 }
@@ -288,12 +300,16 @@ impl<'a> Trio<'a> {
         Ok(sample)
     }
 
-    /// Runs each side once, the baseline last, as the first run of [`ROUND`] requires. Where the outputs are proofs, each side's
-    /// verifier must accept the proof of the other side.
-    fn compare(&mut self) -> Result<()> {
+    /// Runs each side once, the baseline last, as the first run of [`ROUND`] requires.
+    fn run_each(&mut self) -> Result<()> {
         for side in [Side::Control, Side::Candidate, Side::Baseline] {
             self.run(side)?;
         }
+        Ok(())
+    }
+
+    /// Fails unless each side's verifier accepts the last proof of the other side, where the outputs are proofs.
+    fn verify(&mut self) -> Result<()> {
         if self.proof {
             let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
             let path = folder.path().join("proof");

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use maud::{Markup, PreEscaped, html};
 
 use crate::run::sample::{Run, Side};
+use crate::show::machine::known_as;
 use crate::show::section::Line;
 use crate::stats::ratio::{Verdict, median};
 use crate::stats::row::{Row, calm_rounds};
@@ -252,7 +253,7 @@ pub fn svg(title: &str, lines: &[Line<'_>]) -> String {
             "Time with / without and its 95 % interval; the hollow dot is the baseline against itself."
         }
         @for (mark, cpu) in &marks {
-            text.soft x="0" y=({ y += 18; y }) { (mark) @if !mark.is_empty() { ": " } (cpu) }
+            text.soft x="0" y=({ y += 18; y }) { (mark) @if !mark.is_empty() { ": " } (known_as(cpu)) }
         }
     };
     let own = "svg { background: var(--paper) } .workload, .ratio { font-weight: 600 }";
@@ -383,6 +384,7 @@ mod tests {
     #[test]
     fn names_in_a_figure_of_its_own_are_text() {
         let record = Record {
+            pooled: Vec::new(),
             file: None,
             outdated: false,
             loaded: BTreeMap::new(),

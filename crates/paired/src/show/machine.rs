@@ -11,6 +11,38 @@ use crate::isa::Isa;
 use crate::run::protocol::{MOST_THREADS, check_line};
 use crate::text;
 
+/// The microarchitectures of CPUs: a part of the system's name, the family, the model, and what the vendor calls it.
+const NAMES: [(&str, u32, u32, &str); 16] = [
+    ("AMD", 23, 1, "AMD Zen"),
+    ("AMD", 23, 49, "AMD Zen 2"),
+    ("AMD", 25, 1, "AMD Zen 3"),
+    ("AMD", 25, 17, "AMD Zen 4"),
+    ("AMD", 25, 33, "AMD Zen 3"),
+    ("AMD", 25, 97, "AMD Zen 4"),
+    ("AMD", 25, 160, "AMD Zen 4c"),
+    ("AMD", 26, 2, "AMD Zen 5"),
+    ("AMD", 26, 17, "AMD Zen 5c"),
+    ("AMD", 26, 68, "AMD Zen 5"),
+    ("Intel", 6, 85, "Intel Skylake or Cascade Lake"),
+    ("Intel", 6, 106, "Intel Ice Lake"),
+    ("Intel", 6, 143, "Intel Sapphire Rapids"),
+    ("Intel", 6, 167, "Intel Rocket Lake"),
+    ("Intel", 6, 173, "Intel Granite Rapids"),
+    ("Intel", 6, 207, "Intel Emerald Rapids"),
+];
+
+/// Returns a CPU's name for a reader: the microarchitecture with family and model, where [`NAMES`] has it, else the name as
+/// [`cpu`] returned it.
+#[must_use]
+pub fn known_as(cpu: &str) -> String {
+    let known = NAMES.iter().find_map(|(vendor, family, model, name)| {
+        let numbers = format!("(family {family}, model {model})");
+        let is_this = cpu.starts_with(vendor) && cpu.ends_with(&numbers);
+        is_this.then(|| format!("{name} {numbers}"))
+    });
+    known.unwrap_or_else(|| cpu.to_owned())
+}
+
 /// The machine and the build of a comparison.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Machine {
@@ -110,4 +142,32 @@ pub fn cpu() -> String {
         || format!("unnamed {} CPU", std::env::consts::ARCH),
         |name| name.trim().to_owned(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cpu_is_known_by_vendor_family_and_model() {
+        for (cpu, name) in [
+            (
+                "AMD EPYC (family 25, model 1)",
+                "AMD Zen 3 (family 25, model 1)",
+            ),
+            (
+                "Intel(R) Xeon(R) Processor (family 6, model 207)",
+                "Intel Emerald Rapids (family 6, model 207)",
+            ),
+            // Neither a longer number nor another vendor's.
+            (
+                "AMD EPYC (family 25, model 11)",
+                "AMD EPYC (family 25, model 11)",
+            ),
+            ("VIA (family 6, model 207)", "VIA (family 6, model 207)"),
+            ("Apple M2", "Apple M2"),
+        ] {
+            assert_eq!(known_as(cpu), name);
+        }
+    }
 }

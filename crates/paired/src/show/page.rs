@@ -7,7 +7,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::files::replace;
 use crate::show::figure::{self, COLOURS, Scale};
-use crate::show::machine::Machine;
+use crate::show::machine::{Machine, known_as};
 use crate::show::report::verdict_name;
 use crate::show::section::{Folded, Line, Record, Section, Table, lines};
 use crate::stats::row::Row;
@@ -221,7 +221,7 @@ fn table(lines: &[Line<'_>], title: &str) -> Markup {
     let cpu = |line: &Line<'_>| {
         let mut marks = marks.iter();
         let mark = marks.find(|(mark, cpu)| *cpu == line.record.machine.cpu && !mark.is_empty());
-        mark.map(|(_, cpu)| (*cpu).to_owned())
+        mark.map(|(_, cpu)| known_as(cpu))
     };
     html! {
         table aria-label=(title) {
@@ -314,6 +314,7 @@ fn provenance(section: &Section<'_>, up: Option<&str>) -> Markup {
 fn machine(
     Record {
         file,
+        pooled,
         machine,
         rows,
         outdated,
@@ -329,10 +330,10 @@ fn machine(
     } = machine;
     html! {
         @if let Some(row) = rows.first() { b { (row.isa) } ": " }
-        (cpu) ", " (cores) @if *cores == 1 { " core, " } @else { " cores, " } (rustc)
+        (known_as(cpu)) ", " (cores) @if *cores == 1 { " core, " } @else { " cores, " } (rustc)
         @if !rustflags.is_empty() { ", " code { (rustflags) } }
-        @if let Some(file) = file {
-            ", samples in "
+        @for (at, file) in file.iter().chain(pooled).enumerate() {
+            @if at == 0 { ", samples in " } @else { " and " }
             @match up {
                 Some(up) => a href=(format!("{up}{file}")) { (file) },
                 None => code { (file) },

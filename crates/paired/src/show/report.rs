@@ -245,6 +245,7 @@ impl<S> Report<S> {
             }
         }
         let record = |isa: &str| Record {
+            pooled: Vec::new(),
             file: files.get(isa).cloned(),
             machine: self.machine.with_isa(isa),
             outdated: false,

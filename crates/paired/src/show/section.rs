@@ -15,6 +15,9 @@ pub struct Record {
     /// file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
+    /// The files whose samples are pooled with those of `file`, in the same form.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pooled: Vec<String>,
     /// The machine, with the flags of this ISA.
     #[serde(flatten)]
     pub machine: Machine,
