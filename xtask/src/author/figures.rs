@@ -27,6 +27,8 @@ pub struct Figures {
     release: String,
     /// The patches that the patch stacks on in that release, as a text.
     needs: String,
+    /// The records of upstream's own benches, whose two sides have what the patch stacks on.
+    benches: Records,
     /// The records whose two sides have what the patch stacks on.
     step: Records,
     /// The records against the release as published.
@@ -90,6 +92,7 @@ impl Figures {
             base: base.to_owned(),
             release: release.to_owned(),
             needs: (project.catalog.header(release, name)?.needs).join(", "),
+            benches: Records::new(record::bench_records(project, release, name)?),
             step,
             stack,
             counts: counts::counts(project, release, name)?,
@@ -97,7 +100,10 @@ impl Figures {
     }
 
     fn is_empty(&self) -> bool {
-        self.step.is_empty() && self.stack.is_empty() && self.counts.is_empty()
+        self.benches.is_empty()
+            && self.step.is_empty()
+            && self.stack.is_empty()
+            && self.counts.is_empty()
     }
 
     /// Returns headings with the tables below them.
@@ -119,8 +125,14 @@ impl Figures {
             "" => "Measured",
             _ => "Measured with what it stacks on",
         };
+        let of_bench = format!(
+            "The time of an iteration, by upstream's own benches, with this change divided by the time without it, on\n\
+             Plonky3 {release}. Both sides have what this change stacks on."
+        );
         let mut sections = Vec::new();
         for (heading, ratio, records) in [
+            ("Upstream's benches", &of_bench, &self.benches.current),
+            (EARLIER, &of_bench, &self.benches.earlier),
             ("Measured", &on_needs, &self.step.current),
             (EARLIER, &on_others, &self.step.earlier),
             (stacked, &on_release, &self.stack.current),

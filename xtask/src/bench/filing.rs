@@ -7,15 +7,13 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::bench::record::{
-    self, Head, LOADED, file_name, file_stem, files, files_of, machine, now, plan, read, read_head,
+    self, Head, LOADED, file_name, files, files_of, machine, now, plan, read, read_head,
 };
 use crate::project::Project;
 use p3_patches::catalog::difference::Difference;
 use p3_patches::prover::locked_dir::LockedDir;
 use paired::error::Failure;
 use paired::files::dir::Dir;
-use paired::isa::Isa;
-use paired::run::pairs::Workers;
 use paired::run::sample::Run;
 use paired::show::report::Report;
 use paired::stats::row::{Row, round4};
@@ -52,20 +50,19 @@ impl<'a> Filing<'a> {
         }
     }
 
-    /// Files the samples of each ISA as `benches/record/RELEASE/TRIPLE-ISA/NAME/TIME-CPU.csv`, NAME as [`file_stem`] has it.
-    /// Until all are written they are in `beside`.
+    /// Files the samples of each ISA as `benches/record/RELEASE/TRIPLE-ISA/STEM/TIME-CPU.csv`, with the hashes of its `executables` by
+    /// side. Until all are written they are in `beside`.
     ///
     /// Rows of a loaded machine are left out, unless they were asked for: a record stays, and tables show it.
     pub fn file(
         &self,
         beside: &LockedDir,
         triple: &str,
-        asked: &[String],
+        stem: &str,
         report: &Report<Difference>,
         runs: &[Run],
-        workers: &[(Isa, Workers)],
+        executables: &BTreeMap<String, BTreeMap<String, String>>,
     ) -> Result<Filed> {
-        let stem = file_stem(asked, &report.subject.baseline_patches);
         let catalog = &self.project.catalog;
         let [candidate, baseline] = [&report.subject.patches, &report.subject.baseline_patches]
             .map(|names| catalog.codes(&report.subject.base, names));
@@ -76,8 +73,8 @@ impl<'a> Filing<'a> {
         let mut contents = Vec::new();
         for runs in runs.chunk_by(|a, b| a.isa == b.isa) {
             let isa = &runs[0].isa;
-            let executables = workers.iter().find(|(of, _)| of.to_string() == *isa);
-            let (_, executables) = executables.context("an instruction set without workers")?;
+            let executables = executables.get(isa);
+            let executables = executables.context("an instruction set without executables")?;
             let (seeds, pairs) = plan(runs);
             let mut head = Head {
                 command: report.command.clone(),
@@ -88,7 +85,7 @@ impl<'a> Filing<'a> {
                 patches_sha256: patches_sha256.clone(),
                 machine: report.machine.with_isa(isa),
                 loaded: BTreeMap::new(),
-                workers: executables.sha256()?,
+                workers: executables.clone(),
                 patches: candidate.clone(),
                 baseline_patches: baseline.clone(),
             };

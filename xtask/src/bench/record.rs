@@ -212,6 +212,11 @@ pub fn file_stem(asked: &[String], below: &[String]) -> String {
     }
 }
 
+/// Returns the name that a bench of upstream's is filed under.
+pub fn bench_stem(asked: &[String]) -> String {
+    format!("{}.bench", asked.join("+"))
+}
+
 /// Returns the present time, in UTC, as a [`Head`] has it.
 pub fn now() -> String {
     humantime::format_rfc3339_millis(SystemTime::now()).to_string()
@@ -248,6 +253,14 @@ pub fn step_records(project: &Project, base: &str, name: &str) -> Result<Vec<Rec
     let below = project.catalog.below(&Version::parse(base)?, &asked)?;
     let (_, names) = project.catalog.chosen(Some(base), &asked)?;
     newest(project, base, &format!("{name}{ON}"), &names, &below)
+}
+
+/// Returns the records of upstream's benches with `name` and with what it needs alone.
+pub fn bench_records(project: &Project, base: &str, name: &str) -> Result<Vec<Record>> {
+    let asked = [name.to_owned()];
+    let below = project.catalog.below(&Version::parse(base)?, &asked)?;
+    let (_, names) = project.catalog.chosen(Some(base), &asked)?;
+    newest(project, base, &bench_stem(&asked), &names, &below)
 }
 
 /// Returns the newest records whose folders are `stem` or, where that ends with [`ON`], begin with it.

@@ -9,10 +9,12 @@ use clap::{Parser, Subcommand};
 use super::compared::{Compared, Executables, SEEDS, each_once, header, measure, runnable};
 use super::phases;
 use super::report::TITLE;
+use super::upstream_bench::{self, Bench};
 use crate::bench::attribution;
 use crate::bench::build::{self, Builder, Candidate, Purpose};
 use crate::bench::built::{self, Built, Named, Subject, TOOL};
 use crate::bench::filing::{Filed, Filing};
+use crate::bench::record::file_stem;
 use crate::commands::glob;
 use crate::project::Project;
 use crate::report::results;
@@ -96,6 +98,12 @@ pub struct Args {
     /// commitment. Where the commitment's ratio disagrees with the permutation's, a line says at which step.
     #[arg(long, conflicts_with_all = ["quick", "workload", "outputs_only", "step", "revert", "build_only", "built", "html", "record"])]
     phases: bool,
+    /// Measure a bench of upstream's own, PACKAGE/BENCH or PACKAGE/BENCH/FILTER, on Plonky3 with the patches against Plonky3 with what
+    /// they need; --seeds is the number of pairs [default: 5].
+    #[arg(long, value_name = "BENCH", requires = "names", conflicts_with_all = [
+        "phases", "quick", "workload", "outputs_only", "step", "revert", "build_only", "built", "json", "html", "workers", "reps", "timeout",
+    ])]
+    bench: Option<Bench>,
     /// Pairs per input. More seeds tell more: a process has its own luck with the layout of memory.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST_RUNS))]
     reps: u64,
@@ -105,6 +113,12 @@ pub struct Args {
 }
 
 pub fn run(args: Args, project: &Project) -> Result<()> {
+    if let Some(bench) = &args.bench {
+        let filing = (args.record)
+            .then(|| Filing::new(project, args.loaded))
+            .transpose()?;
+        return upstream_bench::run(bench, &args.compared, args.seeds, filing, typed()?, project);
+    }
     if args.phases {
         let args = phases::Args {
             compared: args.compared,
@@ -208,7 +222,10 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
             None => LockedDir::wait(&project.root.join(build::FOLDER))?,
         };
         let host = &toolchain.host;
-        filed = filing.file(&folder, host, &asked, &report, &runs, &workers)?;
+        let stem = file_stem(&asked, &report.subject.baseline_patches);
+        let hashes = |(isa, workers): &(Isa, Workers)| Ok((isa.to_string(), workers.sha256()?));
+        let hashes = workers.iter().map(hashes).collect::<Result<_>>()?;
+        filed = filing.file(&folder, host, &stem, &report, &runs, &hashes)?;
     }
     let section = results::section(&report, &runs, &filed.files);
     let savings = attribution::markdown(&section.records);

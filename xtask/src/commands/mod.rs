@@ -14,6 +14,7 @@ pub mod preflight;
 pub mod refresh;
 pub mod report;
 pub mod test;
+pub mod upstream_bench;
 
 use globset::{Glob, GlobMatcher};
 use paired::error::Failure;

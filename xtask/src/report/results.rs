@@ -9,7 +9,7 @@ use cargo_metadata::semver::Version;
 
 use crate::bench::attribution;
 use crate::bench::counts::{Counts, counts};
-use crate::bench::record::{RECORDS, SERIES, records, step_records};
+use crate::bench::record::{RECORDS, SERIES, bench_records, records, step_records};
 use crate::project::Project;
 use crate::report::markdown::{Links, markdown};
 use p3_patches::catalog::Entry;
@@ -125,6 +125,18 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
                     figure: None,
                     patch: Some((name.clone(), base.clone())),
                     alone: true,
+                });
+            }
+            let benches = bench_records(project, &base, name)?;
+            if !benches.is_empty() {
+                sections.push(Section {
+                    title: format!("{name}, upstream's benches, Plonky3 {base}"),
+                    release: base.clone(),
+                    records: benches,
+                    counts: Vec::new(),
+                    figure: None,
+                    patch: Some((name.clone(), base.clone())),
+                    alone: false,
                 });
             }
             let is_default = base == default;

@@ -7,6 +7,7 @@ use std::mem;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use cargo_metadata::Metadata;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, TableLike, Value, value};
 
 use crate::project::Project;
@@ -50,6 +51,8 @@ pub struct Suites {
     pub dependents: Vec<&'static str>,
     /// The packages' features called `parallel`, as cargo's `--features` takes them.
     pub parallel: Vec<String>,
+    /// The workspace's graph.
+    pub graph: Metadata,
 }
 
 impl Suites {
@@ -124,11 +127,13 @@ impl Suites {
         }
         let workspace = workspace(packages).to_string();
         write_changed(&root.join("Cargo.toml"), workspace.as_bytes())?;
-        graph::assert_overrides_used(&seed.resolve(&root, &[])?, &trees)?;
+        let graph = seed.resolve(&root, &[])?;
+        graph::assert_overrides_used(&graph, &trees)?;
         Ok(Self {
             root,
             dependents: Vec::new(),
             parallel,
+            graph,
         })
     }
 }

@@ -8,7 +8,6 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use cargo_metadata::Metadata;
-use comfy_table::CellAlignment;
 
 use super::{Downstream, MOST_RUNS, Source};
 use crate::catalog::Catalog;
@@ -30,11 +29,10 @@ use paired::run::input::Input;
 use paired::run::pairs::assert_different;
 use paired::run::program::{Builder, CommandLine, Program, Replaced};
 use paired::run::sample::{BENCH, RUN, Run, SPAN, Side};
-use paired::run::spans;
 use paired::run::trial::{Output, Trial};
 use paired::show::machine::{self, Machine};
 use paired::show::page;
-use paired::show::report::{self, Report, verdict_name};
+use paired::show::report::{self, Report};
 use paired::show::section::Section;
 use paired::stats::ratio::Verdict;
 use paired::stats::row::{Quantity, Row};
@@ -201,15 +199,19 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
 
     let terminal = stdout.is_terminal();
     let (rows, mut tables) = if command.is_bench() {
-        let rows = iterations(&samples.parts)?;
-        let table = table("bench", BENCH, &rows, terminal);
+        let rows = samples.parts.iter().map(|runs| Row::new(runs));
+        let rows = rows.collect::<Result<Vec<_>>>()?;
+        let table = report::part_table("bench", BENCH, &rows, terminal);
         (rows, table)
     } else {
         let rows = whole(&samples.runs)?;
         let phases = phases(&samples.parts, &rows[0])?;
-        let mut tables = table("run", RUN, &rows, terminal);
+        let mut tables = report::part_table("run", RUN, &rows, terminal);
         if args.phases {
-            tables += &format!("\n\n{}", table("span", SPAN, &phases, terminal));
+            tables += &format!(
+                "\n\n{}",
+                report::part_table("span", SPAN, &phases, terminal)
+            );
         }
         (rows.into_iter().chain(phases).collect(), tables)
     };
@@ -508,19 +510,6 @@ fn whole(runs: &[Run]) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The rows of a bench's own figures, in a unit that fits them.
-fn iterations(figures: &[Vec<Run>]) -> Result<Vec<Row>> {
-    const LONG: f64 = 1e6;
-    let row = |runs: &Vec<Run>| {
-        let row = Row::of(runs, &Quantity::ITERATION)?;
-        if row.baseline < LONG {
-            return Ok(row);
-        }
-        Row::of(runs, &Quantity::LONG_ITERATION)
-    };
-    figures.iter().map(row).collect()
-}
-
 /// The spans that take a part of the `run` that is worth a row; those that got slower come first.
 fn phases(spans: &[Vec<Run>], run: &Row) -> Result<Vec<Row>> {
     const LEAST: f64 = 0.01;
@@ -531,47 +520,4 @@ fn phases(spans: &[Vec<Run>], run: &Row) -> Result<Vec<Row>> {
     });
     rows.sort_by_key(|row| row.verdict != Verdict::Slower);
     Ok(rows)
-}
-
-/// The rows as text, named by the end of what follows `prefix`.
-fn table(title: &str, prefix: &str, rows: &[Row], terminal: bool) -> String {
-    let mut table = report::empty_table(terminal);
-    table.set_header([
-        title,
-        "baseline",
-        "candidate",
-        "ratio",
-        "95 %",
-        "A/A",
-        "A/A 95 %",
-        "pairs",
-        "verdict",
-    ]);
-    let path = |row: &'_ Row| {
-        row.workload
-            .strip_prefix(prefix)
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let paths: Vec<_> = rows.iter().map(path).collect();
-    for (row, path) in rows.iter().zip(&paths) {
-        let name = spans::name(path, &paths);
-        let with_unit = |value| format!("{} {}", page::digits(value), row.unit);
-        let verdict = match (row.verdict, &*row.unit) {
-            (Verdict::Faster, "MiB") => "less",
-            (Verdict::Slower, "MiB") => "more",
-            (verdict, _) => verdict_name(verdict),
-        };
-        let measured = [
-            name.to_owned(),
-            with_unit(row.baseline),
-            with_unit(row.candidate),
-        ];
-        let cells = measured.into_iter().chain(row.figures());
-        table.add_row(cells.chain([verdict.to_owned()]));
-    }
-    for column in table.column_iter_mut().skip(1).take(7) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.trim_fmt()
 }

@@ -20,7 +20,7 @@ pub fn sha256(bytes: &[u8]) -> String {
 }
 
 /// Returns the [`sha256`] of a plain file.
-pub(crate) fn sha256_of_file(path: &Path) -> Result<String> {
+pub fn sha256_of_file(path: &Path) -> Result<String> {
     const NO_FILE: [ErrorKind; 2] = [ErrorKind::NotFound, ErrorKind::InvalidInput];
     match plain::read(path) {
         Ok(bytes) => Ok(sha256(&bytes)),

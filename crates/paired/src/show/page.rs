@@ -8,7 +8,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::files::replace;
 use crate::show::figure::{self, COLOURS, Scale};
 use crate::show::machine::{Machine, known_as};
-use crate::show::report::verdict_name;
+use crate::show::report::{digits, verdict_name};
 use crate::show::section::{Folded, Line, Record, Section, Table, lines};
 use crate::stats::row::Row;
 use crate::terminal::shown;
@@ -287,12 +287,6 @@ fn table_row(line: &Line<'_>, cpu: Option<&str>, scale: &Scale) -> Markup {
             }
         }
     }
-}
-
-/// Formats `value` with four digits, or with its whole part where that is longer: no time is known more precisely.
-pub fn digits(value: f64) -> String {
-    let whole = value.abs().max(1.0).log10().floor() as usize + 1;
-    format!("{value:.*}", 4usize.saturating_sub(whole))
 }
 
 /// Writes the machine and the build of each record, and the command once for neighbours that share it.

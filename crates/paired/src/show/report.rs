@@ -17,6 +17,7 @@ use crate::files::contents::json;
 use crate::files::{plain, replace};
 use crate::run::protocol::MOST_THREADS;
 use crate::run::sample::{RUN, Run, SPAN, check_rounds};
+use crate::run::spans;
 use crate::show::machine::Machine;
 use crate::show::section::Record;
 use crate::stats::ratio::Verdict;
@@ -90,6 +91,55 @@ pub fn table(rows: &[Row], terminal: bool) -> String {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table.trim_fmt()
+}
+
+/// Formats the rows of a trial as a table, each with its unit. A row is named by the end of what follows `prefix`.
+pub fn part_table(title: &str, prefix: &str, rows: &[Row], terminal: bool) -> String {
+    let mut table = empty_table(terminal);
+    table.set_header([
+        title,
+        "baseline",
+        "candidate",
+        "ratio",
+        "95 %",
+        "A/A",
+        "A/A 95 %",
+        "pairs",
+        "verdict",
+    ]);
+    let path = |row: &'_ Row| {
+        row.workload
+            .strip_prefix(prefix)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let paths: Vec<_> = rows.iter().map(path).collect();
+    for (row, path) in rows.iter().zip(&paths) {
+        let name = spans::name(path, &paths);
+        let with_unit = |value| format!("{} {}", digits(value), row.unit);
+        let verdict = match (row.verdict, &*row.unit) {
+            (Verdict::Faster, "MiB") => "less",
+            (Verdict::Slower, "MiB") => "more",
+            (verdict, _) => verdict_name(verdict),
+        };
+        let measured = [
+            name.to_owned(),
+            with_unit(row.baseline),
+            with_unit(row.candidate),
+        ];
+        let cells = measured.into_iter().chain(row.figures());
+        table.add_row(cells.chain([verdict.to_owned()]));
+    }
+    for column in table.column_iter_mut().skip(1).take(7) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.trim_fmt()
+}
+
+/// Formats `value` with four digits, or with its whole part where that is longer: no time is known more precisely.
+pub(crate) fn digits(value: f64) -> String {
+    let whole = value.abs().max(1.0).log10().floor() as usize + 1;
+    format!("{value:.*}", 4usize.saturating_sub(whole))
 }
 
 /// Returns the name of a verdict, as tables and JSON have it.

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::isa;
-use crate::run::sample::{ITERATIONS, LONGEST_NS, MOST_KIB, RUN, Run, SPAN, Side};
+use crate::run::sample::{BENCH, ITERATIONS, LONGEST_NS, MOST_KIB, RUN, Run, SPAN, Side};
 use crate::stats::ratio::{Ratio, Verdict, median};
 use crate::text;
 
@@ -108,13 +108,13 @@ impl Quantity {
     };
 
     /// The time of one iteration of a bench, in nanoseconds. A sample is the time of 1000 iterations.
-    pub const ITERATION: Self = Self {
+    const ITERATION: Self = Self {
         of: |run| run.wall_ns,
         unit: "ns",
         scale: ITERATIONS,
     };
     /// The time of one iteration of a bench, in milliseconds.
-    pub const LONG_ITERATION: Self = Self {
+    const LONG_ITERATION: Self = Self {
         unit: "ms",
         scale: 1e6 * ITERATIONS,
         ..Self::ITERATION
@@ -128,10 +128,19 @@ struct Pair {
 }
 
 impl Row {
-    /// Evaluates the wall-clock times of one workload on one instruction set. Fails without samples, and where a round lacks a
-    /// side.
+    /// Evaluates the wall-clock times of one workload on one instruction set, those of an iteration where the workload is a bench, in
+    /// a unit that fits them. Fails without samples, and where a round lacks a side.
     pub fn new(runs: &[Run]) -> Result<Self> {
-        Self::of(runs, &Quantity::WALL)
+        const LONG: f64 = 1e6;
+        let is_bench = |run: &Run| run.workload.starts_with(BENCH);
+        if !runs.first().is_some_and(is_bench) {
+            return Self::of(runs, &Quantity::WALL);
+        }
+        let row = Self::of(runs, &Quantity::ITERATION)?;
+        if row.baseline < LONG {
+            return Ok(row);
+        }
+        Self::of(runs, &Quantity::LONG_ITERATION)
     }
 
     /// Evaluates another quantity of the samples than [`Self::new`] does. Fails also where the quantity is zero in a sample.

@@ -1,0 +1,299 @@
+//! `ab --bench`: a patch by a bench of upstream's own, as its pull request shows it first.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::str::FromStr;
+
+use anyhow::Result;
+use cargo_metadata::Metadata;
+use cargo_metadata::semver::Version;
+
+use super::compared::{Compared, header, runnable};
+use crate::bench::build;
+use crate::bench::filing::{Filed, Filing};
+use crate::bench::record::bench_stem;
+use crate::project::Project;
+use crate::test::upstream::Suites;
+use p3_patches::catalog::difference::Difference;
+use p3_patches::catalog::stack::Stack;
+use p3_patches::prover::locked_dir::LockedDir;
+use p3_patches::prover::tree;
+use p3_patches::source::package::Package;
+use p3_patches::source::registry;
+use paired::cargo::Toolchain;
+use paired::error::Failure;
+use paired::files::contents::sha256_of_file;
+use paired::isa::Isa;
+use paired::run::input::Input;
+use paired::run::pairs::assert_different;
+use paired::run::program::{Builder, CommandLine, Program};
+use paired::run::sample::{BENCH, Side};
+use paired::run::trial::Trial;
+use paired::show::machine::Machine;
+use paired::show::report::{self, Report};
+use paired::stats::row::Row;
+use paired::terminal::{measuring, spinner};
+
+/// Pairs of runs without `--seeds`.
+const PAIRS: u64 = 5;
+
+/// Criterion's options. Each of a bench's figures is one of [`PAIRS`] and more samples, so that one need not take long.
+const SHORT: [&str; 6] = [
+    "--warm-up-time",
+    "1",
+    "--measurement-time",
+    "2",
+    "--sample-size",
+    "10",
+];
+
+/// A bench of upstream's.
+#[derive(Clone)]
+pub struct Bench {
+    package: String,
+    name: String,
+    /// Criterion's filter on the names in it.
+    filter: Option<String>,
+}
+
+impl FromStr for Bench {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut parts = text.splitn(3, '/').map(str::to_owned);
+        let mut part = || {
+            parts
+                .next()
+                .filter(|part| !part.is_empty() && !part.starts_with('-'))
+        };
+        let (Some(package), Some(name)) = (part(), part()) else {
+            return Err(
+                "expected PACKAGE/BENCH or PACKAGE/BENCH/FILTER, as in p3-dft/fft/coset_lde",
+            );
+        };
+        Ok(Self {
+            package,
+            name,
+            filter: part(),
+        })
+    }
+}
+
+/// Runs a bench on Plonky3 with the patches and on Plonky3 with what they need, for each instruction set.
+pub fn run(
+    bench: &Bench,
+    compared: &Compared,
+    pairs: Option<u64>,
+    filing: Option<Filing<'_>>,
+    command: String,
+    project: &Project,
+) -> Result<()> {
+    if let Some(name) = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"]
+        .into_iter()
+        .find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+    {
+        let what = format!("--bench: {name} is set, and cargo reads no other flags then");
+        return Err(Failure::input(what)
+            .hint("unset it; --isa names the instruction set")
+            .into());
+    }
+    let isas = runnable(compared.isas())?;
+    let (base, patches) = compared.chosen(project)?;
+    let baseline_patches = project
+        .catalog
+        .below(&Version::parse(&base)?, &compared.names)?;
+    project.catalog.refuse_inert(&base, &patches)?;
+    let toolchain = Toolchain::query()?;
+    let machine = Machine::here(&toolchain, &isas);
+    let pairs = pairs.unwrap_or(PAIRS) as usize;
+    let with = match &*baseline_patches {
+        [] => String::new(),
+        below => format!(" with {}", below.join(" ")),
+    };
+    let difference = Difference {
+        base: base.clone(),
+        baseline_patches,
+        patches,
+        reverted: false,
+    };
+    println!(
+        "{}\nbase {base}{with}, patches {}, {pairs} pairs of 4 runs, in the order ABBA",
+        header(&machine),
+        difference.own().join(" "),
+    );
+
+    let root = project.root.join(build::FOLDER).join("upstream-benches");
+    let folder = LockedDir::lock(&root)?;
+    let bar = spinner("laying out the packages");
+    let sides = [&difference.baseline_patches, &difference.patches];
+    let [baseline, candidate] = ["base", "cand"].map(|name| root.join(&base).join(name));
+    let mut graphs = Vec::new();
+    for (names, place) in sides.into_iter().zip([&baseline, &candidate]) {
+        let packages = packages(project, &base, names, &difference.patches, &bench.package)?;
+        graphs.push(Suites::write(project, place.clone(), &base, &packages)?.graph);
+    }
+    bar.finish_and_clear();
+
+    let (mut runs, mut executables) = (Vec::new(), BTreeMap::new());
+    for isa in isas {
+        let built = bench.build(isa, &root, [&baseline, &candidate], &graphs)?;
+        let [baseline, candidate] = built;
+        assert_different(
+            &bench.name,
+            [&baseline.executable, &candidate.executable],
+            "the bench has none of the code that the patches change",
+        )?;
+        let hash = |program: &Program| sha256_of_file(&program.executable);
+        let hashes = [
+            ("baseline", hash(&baseline)?),
+            ("candidate", hash(&candidate)?),
+        ];
+        let hashes = hashes.map(|(side, hash)| (side.to_owned(), hash));
+        executables.insert(isa.to_string(), BTreeMap::from(hashes));
+        let trial = Trial {
+            baseline,
+            candidate,
+            isa,
+            setup: None,
+            same: &[],
+            input: Input::read()?,
+            phases: false,
+            bench: true,
+        };
+        let bar = measuring(Trial::len(pairs), "runs");
+        bar.announce(format!("measuring {} for {isa}", bench.name));
+        let samples = trial.measure(pairs, || bar.inc())?;
+        bar.finish_and_clear();
+        runs.extend(samples.parts.into_iter().flatten());
+    }
+    let report = Report {
+        schema: Report::<Difference>::SCHEMA,
+        command,
+        subject: difference,
+        machine,
+        rows: Row::all(&runs)?,
+    };
+    report.check().map_err(Failure::check)?;
+    let mut filed = Filed::default();
+    if let Some(filing) = filing {
+        let stem = bench_stem(&compared.names);
+        filed = filing.file(
+            &folder,
+            &toolchain.host,
+            &stem,
+            &report,
+            &runs,
+            &executables,
+        )?;
+    }
+    // Last, since it may fail: the figures are in the files by now.
+    let terminal = std::io::stdout().is_terminal();
+    for rows in report.rows.chunk_by(|a, b| a.isa == b.isa) {
+        println!(
+            "{}:\n{}",
+            rows[0].isa,
+            report::part_table("bench", BENCH, rows, terminal)
+        );
+    }
+    Ok(filed.refused()?)
+}
+
+/// Returns the packages that `all` touch and the bench's, with the patches `names`.
+fn packages(
+    project: &Project,
+    base: &str,
+    names: &[String],
+    all: &[String],
+    bench: &str,
+) -> Result<Vec<Package>> {
+    let load = |name: &String| project.catalog.patch(base, name);
+    let all = all.iter().map(load).collect::<Result<Vec<_>>>()?;
+    let mut stack = Stack::new(tree::baseline(project.patches(), base, &all)?);
+    if !stack.packages.iter().any(|package| package.name == bench) {
+        stack
+            .packages
+            .push(registry::package(project.patches(), bench, base)?);
+    }
+    for patch in all.iter().filter(|patch| names.contains(&patch.name)) {
+        stack.apply(patch)?;
+    }
+    Ok(stack.packages)
+}
+
+impl Bench {
+    /// Builds both sides.
+    fn build(
+        &self,
+        isa: Isa,
+        root: &Path,
+        folders: [&Path; 2],
+        graphs: &[Metadata],
+    ) -> Result<[Program; 2]> {
+        let words = [
+            "bench",
+            "--package",
+            &self.package,
+            "--bench",
+            &self.name,
+            "--",
+        ];
+        let words = words.into_iter().chain(SHORT).chain(self.filter.as_deref());
+        let words: Vec<_> = words.map(str::to_owned).collect();
+        let command = CommandLine::parse(&words)?;
+        let flags: Vec<_> = isa.rustflags().split_whitespace().collect();
+        let flags = format!("build.rustflags={flags:?}");
+        let build = |side: Side, folder, graph| {
+            let bar = spinner(format!("building the {} for {isa}", side.name()));
+            let builder = Builder {
+                folder,
+                command: &command,
+                // A folder for each side: to cargo, the packages of two workspaces that have the same places there are the same.
+                target: &root.join(isa.to_string()).join(match side {
+                    Side::Candidate => "cand",
+                    Side::Baseline | Side::Control => "base",
+                }),
+            };
+            let built = builder.build(side, &[], std::slice::from_ref(&flags), graph);
+            bar.finish_and_clear();
+            built
+        };
+        let [baseline, candidate] = folders;
+        Ok([
+            build(Side::Baseline, baseline, &graphs[0])?,
+            build(Side::Candidate, candidate, &graphs[1])?,
+        ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bench_is_named_by_its_package() {
+        let parts = |text: &str| {
+            let Bench {
+                package,
+                name,
+                filter,
+            } = text.parse()?;
+            Ok::<_, &str>((package, name, filter.unwrap_or_default()))
+        };
+        let owned = |parts: [&str; 3]| parts.map(str::to_owned).into();
+        assert_eq!(parts("p3-dft/fft"), Ok(owned(["p3-dft", "fft", ""])));
+        let filtered = owned(["p3-dft", "fft", "lde/Goldilocks/.*"]);
+        assert_eq!(parts("p3-dft/fft/lde/Goldilocks/.*"), Ok(filtered));
+        for wrong in [
+            "",
+            "/",
+            "p3-dft",
+            "p3-dft/",
+            "/fft",
+            "p3-dft/--all",
+            "--all/fft",
+        ] {
+            assert!(parts(wrong).is_err(), "{wrong}");
+        }
+    }
+}
