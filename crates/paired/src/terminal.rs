@@ -120,9 +120,10 @@ pub fn measuring(len: u64, of: &str) -> Progress {
     progress
 }
 
-/// Writes a path, or a name that others have chosen, as a part of a line: control characters are escaped, line breaks too.
-pub fn shown(name: impl AsRef<Path>) -> String {
-    escaped(&name.as_ref().to_string_lossy(), &[])
+/// Writes a path, or a text that others have chosen, as a part of a line: without the credentials in addresses, and with control
+/// characters escaped, line breaks too.
+pub fn shown(text: impl AsRef<Path>) -> String {
+    escaped(&without_credentials(&text.as_ref().to_string_lossy()), &[])
 }
 
 /// Prints `what: text` to stderr, without the credentials in addresses and with control characters escaped, since `text` may

@@ -129,9 +129,7 @@ impl Manifest {
             text,
             original,
             stanza,
-            moved: (moved.iter())
-                .map(|text| shown(without_credentials(text)))
-                .collect(),
+            moved: (moved.iter()).map(|text| shown(text)).collect(),
         };
         assert_merged(&manifest.lock_file(), &manifest.lock()?)?;
         Ok(manifest)
