@@ -22,7 +22,6 @@ use crate::prover::workspace;
 use crate::source::locked::{self, Locked};
 use crate::source::registry;
 use crate::source::resolve::{self, CACHE_FIRST, NETWORK_FIRST};
-use paired::address::without_credentials;
 use paired::cargo::{self, cargo, cargo_error, configuration};
 use paired::error::Failure;
 use paired::files::dir::{Dir, Place, is_link};

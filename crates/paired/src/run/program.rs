@@ -24,6 +24,7 @@ use crate::cargo::{
 };
 use crate::error::Failure;
 use crate::files::claimed::Claimed;
+use crate::files::plain;
 use crate::interrupt::{self, Group};
 use crate::run::input::Input;
 use crate::run::launch::{self, Launch};
@@ -521,7 +522,7 @@ impl Program {
             Ok(made.tempfile_in(folder)?.into_temp_path())
         });
         let copy = copy.with_context(unwritable)?;
-        fs::copy(from, &copy.made).with_context(unwritable)?;
+        plain::copy(from, &copy.made).with_context(unwritable)?;
         let executable = copy.made.to_path_buf();
         let program = Self {
             executable,
