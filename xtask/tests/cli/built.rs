@@ -559,3 +559,19 @@ fn workers_are_plain_files_and_not_programs_of_the_path() {
         assert!(refused.contains(cause), "{refused}");
     }
 }
+
+#[test]
+fn either_all_workers_say_that_an_output_is_a_proof_or_none() {
+    let killer = project();
+    let of = |side: &str| killer.fixture.path().join(side);
+    let candidate = fs::read_to_string(of("candidate")).unwrap();
+    let proof = candidate.replace("\"proof\":false", "\"proof\":true");
+    assert_ne!(candidate, proof);
+    write(&of("candidate"), &proof);
+    let args = ["ab", "demo", "--workers", "../baseline", "../candidate"];
+    let output = killer.command(&[&args, &ONCE[..]].concat()).output();
+    let refused = killer.fixture.transcript(&output.unwrap());
+    assert!(refused.starts_with("exit 1\n"), "{refused}");
+    let cause = "error: candidate worker: says that its output is a proof, unlike the baseline";
+    assert!(refused.contains(cause), "{refused}");
+}

@@ -245,8 +245,18 @@ impl<'a> Trio<'a> {
             }
         };
         let (baseline, proof) = start(baseline, Side::Baseline)?;
-        let (candidate, _) = start(candidate, Side::Candidate)?;
-        let (control, _) = start(control, Side::Control)?;
+        let [candidate, control] =
+            [(candidate, Side::Candidate), (control, Side::Control)].map(|(executable, side)| {
+                let (worker, found) = start(executable, side)?;
+                match found == proof {
+                    true => Ok(worker),
+                    false => Err(worker.failure(&format!(
+                        "says that its output is {}, unlike the baseline",
+                        if found { "a proof" } else { "no proof" }
+                    ))),
+                }
+            });
+        let (candidate, control) = (candidate?, control?);
         Ok(Self {
             row,
             seed,
