@@ -128,7 +128,7 @@ impl Manifest {
             text,
             original,
             stanza,
-            moved: (moved.iter()).map(|text| shown(text)).collect(),
+            moved: (moved.iter()).map(shown).collect(),
         };
         assert_merged(&manifest.lock_file(), &manifest.lock()?)?;
         Ok(manifest)
