@@ -5,10 +5,12 @@ use std::mem;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use clap::error::ContextValue;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{ALIAS, apply, list, overlay, remove, status, r#try};
 use crate::project::{Patches, checkout};
+use paired::terminal::shown;
 
 /// Optimizations of Plonky3 as patches: apply them to a prover's workspace, measure them there, take them out.
 #[derive(Parser)]
@@ -90,8 +92,31 @@ pub fn from_command_line<C: CommandFactory + FromArgMatches>(
     groups: &[Group],
     called: &'static str,
 ) -> C {
-    let matches = command::<C>(groups, called).get_matches();
-    C::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    let matches = command::<C>(groups, called)
+        .try_get_matches()
+        .unwrap_or_else(|error| escaped(error).exit());
+    C::from_arg_matches(&matches).unwrap_or_else(|error| escaped(error).exit())
+}
+
+/// Writes the arguments that an error quotes as [`shown`] does.
+fn escaped(mut error: clap::Error) -> clap::Error {
+    let quoted = error.context().map(|(kind, value)| (kind, value.clone()));
+    for (kind, value) in quoted.collect::<Vec<_>>() {
+        let value = match value {
+            ContextValue::String(text) => ContextValue::String(shown(text)),
+            ContextValue::Strings(texts) => {
+                ContextValue::Strings(texts.iter().map(shown).collect())
+            }
+            // Suggestions, each on a line.
+            ContextValue::StyledStrs(texts) => {
+                let texts = texts.iter().map(|text| shown(text.to_string()).into());
+                ContextValue::StyledStrs(texts.collect())
+            }
+            other => other,
+        };
+        error.insert(kind, value);
+    }
+    error
 }
 
 /// Describes a command line with grouped commands, and with `name` in examples.

@@ -201,7 +201,11 @@ pub fn own_entries(out: &Dir) -> Result<BTreeSet<String>> {
     }
     match found.difference(&own).next() {
         Some(_) if own.is_empty() => Err(refuse("not empty, and no overlay").into()),
-        Some(stray) => Err(refuse(&format!("an overlay, but {stray} is no part of it")).into()),
+        Some(stray) => Err(refuse(&format!(
+            "an overlay, but {} is no part of it",
+            shown(stray)
+        ))
+        .into()),
         None => Ok(found),
     }
 }

@@ -76,6 +76,15 @@ fn reduced(text: &str, whole: bool) -> (String, &str) {
     };
     let (host, behind) = split(&text[user.map_or(0, |at| at + 1)..], AUTHORITY, is_end);
     let mut shown = host.to_owned();
+    // The caller goes on with an address in the path. It may hold another one in its own path, and so on.
+    let is_inner = |(at, c): (usize, char)| c == ':' && start(behind, at).is_some();
+    let ends = |(_, c)| "?#".contains(c) || is_end(c);
+    let mut ahead = behind
+        .char_indices()
+        .skip_while(|&c| !ends(c) && !is_inner(c));
+    if !whole && ahead.next().is_some_and(is_inner) {
+        return (shown, behind);
+    }
     let (path, behind) = split(behind, "?#", is_end);
     shown += &without_credentials(path);
     let (query, behind) = match behind.strip_prefix('?') {
@@ -137,6 +146,12 @@ fn names_a_version(fragment: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_in_addresses_take_no_stack() {
+        let nested = "https://u:s3cr3t@h/".repeat(10_000);
+        assert_eq!(without_credentials(&nested), "https://h/".repeat(10_000));
+    }
 
     #[test]
     fn an_address_is_shown_without_user_and_token() {

@@ -5,6 +5,8 @@ use std::fmt;
 /// The kind of a failure, which decides on the exit code of the process.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
+    /// The arguments contradict one another, or have no meaning together.
+    Usage,
     /// A check ran to its end and its result is negative: outputs differ, a patch has drifted, a test failed.
     Check,
     /// The tool refuses its input: a patch, a manifest, a tarball, a name, an ISA.
@@ -14,11 +16,12 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the exit code: 1, 3 or 4. Clap keeps 2 for usage errors, and an interrupt has 130.
+    /// Returns the exit code: 1, 2 as clap's, 3 or 4. An interrupt has 130.
     #[must_use]
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Check => 1,
+            Self::Usage => 2,
             Self::Input => 3,
             Self::Environment => 4,
         }
@@ -40,6 +43,11 @@ impl Failure {
     /// Returns a failure of the kind [`Kind::Input`]; `message` names the path.
     pub fn input(message: impl Into<String>) -> Self {
         Self::new(Kind::Input, message)
+    }
+
+    /// Returns a failure of the kind [`Kind::Usage`]; `message` names the argument.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, message)
     }
 
     /// Returns a failure of the kind [`Kind::Check`].

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use console::strip_ansi_codes;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use serde::Serialize;
 
 use crate::address::without_credentials;
 use crate::run::protocol::is_control;
@@ -120,9 +121,35 @@ pub fn measuring(len: u64, of: &str) -> Progress {
     progress
 }
 
-/// Writes a path, or a name that others have chosen, as a part of a line: control characters are escaped, line breaks too.
-pub fn shown(name: impl AsRef<Path>) -> String {
-    escaped(&name.as_ref().to_string_lossy(), &[])
+/// Writes a path, or a text that others have chosen, as a part of a line: without the credentials in addresses, and with control
+/// characters escaped, line breaks too.
+pub fn shown(text: impl AsRef<Path>) -> String {
+    escaped(&without_credentials(&text.as_ref().to_string_lossy()), &[])
+}
+
+/// Prints a value to stdout as indented JSON, whose text has control characters escaped as JSON does.
+///
+/// # Panics
+///
+/// Panics as `println!` does, and where `value` cannot be JSON.
+pub fn print_json(value: &impl Serialize) {
+    let json = serde_json::to_string_pretty(value).expect("plain data");
+    println!("{}", escaped_json(&json));
+}
+
+/// Escapes the control characters in the text of JSON, but for its line breaks.
+fn escaped_json(json: &str) -> String {
+    let mut escaped = String::new();
+    for c in json.chars() {
+        match c {
+            c if is_control(c) && c != '\n' => {
+                let units = c.encode_utf16(&mut [0; 2]).to_vec();
+                escaped.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+            }
+            c => escaped.push(c),
+        }
+    }
+    escaped
 }
 
 /// Prints `what: text` to stderr, without the credentials in addresses and with control characters escaped, since `text` may
@@ -168,5 +195,15 @@ mod tests {
         assert_eq!(took("", 60), None);
         let expected = "resolving took 1h 1m".to_owned();
         assert_eq!(took("resolving", 3660), Some(expected));
+    }
+
+    #[test]
+    fn json_is_the_same_value_without_control_characters() {
+        let value = "a\u{202e}\u{9b}\u{e0041}\nä";
+        let json = serde_json::to_string_pretty(&[value]).unwrap();
+        let escaped = escaped_json(&json);
+        assert_eq!(escaped, "[\n  \"a\\u202e\\u009b\\udb40\\udc41\\nä\"\n]");
+        let read: [String; 1] = serde_json::from_str(&escaped).unwrap();
+        assert_eq!(read, [value]);
     }
 }

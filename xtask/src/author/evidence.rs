@@ -74,8 +74,7 @@ pub fn markdown(project: &Project, patch: &Patch, base: &str) -> Result<String> 
     }
     let fuzz = project.root.join("fuzz/Cargo.toml");
     if fuzz.is_file() {
-        let Fuzz { features } =
-            toml::from_str(&read(&fuzz)?).with_context(|| shown(&fuzz).to_string())?;
+        let Fuzz { features } = toml::from_str(&read(&fuzz)?).with_context(|| shown(&fuzz))?;
         let uses = |needs: &Vec<String>| needs.iter().any(|need| *need == format!("dep:{name}"));
         let targets = features.iter().filter(|(_, needs)| uses(needs));
         lines.extend(targets.map(|(target, _)| {
@@ -130,7 +129,7 @@ fn read(path: &Path) -> Result<String> {
     if !path.is_file() {
         return Ok(String::new());
     }
-    fs::read_to_string(path).with_context(|| shown(path).to_string())
+    fs::read_to_string(path).with_context(|| shown(path))
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! git, run so that a user's configuration and hooks change nothing.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -8,6 +7,7 @@ use anyhow::{Context, Result};
 
 use paired::error::Failure;
 use paired::files::dir::Temporary;
+use paired::files::plain;
 use paired::interrupt;
 use paired::terminal::shown;
 
@@ -29,7 +29,7 @@ impl<'d> Index<'d> {
         let index = dir.join(git(dir, &["rev-parse", "--git-path", "index"])?.trim_end());
         let file = to.path().join("index");
         if index.exists() {
-            fs::copy(&index, &file).with_context(|| format!("cannot copy {}", shown(&index)))?;
+            plain::copy(&index, &file).with_context(|| format!("cannot copy {}", shown(&index)))?;
         }
         Ok(Self { dir, file, _in: to })
     }

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env::consts::{ARCH, OS};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -17,6 +16,7 @@ use paired::address::{argument_without_credentials, without_credentials};
 use paired::cargo::Toolchain;
 use paired::error::Failure;
 use paired::files::dir::{Dir, cannot_write};
+use paired::files::plain;
 use paired::interrupt;
 use paired::isa::Isa;
 use paired::run::pairs::Workers;
@@ -88,7 +88,7 @@ impl Folder {
         }
         dir.remove(TOOL.as_ref())?;
         let copy = |from: &Path, to: &Path| {
-            let copied = fs::copy(from, to);
+            let copied = plain::copy(from, to);
             copied.map_err(|error| cannot_write(to, &error))
         };
         copy(&interrupt::executable()?, &dir.path().join(TOOL))?;

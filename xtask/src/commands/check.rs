@@ -6,7 +6,7 @@ use crate::author::checks::{self, Finding};
 use crate::author::lints::{self, Outcome};
 use crate::project::Project;
 use paired::error::Failure;
-use paired::terminal::spinner;
+use paired::terminal::{print_json, spinner};
 
 /// Check that patches, crates and benches agree, and that every patch applies.
 ///
@@ -45,7 +45,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     progress.finish_and_clear();
 
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&findings)?);
+        print_json(&findings);
     } else {
         for Finding {
             check,

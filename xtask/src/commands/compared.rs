@@ -1,8 +1,9 @@
 //! The arguments of the commands that build workers, the workers that they ask for, and measurements of these.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use clap::builder::{PathBufValueParser, TypedValueParser as _};
 
 use crate::bench::build::{Builder, Candidate, Purpose};
 use crate::project::Project;
@@ -30,8 +31,17 @@ pub struct Compared {
     #[arg(long, value_enum, value_name = "ISA")]
     pub isa: Vec<Isa>,
     /// Run these two executables as they are.
-    #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], hide = true)]
+    #[arg(long, num_args = 2, value_names = ["BASELINE", "CANDIDATE"], hide = true,
+        value_parser = PathBufValueParser::new().map(in_folder))]
     pub workers: Option<Vec<PathBuf>>,
+}
+
+/// Adds the current folder to a bare name, which the system would look up in `PATH`.
+fn in_folder(executable: PathBuf) -> PathBuf {
+    match executable.parent() {
+        Some(folder) if folder == Path::new("") => Path::new(".").join(executable),
+        _ => executable,
+    }
 }
 
 impl Compared {

@@ -530,3 +530,48 @@ fn two_runs_file_in_one_checkout() {
     let expected = ["generic", "native"].map(|isa| format!("0.8.0/{}-{isa}/demo", host()));
     assert_eq!(folders.collect::<Vec<_>>(), expected);
 }
+
+#[test]
+fn workers_are_plain_files_and_not_programs_of_the_path() {
+    let killer = project();
+    let prover = killer.fixture.prover();
+    for (side, name) in [("baseline", "sort"), ("candidate", "b")] {
+        fs::copy(killer.fixture.path().join(side), prover.join(name)).unwrap();
+    }
+    let ab = |workers: [&str; 2]| {
+        let args = [&["ab", "demo", "--workers"], &workers[..], &ONCE].concat();
+        killer
+            .fixture
+            .transcript(&killer.command(&args).output().unwrap())
+    };
+    let found = ab(["sort", "b"]);
+    assert!(found.starts_with("exit 0\n"), "{found}");
+
+    let pipe = prover.join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    // A tool that waits for a writer gets one, and is found out.
+    thread::spawn(move || fs::write(pipe, "#!/bin/sh\n"));
+    for workers in [["sort", "pipe"], ["./sort", "./pipe"]] {
+        let refused = ab(workers);
+        let cause = "error: cannot copy ./pipe to .: not a plain file\nhint: put the executable there again";
+        assert!(refused.starts_with("exit 3\n"), "{refused}");
+        assert!(refused.contains(cause), "{refused}");
+    }
+}
+
+#[test]
+fn either_all_workers_say_that_an_output_is_a_proof_or_none() {
+    let killer = project();
+    let of = |side: &str| killer.fixture.path().join(side);
+    let candidate = fs::read_to_string(of("candidate")).unwrap();
+    let proof = candidate.replace("\"proof\":false", "\"proof\":true");
+    assert_ne!(candidate, proof);
+    write(&of("candidate"), &proof);
+    let args = ["ab", "demo", "--workers", "../baseline", "../candidate"];
+    let output = killer.command(&[&args, &ONCE[..]].concat()).output();
+    let refused = killer.fixture.transcript(&output.unwrap());
+    assert!(refused.starts_with("exit 1\n"), "{refused}");
+    let cause = "error: candidate worker: says that its output is a proof, unlike the baseline";
+    assert!(refused.contains(cause), "{refused}");
+}

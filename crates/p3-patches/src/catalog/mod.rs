@@ -465,6 +465,12 @@ fn newest<'b>(
     bases.rfind(|base| base.pre.is_empty()).or(last)
 }
 
+/// Tells whether a patch may have this name, which becomes a file name, a crate and a bench, and is printed.
+pub fn is_name(name: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !name.is_empty() && name.bytes().all(is_part)
+}
+
 /// Parses the list; an error carries the line's number.
 fn parse(text: &str) -> Result<Vec<Entry>, (usize, String)> {
     let mut entries: Vec<Entry> = Vec::new();
@@ -485,11 +491,7 @@ fn parse(text: &str) -> Result<Vec<Entry>, (usize, String)> {
                 (name, needs.split_whitespace().map(str::to_owned).collect())
             }
         };
-        // A name becomes a file name, a crate and a bench.
-        if !name
-            .bytes()
-            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-        {
+        if !is_name(name) {
             return Err((
                 number,
                 format!("`{name}`: a name consists of a-z, 0-9 and `-`"),

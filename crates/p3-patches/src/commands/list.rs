@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::catalog::Catalog;
 use crate::catalog::effects::{Effect, Effects};
 use crate::project::Patches;
+use paired::terminal::print_json;
 
 /// List the patches: what they do, for which releases, what they need, what they gain.
 ///
@@ -66,7 +67,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         });
     }
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&listed)?);
+        print_json(&listed);
         return Ok(());
     }
     let mut table = Table::new();

@@ -31,7 +31,7 @@ use paired::error::Failure;
 use paired::files::dir::Dir;
 use paired::files::replace;
 use paired::show::report;
-use paired::terminal::{print_line, shown, spinner};
+use paired::terminal::{print_json, print_line, shown, spinner};
 
 /// Show what is applied to a workspace, and whether it holds.
 ///
@@ -706,7 +706,7 @@ impl Status {
     /// Prints the status. Whether a tree is used is not known where there should be a graph and is none.
     fn print(&self, as_json: bool, is_known: bool) -> Result<()> {
         if as_json {
-            println!("{}", serde_json::to_string_pretty(self)?);
+            print_json(self);
             return Ok(());
         }
         match &self.base {
@@ -737,13 +737,13 @@ impl Status {
             println!("patches {hash}{built_in}");
         }
         if let Some(source) = &self.source {
-            println!("in place of {source}");
+            println!("in place of {}", shown(source));
         }
         for (name, reason) in &self.inert {
             println!("{name}: {reason}");
         }
         for other in &self.other_releases {
-            println!("{other}");
+            println!("{}", shown(other));
         }
         for newer in &self.newer_releases {
             println!("{newer} is out; `cargo update` keeps {base} while it is patched");
@@ -791,7 +791,7 @@ impl Status {
             }
         }
         if let Some(replacement) = &self.replacement {
-            println!("\n{replacement}");
+            println!("\n{}", shown(replacement));
         }
         if let Some(LockStatus { differences, same }) = &self.lock {
             println!(

@@ -8,6 +8,7 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use cargo_metadata::Metadata;
+use clap::builder::{PathBufValueParser, TypedValueParser as _};
 
 use super::{Downstream, MOST_RUNS, Source};
 use crate::catalog::Catalog;
@@ -69,7 +70,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..=MOST_RUNS))]
     reps: u64,
     /// Output that must be equal on both sides: `stdout`, or a file that the program writes; may be given several times.
-    #[arg(long, value_name = "OUTPUT")]
+    #[arg(long, value_name = "OUTPUT", value_parser = PathBufValueParser::new().map(|name| Output::from(name.as_os_str())))]
     same: Vec<Output>,
     /// A shell command to run before each run, which is not measured; what it leaves in the background ends with that run.
     #[arg(long, value_name = "COMMAND")]
@@ -97,7 +98,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let command = CommandLine::parse(&args.command)?;
     if args.phases && command.is_bench() {
         return Err(
-            Failure::input("--phases: a bench is compared by its own figures")
+            Failure::usage("--phases: a bench is compared by its own figures")
                 .hint("spans are those of a program: `-- run ..`")
                 .into(),
         );

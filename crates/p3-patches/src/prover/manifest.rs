@@ -22,7 +22,6 @@ use crate::prover::workspace;
 use crate::source::locked::{self, Locked};
 use crate::source::registry;
 use crate::source::resolve::{self, CACHE_FIRST, NETWORK_FIRST};
-use paired::address::without_credentials;
 use paired::cargo::{self, cargo, cargo_error, configuration};
 use paired::error::Failure;
 use paired::files::dir::{Dir, Place, is_link};
@@ -129,9 +128,7 @@ impl Manifest {
             text,
             original,
             stanza,
-            moved: (moved.iter())
-                .map(|text| shown(without_credentials(text)))
-                .collect(),
+            moved: (moved.iter()).map(shown).collect(),
         };
         assert_merged(&manifest.lock_file(), &manifest.lock()?)?;
         Ok(manifest)

@@ -18,6 +18,7 @@ use anyhow::Result;
 use cargo_metadata::semver::Version;
 use toml_edit::{Document, DocumentMut, Item, Table};
 
+use crate::catalog::is_name;
 use crate::prover::git_source::{Git, GitSource};
 
 /// The folder of trees, beside the root manifest.
@@ -220,6 +221,10 @@ fn read(block: &str) -> Result<Stanza, String> {
             Some(GitSource::parse(source.trim_end()).ok_or(changed)?),
         ),
     };
+    let names: Vec<_> = names.split(", ").collect();
+    if !names.iter().all(|name| is_name(name)) {
+        return Err(changed.to_owned());
+    }
     let document: DocumentMut = block
         .parse()
         .map_err(|_| "the p3-patches block does not parse")?;
@@ -268,7 +273,7 @@ fn read(block: &str) -> Result<Stanza, String> {
         .collect();
     Ok(Stanza {
         base: base.to_owned(),
-        names: names.split(", ").map(str::to_owned).collect(),
+        names: names.into_iter().map(str::to_owned).collect(),
         overrides,
         not_incremental,
         git: source.map(|source| Git { source, needed }),
@@ -705,6 +710,9 @@ mod tests {
             text.replace(END, "#"),
             text.replace(BEGIN, "#"),
             text.replace("Plonky3 ", ""),
+            text.replace("with a", "with "),
+            text.replace("with a", "with a, https://u:s3cr3t@h/"),
+            text.replace("with a", "with a\u{9b}31m"),
             text.replace("Plonky3 0.8.0", "Plonky3 0.9.9"),
             text.replace("0.8.0", "x"),
             text.replace(".p3-patches", "../.p3-patches"),

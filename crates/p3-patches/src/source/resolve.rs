@@ -107,7 +107,7 @@ pub fn replacement(folder: &Path) -> Result<Option<String>> {
         sources.push(by);
     }
     let replacement = format!("crates.io is replaced {}", steps.join(", and that "));
-    Ok(Some(replacement).filter(|_| !steps.is_empty()))
+    Ok(Some(without_credentials(&replacement)).filter(|_| !steps.is_empty()))
 }
 
 /// The hint for a package that is not the published one, where cargo's configuration replaces nothing.

@@ -453,3 +453,34 @@ fn a_tree_that_is_set_aside_leaves_nothing_in_the_lock_file() {
         assert!(unused("p3-blake3") && unused("either"), "{command}");
     }
 }
+
+/// Every command reads the names of the patches in the block's first line, and prints them.
+#[test]
+fn names_in_the_block_are_names_of_patches() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "demo"]);
+    let applied = fixture.manifest();
+    for name in [
+        "https://u:s3cr3t@h/?t=s3cr3t",
+        "demo\u{9b}31m",
+        "\u{202e}demo",
+    ] {
+        fixture.set_manifest(&applied.replace("with demo", &format!("with {name}")));
+        let state = fixture.state();
+        for args in [
+            &["remove"][..],
+            &["status"],
+            &["apply"],
+            &["try", "--", "run"],
+        ] {
+            let run = fixture.run(args);
+            assert_ended(
+                &run,
+                3,
+                "the first line of the p3-patches block has been changed\nhint: ",
+            );
+            assert!(!run.contains("s3cr3t") && !run.contains(name), "{run}");
+        }
+        assert_eq!(fixture.state(), state);
+    }
+}

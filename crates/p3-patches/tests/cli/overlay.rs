@@ -109,13 +109,18 @@ fn a_folder_of_somebody_else_is_refused() {
     refused("not empty, and no overlay");
     fs::remove_dir_all(&overlay).unwrap();
 
+    let written = fixture.succeed(&["overlay", "--out", "https://u:s3cr3t@h/x"]);
+    assert!(written.contains("/https:/h/x: Plonky3 0.8.0"), "{written}");
     fixture.succeed(&["overlay", "--out", "overlay"]);
     write(&overlay.join("notes.txt"), "mine");
     refused("an overlay, but notes.txt is no part of it");
     assert_eq!(fs::read(overlay.join("notes.txt")).unwrap(), b"mine");
+    let forged = overlay.join("a\nhint: forged");
+    fs::rename(overlay.join("notes.txt"), &forged).unwrap();
+    refused("an overlay, but a\\nhint: forged is no part of it");
 
     // A patch that does not apply leaves the folder as it was.
-    fs::remove_file(overlay.join("notes.txt")).unwrap();
+    fs::remove_file(forged).unwrap();
     let before = files(&overlay);
     let patch = fs::read_to_string(fixture.patch("demo")).unwrap();
     let broken = patch.replace(" extern crate alloc;", " extern crate std;");

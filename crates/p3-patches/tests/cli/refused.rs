@@ -663,3 +663,26 @@ fn a_checkouts_lock_file_that_is_no_text() {
     let run = fixture.run(&status);
     assert_ended(&run, 3, "error: [DIR]/project/Cargo.lock: not UTF-8 text\n");
 }
+
+/// Arguments that the command line refuses are quoted on one line, without what a terminal obeys and without tokens.
+#[test]
+fn refused_arguments_are_quoted_clean() {
+    let fixture = Fixture::new();
+    let hostile = "https://u:s3cr3t@h/x?t=s3cr3t \u{202e}\u{9b}31m\u{1b}[31m\nhint: forged";
+    let option = format!("--{hostile}");
+    for args in [
+        &["status", hostile][..],
+        &["status", &option],
+        &[hostile],
+        &["try", "--reps", hostile, "--", "run"],
+    ] {
+        let run = fixture.run(args);
+        assert_ended(&run, 2, "https://h/x");
+        let is_safe = |c: char| c == '\n' || !(c.is_control() || c == '\u{202e}');
+        assert!(run.chars().all(is_safe), "{run}");
+        assert!(
+            !run.contains("s3cr3t") && !run.contains("\nhint: forged"),
+            "{run}"
+        );
+    }
+}

@@ -16,7 +16,7 @@ use insta::assert_snapshot;
 use tempfile::TempDir;
 
 use crate::fixture::runs;
-use crate::fixture::{Fixture, MANIFEST, write};
+use crate::fixture::{Fixture, MANIFEST, assert_ended, write};
 use crate::foreign::change;
 
 /// A prover that cargo "builds" without compiling it.
@@ -509,6 +509,30 @@ fn what_cannot_be_tried_is_refused_before_anything_is_built() {
     let mut check = prover.command(&["demo"], &["check"]);
     let printed = prover.fixture.transcript(&check.output().unwrap());
     assert_snapshot!("no_run", printed);
+    for (options, words, code, said) in [
+        (
+            &[][..],
+            &["run", "--manifest-path", "Cargo.toml"][..],
+            2,
+            "error: --manifest-path: behind `--`",
+        ),
+        (
+            &[],
+            &["bench", "--target-dir=x"],
+            2,
+            "error: --target-dir=x: behind `--`",
+        ),
+        (&["--same", ""], &["run"], 2, "for '--same <OUTPUT>'"),
+        (
+            &["--json", "/dev/null"],
+            &["run"],
+            3,
+            "error: /dev/null: not a plain file",
+        ),
+    ] {
+        let printed = prover.command(options, words).output().unwrap();
+        assert_ended(&prover.fixture.transcript(&printed), code, said);
+    }
 
     let own = format!("{MANIFEST}\n[patch.crates-io]\np3-goldilocks = {{ path = \"own\" }}\n");
     let package = "[package]\nname = \"p3-goldilocks\"\nversion = \"0.8.0\"\nedition = \"2024\"\n";

@@ -161,7 +161,10 @@ fn names_with_line_breaks_forge_no_line() {
     assert_whole(&run, "forged");
     fixture.set_manifest(&applied);
     write(&fixture.tree("p3-goldilocks").join(folder), "");
+    let address = "src/https://u:s3cr3t@h";
+    write(&fixture.tree("p3-goldilocks").join(address), "");
     let run = fixture.run(&["status", "--verify"]);
+    assert_whole(&run, "  differs: src/https:/h is no part of it\n");
     assert_whole(
         &run,
         "  differs: a\\nhint: forged \\u{202e} is no part of it\n",

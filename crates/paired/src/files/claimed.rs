@@ -7,6 +7,9 @@ use std::path::Path;
 
 use tempfile::Builder;
 
+/// The file in a temporary folder that shows that the folder is one: a user's may have such a name, too.
+const MARK: &str = ".p3-temporary";
+
 /// A temporary file or folder with a lock. It is removed when the value is dropped.
 pub(crate) struct Claimed<T> {
     /// The file or folder.
@@ -36,6 +39,9 @@ impl<T: AsRef<Path>> Claimed<T> {
                 Err(TryLockError::WouldBlock) => continue,
                 tried => tried.is_ok().then_some(lock),
             };
+            if made.as_ref().is_dir() {
+                File::create(made.as_ref().join(MARK))?;
+            }
             if made.as_ref().exists() {
                 return Ok(Self { made, _lock: lock });
             }
@@ -54,10 +60,13 @@ fn sweep(folder: &Path, prefix: &str) -> io::Result<()> {
             && let Ok(lock) = File::open(&path)
             && lock.try_lock().is_ok()
         {
-            let _ = if kind.is_dir() {
+            let _ = if kind.is_file() {
+                fs::remove_file(&path)
+            } else if path.join(MARK).is_file() {
                 fs::remove_dir_all(&path)
             } else {
-                fs::remove_file(&path)
+                // An empty one may have lost its process before it was marked.
+                fs::remove_dir(&path)
             };
         }
     }
@@ -66,6 +75,8 @@ fn sweep(folder: &Path, prefix: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]
@@ -79,15 +90,25 @@ mod tests {
         let abandoned = dir.path().join(".a-killed");
         fs::create_dir(&abandoned).unwrap();
         fs::write(abandoned.join("file"), "").unwrap();
+        fs::write(abandoned.join(MARK), "").unwrap();
+        let (empty, users) = (dir.path().join(".a-empty"), dir.path().join(".a-users"));
+        fs::create_dir(&empty).unwrap();
+        fs::create_dir(&users).unwrap();
+        fs::write(users.join("file"), "").unwrap();
         let file = dir.path().join(".a-file");
         fs::write(&file, "").unwrap();
         fs::write(dir.path().join(".b-file"), "").unwrap();
         let new = claim(".a-");
         let there = |path: &Path| path.exists();
-        assert!(![&*abandoned, &file].into_iter().any(there));
+        assert!(
+            ![&abandoned, &empty, &file]
+                .map(PathBuf::as_path)
+                .into_iter()
+                .any(there)
+        );
         let kept = [&held, &other, &new].map(|claimed| claimed.made.path());
         assert!(kept.into_iter().all(there));
-        assert!(dir.path().join(".b-file").exists());
+        assert!(dir.path().join(".b-file").exists() && users.join("file").exists());
         let gone = held.made.path().to_owned();
         drop(held);
         assert!(!gone.exists());

@@ -1,9 +1,9 @@
 //! The SHA-256 of files' contents, and values as JSON.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -21,16 +21,20 @@ pub fn sha256(bytes: &[u8]) -> String {
 
 /// Returns the [`sha256`] of a plain file.
 pub fn sha256_of_file(path: &Path) -> Result<String> {
-    const NO_FILE: [ErrorKind; 2] = [ErrorKind::NotFound, ErrorKind::InvalidInput];
     match plain::read(path) {
         Ok(bytes) => Ok(sha256(&bytes)),
-        Err(error) if NO_FILE.contains(&error.kind()) => {
-            let what = format!("cannot read {}: {error}", shown(path));
-            Err(Failure::input(what)
-                .hint("put the executable there again: copy it, or build it")
-                .into())
-        }
-        Err(error) => Err(error).with_context(|| format!("cannot read {}", shown(path))),
+        Err(error) => Err(no_executable(format!("cannot read {}", shown(path)), error)),
+    }
+}
+
+/// Returns the error for an executable that cannot be read or copied; `what` names it.
+pub(crate) fn no_executable(what: String, error: io::Error) -> anyhow::Error {
+    const NO_FILE: [ErrorKind; 2] = [ErrorKind::NotFound, ErrorKind::InvalidInput];
+    match NO_FILE.contains(&error.kind()) {
+        true => Failure::input(format!("{what}: {error}"))
+            .hint("put the executable there again: copy it, or build it")
+            .into(),
+        false => anyhow::Error::new(error).context(what),
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use walkdir::WalkDir;
@@ -78,7 +78,10 @@ fn criterion(folder: &Path) -> Result<Figures> {
 
 fn parse<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let shown = shown(path);
-    let json = plain::read(path).with_context(|| format!("cannot read criterion's {shown}"))?;
+    let json = plain::read(path).map_err(|error| {
+        Failure::input(format!("cannot read criterion's {shown}: {error}"))
+            .hint("a bench leaves criterion's files in the folder that CRITERION_HOME names")
+    })?;
     serde_json::from_slice(&json)
         .map_err(|error| Failure::input(format!("criterion's {shown}: {error}")).into())
 }
@@ -97,6 +100,21 @@ fn libtest(stdout: &str) -> Figures {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_benchmark_without_estimates_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let new = dir.path().join("prove/new");
+        std::fs::create_dir_all(&new).unwrap();
+        std::fs::write(new.join("benchmark.json"), r#"{"full_id":"prove"}"#).unwrap();
+        let refused = read(dir.path(), b"").unwrap_err();
+        assert!(
+            refused.to_string().contains("estimates.json: "),
+            "{refused}"
+        );
+        let failure = Failure::behind(&refused).unwrap();
+        assert!(failure.hint.is_some());
+    }
 
     #[test]
     fn lines_of_libtest_are_read() {

@@ -1,7 +1,6 @@
 //! Runs workers in pairs. `benches/METHODOLOGY.md` gives the reasons for this method.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -11,7 +10,8 @@ use tempfile::TempDir;
 use crate::address::without_credentials;
 use crate::error::Failure;
 use crate::files::claimed::Claimed;
-use crate::files::contents::sha256_of_file;
+use crate::files::contents::{no_executable, sha256_of_file};
+use crate::files::plain;
 use crate::isa::Isa;
 use crate::run::protocol::{Reply, Request, RowInfo, Sample, Timed, UnitInfo};
 use crate::run::sample::{MOST_KIB, ROUND, Run, Side, has_more_cpu};
@@ -135,12 +135,15 @@ impl Workers {
     pub fn copies(&self, seeds: u64) -> Result<Vec<Copies>> {
         let folder = self.baseline.parent().unwrap_or(Path::new("."));
         let copies = |_| {
-            let unwritable = || format!("cannot copy the workers to {}", shown(folder));
+            let to = shown(folder);
             let copies = Claimed::new(folder, ".p3-copies-", |made| made.tempdir_in(folder));
-            let copies = copies.with_context(unwritable)?;
+            let copies = copies.with_context(|| format!("cannot copy the workers to {to}"))?;
             let copy = |executable: &Path, name: &str| -> Result<PathBuf> {
                 let copy = copies.made.path().join(name);
-                fs::copy(executable, &copy).with_context(unwritable)?;
+                plain::copy(executable, &copy).map_err(|error| {
+                    let what = format!("cannot copy {} to {to}", shown(executable));
+                    no_executable(what, error)
+                })?;
                 Ok(copy)
             };
             Ok(Copies {
@@ -254,8 +257,18 @@ impl<'a> Trio<'a> {
             }
         };
         let (baseline, proof) = start(baseline, Side::Baseline)?;
-        let (candidate, _) = start(candidate, Side::Candidate)?;
-        let (control, _) = start(control, Side::Control)?;
+        let [candidate, control] =
+            [(candidate, Side::Candidate), (control, Side::Control)].map(|(executable, side)| {
+                let (worker, found) = start(executable, side)?;
+                match found == proof {
+                    true => Ok(worker),
+                    false => Err(worker.failure(&format!(
+                        "says that its output is {}, unlike the baseline",
+                        if found { "a proof" } else { "no proof" }
+                    ))),
+                }
+            });
+        let (candidate, control) = (candidate?, control?);
         Ok(Self {
             row,
             seed,

@@ -24,6 +24,7 @@ use crate::cargo::{
 };
 use crate::error::Failure;
 use crate::files::claimed::Claimed;
+use crate::files::plain;
 use crate::interrupt::{self, Group};
 use crate::run::input::Input;
 use crate::run::launch::{self, Launch};
@@ -59,6 +60,9 @@ enum Subcommand {
     Test,
 }
 
+/// The options that a comparison gives cargo, which takes each once.
+const OWN: [&str; 3] = ["--manifest-path", "--target-dir", "--message-format"];
+
 impl CommandLine {
     /// Reads the words `run OPTIONS -- ARGS`, or `bench` or `test` in place of `run`. Fails for any other subcommand.
     ///
@@ -72,7 +76,7 @@ impl CommandLine {
             "bench" => Subcommand::Bench,
             "test" | "t" => Subcommand::Test,
             other => {
-                return Err(Failure::input(format!(
+                return Err(Failure::usage(format!(
                     "{other}: not a subcommand with which cargo runs a program"
                 ))
                 .hint("give run, bench or test, as in `-- run --release --bin prove -- ARGS`"));
@@ -80,11 +84,18 @@ impl CommandLine {
         };
         let mut parts = rest.splitn(2, |word| word == "--");
         let mut part = || parts.next().unwrap_or_default().to_vec();
-        Ok(Self {
+        let command = Self {
             subcommand,
             options: part(),
             args: part(),
-        })
+        };
+        if let Some(option) = command.given(&OWN).first() {
+            return Err(Failure::usage(format!(
+                "{option}: behind `--`, where the comparison has its own"
+            ))
+            .hint("leave it out there; --manifest-path may stand before `--`"));
+        }
+        Ok(command)
     }
 
     /// Whether the subcommand is `bench`.
@@ -521,7 +532,7 @@ impl Program {
             Ok(made.tempfile_in(folder)?.into_temp_path())
         });
         let copy = copy.with_context(unwritable)?;
-        fs::copy(from, &copy.made).with_context(unwritable)?;
+        plain::copy(from, &copy.made).with_context(unwritable)?;
         let executable = copy.made.to_path_buf();
         let program = Self {
             executable,

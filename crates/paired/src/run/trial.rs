@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 
+use crate::address::without_credentials;
 use crate::error::Failure;
 use crate::files::contents::sha256;
 use crate::files::plain;
@@ -333,7 +334,8 @@ fn workload(kind: &str, name: &str) -> Result<String, Failure> {
     }
     let workload = format!("{kind}{name}");
     if workload.len() > LONGEST_NAME {
-        let start: String = name.chars().take(SHOWN).collect();
+        // An address that is cut may have lost the end of its user.
+        let start: String = without_credentials(name).chars().take(SHOWN).collect();
         return Err(
             Failure::input(format!("{what} {start}..: a name of {} bytes", name.len())).hint(
                 format!(
@@ -418,6 +420,9 @@ mod tests {
         assert_eq!(workload(SPAN, "a > b").unwrap(), "span/a > b");
         let longest = "a".repeat(LONGEST_NAME - BENCH.len());
         workload(BENCH, &longest).unwrap();
+        let token = "s3cr3t".repeat(1 << 10);
+        let refused = workload(BENCH, &format!("https://u:{token}@h")).unwrap_err();
+        assert_eq!(refused.message, "bench https://h..: a name of 6156 bytes");
         for (refused, why) in [
             ("", "bench \"\": has no name"),
             ("  ", "bench \"  \": has no name"),

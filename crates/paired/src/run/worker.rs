@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::address::without_credentials;
 use crate::error::Failure;
 use crate::interrupt::{self, Group};
 use crate::run::protocol::{Reply, Request};
@@ -43,7 +44,8 @@ impl Worker {
             loop {
                 let mut line = Vec::new();
                 let read = (&mut stdout).take(LONGEST).read_until(b'\n', &mut line);
-                let goes_on = matches!(read, Ok(1..));
+                // The rest of a line that is too long is no line.
+                let goes_on = read.is_ok() && line.ends_with(b"\n");
                 if matches!(read, Ok(0)) || sender.send(read.map(|_| line)).is_err() || !goes_on {
                     break;
                 }
@@ -144,9 +146,9 @@ impl Worker {
         self.failure(&unexpected(&self.asked, reply))
     }
 
-    /// Returns an error that names the side of the worker.
+    /// Returns an error that names the side of the worker. It is on one line, whatever the worker has said.
     pub(crate) fn failure(&self, what: &str) -> anyhow::Error {
-        Failure::check(format!("{} worker: {what}", self.side.name())).into()
+        Failure::check(format!("{} worker: {}", self.side.name(), shown(what))).into()
     }
 }
 
@@ -168,16 +170,14 @@ fn name_of(message: &impl Serialize) -> String {
     }
 }
 
-/// Returns the beginning of the first line that a worker has printed, up to 80 bytes.
+/// Returns the beginning of the first line that a worker has printed, up to 80 characters. Credentials are removed from the whole
+/// line: behind a cut, the mark that tells a user from a host may be missing.
 fn first_line(printed: &[u8]) -> String {
     const LONGEST: usize = 80;
-    let printed = String::from_utf8_lossy(&printed[..printed.len().min(LONGEST)]);
-    printed
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .trim_end()
-        .to_owned()
+    let printed = String::from_utf8_lossy(printed);
+    let line = without_credentials(printed.lines().next().unwrap_or_default());
+    let start: String = line.chars().take(LONGEST).collect();
+    start.trim_end().to_owned()
 }
 
 /// Says what a worker has printed and, where the text has the form of a reply, which part of it is none.
@@ -194,11 +194,37 @@ fn no_reply(printed: &[u8], error: &serde_json::Error) -> String {
 pub fn reply(worker: &Path, text: &str) -> Result<Reply> {
     let worker = shown(worker);
     match serde_json::from_str(text) {
-        Ok(Reply::Error(error)) => Err(Failure::check(format!("{worker}: {error}")).into()),
+        Ok(Reply::Error(error)) => {
+            Err(Failure::check(format!("{worker}: {}", shown(error))).into())
+        }
         Ok(reply) => Ok(reply),
         Err(error) => {
             let what = no_reply(text.as_bytes(), &error);
-            Err(Failure::check(format!("{worker}: {what}")).into())
+            Err(Failure::check(format!("{worker}: {}", shown(what))).into())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_cut_behind_its_credentials() {
+        let token = "s3cr3t-".repeat(9);
+        let line = format!("no index at https://ci-user:{token}@h/x, a\nb");
+        assert!(!line[..80].contains('@') && line.contains('@'));
+        assert_eq!(first_line(line.as_bytes()), "no index at https://h/x, a");
+        assert_eq!(first_line("ä".repeat(99).as_bytes()), "ä".repeat(80));
+        assert_eq!(first_line(b""), "");
+    }
+
+    #[test]
+    fn no_line_of_a_worker_is_one_of_the_tools() {
+        let error = r#"{"error":"out of memory\nhint: run https://u:s3cr3t@h/x"}"#;
+        let refused = reply(Path::new("w"), error).unwrap_err().to_string();
+        assert_eq!(refused, r"w: out of memory\nhint: run https://h/x");
+        let refused = reply(Path::new("w"), r#"{"a\nhint: b":1}"#).unwrap_err();
+        assert!(!refused.to_string().contains('\n'), "{refused}");
     }
 }

@@ -164,6 +164,13 @@ pub fn check_outputs(
     let files = [json, beside.as_deref(), html];
     let files = || files.into_iter().flatten();
     files().try_for_each(replace::check)?;
+    if let Some(json) = json.filter(|json| samples && !is_kept(json)) {
+        let what = format!(
+            "{}: not a plain file, and the samples are written beside it",
+            shown(json)
+        );
+        return Err(Failure::input(what).hint("name a file"));
+    }
     assert_distinct(files())?;
     files().try_for_each(|path| assert_unread(path, read))
 }
