@@ -3,8 +3,10 @@
 //! The product of two elements has 62 bits, so that a word of 64 takes a group of four. Their sum is not reduced: its upper half
 //! is added to a second sum, which grows by 32 bits only. The groups themselves are added up modulo `2^64`. That loses nothing, as
 //! the lower halves have a sum below `2^64`: it is the sum of the groups, modulo `2^64`, less the upper halves.
+//!
+//! Arrays are written element by element. The standard library calls the closures of `array::map` and
+//! `array::from_fn` by a function that is not inlined in every program; vectors then pass through memory.
 
-use core::array;
 use core::marker::PhantomData;
 use core::mem::transmute;
 
@@ -82,8 +84,10 @@ impl<V: GroupWords> Groups<V> {
     /// Adds the products of lower halves.
     #[inline(always)]
     pub fn add_group(&mut self, x: [V; GROUP], y: [V; GROUP]) {
-        let [a, b, c, d] = array::from_fn(|i| x[i].mul_low(y[i]));
-        let group = a.wrapping_add(b).wrapping_add(c.wrapping_add(d));
+        let [a, b, c, d] = x;
+        let ab = a.mul_low(y[0]).wrapping_add(b.mul_low(y[1]));
+        let cd = c.mul_low(y[2]).wrapping_add(d.mul_low(y[3]));
+        let group = ab.wrapping_add(cd);
         self.sum = self.sum.wrapping_add(group);
         self.high = self.high.wrapping_add(group.shr_half());
     }
@@ -147,7 +151,8 @@ impl<FP: FieldParameters> Sums<FP> {
 /// The even elements and the odd ones, as [`Words::mul_low`] reads them.
 #[inline(always)]
 fn halves(x: [Register; GROUP]) -> [[Register; GROUP]; 2] {
-    [x, x.map(Words::high)]
+    let [a, b, c, d] = x;
+    [x, [a.high(), b.high(), c.high(), d.high()]]
 }
 
 impl<FP: FieldParameters> UnreducedSum<MontyField31<FP>> for Sums<FP> {
@@ -176,13 +181,25 @@ impl<FP: FieldParameters> UnreducedSum<MontyField31<FP>> for Sums<FP> {
 
     #[inline(always)]
     fn add_products(sums: &mut [Self], column: &[Packing<FP>; ROWS], weights: &[[u32; ROWS]]) {
-        let groups: [_; ROWS / GROUP] = array::from_fn(|g| {
-            halves(array::from_fn(|i| to_register::<FP>(column[GROUP * g + i])))
-        });
+        let mut groups = [[[Register::splat(0); GROUP]; 2]; ROWS / GROUP];
+        let (column, _) = column.as_chunks::<GROUP>();
+        for (group, &[a, b, c, d]) in groups.iter_mut().zip(column) {
+            *group = halves([
+                to_register::<FP>(a),
+                to_register::<FP>(b),
+                to_register::<FP>(c),
+                to_register::<FP>(d),
+            ]);
+        }
         for (sum, weights) in sums.iter_mut().zip(weights) {
             let (weights, _) = weights.as_chunks::<GROUP>();
-            for (x, weights) in groups.into_iter().zip(weights) {
-                let w = weights.map(Register::repeat);
+            for (&x, &[a, b, c, d]) in groups.iter().zip(weights) {
+                let w = [
+                    Register::repeat(a),
+                    Register::repeat(b),
+                    Register::repeat(c),
+                    Register::repeat(d),
+                ];
                 sum.add_products(x, [w, w]);
             }
         }
@@ -230,30 +247,35 @@ pub fn coeffwise_dot_product<'a, FP: FieldParameters>(
 fn coeffwise<'a, FP: FieldParameters, const D: usize>(
     pairs: impl Iterator<Item = (&'a [Packing<FP>], Packing<FP>)>,
 ) -> [Packing<FP>; 8] {
-    let nothing = (&[Packing::<FP>::ZERO; D], Packing::<FP>::ZERO);
+    let zeros = [Packing::<FP>::ZERO; D];
     let mut pairs = pairs.fuse();
     let mut acc = [Packing::<FP>::ZERO; 8];
     loop {
         let mut sums = [Sums::<FP>::zero(); D];
         let mut groups = 0;
         while groups < TERMS / GROUP {
-            let group: [_; GROUP] = array::from_fn(|_| pairs.next());
-            if group[0].is_none() {
+            let mut coeffs = [&zeros; GROUP];
+            let mut bases = [Register::splat(0); GROUP];
+            let mut is_empty = true;
+            for (coeffs, base) in coeffs.iter_mut().zip(&mut bases) {
+                let Some((slice, x)) = pairs.next() else {
+                    break;
+                };
+                is_empty = false;
+                match slice.first_chunk() {
+                    Some(whole) => (*coeffs, *base) = (whole, to_register::<FP>(x)),
+                    None => add_product(&mut acc, slice, x),
+                }
+            }
+            if is_empty {
                 break;
             }
-            let group = group.map(|pair| {
-                let Some((coeffs, base)) = pair else {
-                    return nothing;
-                };
-                let Some(coeffs) = coeffs.first_chunk() else {
-                    add_product(&mut acc, coeffs, base);
-                    return nothing;
-                };
-                (coeffs, base)
-            });
-            let bases = halves(group.map(|(_, base)| to_register::<FP>(base)));
+            let bases = halves(bases);
             for (k, sum) in sums.iter_mut().enumerate() {
-                let factors = group.map(|(coeffs, _)| to_register::<FP>(coeffs[k]));
+                let mut factors = [Register::splat(0); GROUP];
+                for (factor, coeffs) in factors.iter_mut().zip(coeffs) {
+                    *factor = to_register::<FP>(coeffs[k]);
+                }
                 sum.add_products(halves(factors), bases);
             }
             groups += 1;
@@ -287,6 +309,7 @@ mod tests {
     use core::arch::x86_64::__m256i as Vector;
     #[cfg(target_feature = "avx512f")]
     use core::arch::x86_64::__m512i as Vector;
+    use core::array;
 
     use p3_field::PackedValue;
 
