@@ -70,6 +70,11 @@ impl Patches {
                 .hint("--project names a checkout of this tool's repository")
                 .into());
         }
+        if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
+            return Err(Failure::input(format!("{}: no such folder", shown(folder)))
+                .hint("--patches names a folder with a series and its patches")
+                .into());
+        }
         let resolve = |path: PathBuf| {
             path.canonicalize()
                 .with_context(|| format!("cannot resolve {}", shown(&path)))

@@ -83,6 +83,28 @@ fn a_pipe_or_a_folder_in_place_of_a_file() {
     }
 }
 
+/// The hint does not ask for the removal of what is there.
+#[test]
+fn a_folder_of_patches_that_is_none() {
+    let fixture = Fixture::new();
+    let pipe = fixture.path().join("pipe");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    for place in ["nowhere", "pipe", "prover/Cargo.toml"] {
+        let place = fixture.path().join(place).display().to_string();
+        let refused = fixture.run(&["list", "--patches", &place]);
+        let expected =
+            "no such folder\nhint: --patches names a folder with a series and its patches\n";
+        assert!(refused.starts_with("exit 3\n"), "{refused}");
+        assert!(refused.ends_with(expected), "{refused}");
+    }
+}
+
 #[test]
 fn a_patch_for_a_file_that_is_not_there() {
     let missing =
