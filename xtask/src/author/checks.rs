@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
+use cargo_metadata::semver::Version;
 use serde::{Deserialize, Serialize};
 use walkdir::WalkDir;
 
@@ -492,7 +493,8 @@ fn reproducible(project: &Project, base: &str, name: &str) -> Result<()> {
         author: "p3-patches <p3-patches@localhost>".to_owned(),
         repository: None,
     };
-    let export = || export::texts(project, base, name, &sender);
+    let needs = project.catalog.needs(&Version::parse(base)?, name)?;
+    let export = || export::texts(project, base, name, &needs, &sender);
     ensure!(export()? == export()?, "two exports differ");
     Ok(())
 }

@@ -66,8 +66,11 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         .catalog
         .names()
         .filter_map(|name| exported.get_key_value(name));
+    let mut before = BTreeMap::<_, Vec<String>>::new();
     for ((name, base), number) in in_order.zip(1..) {
-        let texts = texts(project, base, name, &sender)?;
+        let before = before.entry(base).or_default();
+        let texts = texts(project, base, name, before, &sender)?;
+        before.push(name.clone());
         let file = |extension| args.out.join(format!("{number:04}-{name}.{extension}"));
         files.push((file("patch"), texts.mail.into_bytes()));
         files.push((file("md"), texts.description.into_bytes()));

@@ -237,14 +237,14 @@ fn ab_killed_at_any_moment() {
 fn a_record_of_a_later_day_is_refused() {
     let killer = Killer::new(with_workers(Fixture::new().with_crates()));
     let later = killer.fixture.project();
-    let later = later.join("benches/record/0.8.0/machine-native/series/2999-01-01-cpu.csv");
-    write(&later, &record_head("", "2999-01-01", "a", "native"));
+    let later = later.join("benches/record/0.8.0/machine-native/series/2099-01-01-cpu.csv");
+    write(&later, &record_head("", "2099-01-01", "a", "native"));
     let output = killer
         .command(&["ab", "demo", "--record"])
         .output()
         .unwrap();
     let transcript = killer.fixture.transcript(&output);
-    let expected = "exit 4\n--- stdout\n--- stderr\nerror: benches/record/0.8.0/machine-native/series/2999-01-01-cpu.csv: \
+    let expected = "exit 4\n--- stdout\n--- stderr\nerror: benches/record/0.8.0/machine-native/series/2099-01-01-cpu.csv: \
                     recorded after now, which is ";
     assert!(transcript.starts_with(expected), "{transcript}");
     fs::remove_file(later).unwrap();

@@ -152,7 +152,7 @@ fn a_step_is_filed_and_shown_as_such() {
     }
     assert_snapshot!(export("with"));
 
-    // The patch that it needs has changed, so that the samples are those of another step.
+    // The patch needs none now, so that the samples are those of another step.
     write(
         &killer.fixture.project().join("patches/series"),
         "demo\nstacked\n",
@@ -160,7 +160,9 @@ fn a_step_is_filed_and_shown_as_such() {
     write(&killer.fixture.patch("stacked"), STACKED);
     succeed(&killer, &["report"]);
     let results = fs::read_to_string(killer.fixture.project().join("docs/results.md")).unwrap();
-    assert!(!results.contains("stacked on"), "{results}");
+    assert!(!results.contains("stacked on demo"), "{results}");
+    let (_, others) = (results.split_once("### stacked on others, Plonky3 0.8.0\n")).unwrap();
+    assert!(others.contains("**\u{2020}"), "{results}");
 }
 
 /// A worker names its rows as it likes, and the next command reads the record.

@@ -54,6 +54,23 @@ impl FilePatch {
         self.place(&mut Layers::new(text), "", &BTreeSet::new())
     }
 
+    /// Returns a section that turns one text into another: this one, if it does so by itself, else a new one.
+    pub fn section(&self, before: &str, after: &str) -> String {
+        let mut file = Layers::new(before);
+        let spots = self.place(&mut file, "", &BTreeSet::new());
+        if spots.iter().all(Result::is_ok) && file.text() == after {
+            return self.text.clone();
+        }
+        let path = &self.path;
+        let mut options = diffy::DiffOptions::new();
+        options.set_original_filename(format!("a/{path}"));
+        options.set_modified_filename(format!("b/{path}"));
+        format!(
+            "diff --git a/{path} b/{path}\n{}",
+            options.create_patch(before, after)
+        )
+    }
+
     /// Returns the whole text of a file that the patch adds.
     pub(super) fn created(&self) -> Option<String> {
         (self.change == Change::Create).then(|| {

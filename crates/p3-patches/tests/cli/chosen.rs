@@ -90,7 +90,7 @@ fn patches_are_chosen_with_their_effects_and_the_others_are_named() {
     ] {
         for row in [
             format!("demo,0.4.0,{isa},2026-11-04,Other,other,0.5,faster,false\n"),
-            format!("demo,0.8.0,{isa},2026-11-02,Older,older,0.6,faster,false\n"),
+            format!("demo,0.7.0,{isa},2026-11-02,Older,older,0.6,faster,false\n"),
             format!(
                 "demo,0.8.0,{isa},2026-11-03,\"CPU (family 1, model 2)\",hash,0.714,faster,false\n"
             ),
@@ -123,7 +123,7 @@ fn patches_are_chosen_with_their_effects_and_the_others_are_named() {
     let token = "https://me:s3cr3t@h/";
     write(
         &patches.join("effects.csv"),
-        &effects.replace("older", token).replace("Older", token),
+        &(effects.replace("hash", token)).replace("CPU (family 1, model 2)", token),
     );
     let listed = fixture.succeed(&["list", "--json"]);
     assert!(
