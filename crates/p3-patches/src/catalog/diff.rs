@@ -30,11 +30,7 @@ pub struct FilePatch {
 impl FilePatch {
     /// Adds a file, as git would write it.
     pub(super) fn create(path: &str, contents: &str) -> Result<Self, String> {
-        let mut options = diffy::DiffOptions::new();
-        options.set_original_filename("/dev/null");
-        options.set_modified_filename(format!("b/{path}"));
-        let diff = options.create_patch("", contents);
-        let text = format!("diff --git a/{path} b/{path}\nnew file mode 100644\n{diff}");
+        let text = written(path, None, contents);
         parse_section(text).map_err(|(_, what)| what)
     }
 
@@ -56,33 +52,39 @@ impl FilePatch {
 
     /// Returns a section that turns one text into another: this one, if it does so by itself, else a new one.
     pub fn section(&self, before: &str, after: &str) -> String {
-        let mut file = Layers::new(before);
-        let spots = self.place(&mut file, "", &BTreeSet::new());
-        if spots.iter().all(Result::is_ok) && file.text() == after {
+        if self.applied(before).as_deref() == Some(after) {
             return self.text.clone();
         }
-        let path = &self.path;
-        let mut options = diffy::DiffOptions::new();
-        options.set_original_filename(format!("a/{path}"));
-        options.set_modified_filename(format!("b/{path}"));
-        format!(
-            "diff --git a/{path} b/{path}\n{}",
-            options.create_patch(before, after)
-        )
+        written(&self.path, Some(before), after)
+    }
+
+    /// Returns a text with all hunks, if each has a place in it.
+    fn applied(&self, text: &str) -> Option<String> {
+        let mut file = Layers::new(text);
+        let spots = self.place(&mut file, "", &BTreeSet::new());
+        spots.iter().all(Result::is_ok).then(|| file.text())
     }
 
     /// Returns the whole text of a file that the patch adds.
     pub(super) fn created(&self) -> Option<String> {
         (self.change == Change::Create).then(|| {
-            let mut file = Layers::default();
-            let spots = self.place(&mut file, "", &BTreeSet::new());
-            assert!(
-                spots.iter().all(Result::is_ok),
-                "a new file's hunk fits an empty file"
-            );
-            file.text()
+            self.applied("")
+                .expect("a new file's hunk fits an empty file")
         })
     }
+}
+
+/// Returns a section that turns one text of a file into another, as git would write it; a new file has no text before.
+fn written(path: &str, before: Option<&str>, after: &str) -> String {
+    let (mode, original) = match before {
+        Some(_) => ("", format!("a/{path}")),
+        None => ("new file mode 100644\n", "/dev/null".to_owned()),
+    };
+    let mut options = diffy::DiffOptions::new();
+    options.set_original_filename(original);
+    options.set_modified_filename(format!("b/{path}"));
+    let diff = options.create_patch(before.unwrap_or_default(), after);
+    format!("diff --git a/{path} b/{path}\n{mode}{diff}")
 }
 
 /// Splits a diff at its `diff --git` lines and parses each part; an error carries the line's number in `diff`.

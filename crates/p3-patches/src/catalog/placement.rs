@@ -20,7 +20,7 @@ use std::ops::{Range, RangeInclusive};
 use diffy::{Hunk, Line};
 
 /// A file as patches have changed it, each line with the patches that changed it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Layers(Vec<Layered>);
 
 /// A line that a release or a patch has.
