@@ -15,6 +15,7 @@ use crate::report::documents::{self, Documents};
 use crate::report::results;
 use p3_patches::catalog::header::Header;
 use p3_patches::catalog::patch::{CRATES_OWN, Patch};
+use p3_patches::catalog::stack::Stack;
 use p3_patches::catalog::{Catalog, Entry};
 use p3_patches::project::CHECKSUMS;
 use p3_patches::prover::tree;
@@ -432,7 +433,8 @@ pub fn does_the_same(catalog: &Catalog, base: &str, newer: &str, name: &str) -> 
     let needed = (needs.iter().map(|name| load(base, name))).collect::<Result<Vec<_>>>()?;
     let files = |patch: &Patch| -> Result<Vec<_>> {
         let patches = [needed.as_slice(), std::slice::from_ref(patch)].concat();
-        let packages = tree::patched(&catalog.patches, base, &patches)?.into_iter();
+        let packages = tree::baseline(&catalog.patches, base, &patches)?;
+        let packages = Stack::of(packages, &patches)?.packages.into_iter();
         let files = packages.map(|package| (package.name, package.files));
         Ok(files.collect())
     };
@@ -494,7 +496,12 @@ fn reproducible(project: &Project, base: &str, name: &str) -> Result<()> {
         repository: None,
     };
     let needs = project.catalog.needs(&Version::parse(base)?, name)?;
-    let export = || export::texts(project, base, name, &needs, &sender);
+    let load = |name: &String| project.catalog.patch(base, name);
+    let needs = needs.iter().map(load).collect::<Result<Vec<_>>>()?;
+    let patch = project.catalog.patch(base, name)?;
+    let all = [&needs[..], std::slice::from_ref(&patch)].concat();
+    let stack = Stack::of(tree::baseline(project.patches(), base, &all)?, &needs)?;
+    let export = || export::texts(project, base, &patch, &mut stack.clone(), &sender);
     ensure!(export()? == export()?, "two exports differ");
     Ok(())
 }

@@ -7,7 +7,6 @@ use crate::author::{evidence, legs};
 use crate::project::Project;
 use p3_patches::catalog::patch::{END, Patch};
 use p3_patches::catalog::stack::Stack;
-use p3_patches::prover::tree;
 
 /// The texts that are exported for one patch.
 #[derive(Eq, PartialEq)]
@@ -26,20 +25,19 @@ pub struct Sender {
     pub repository: Option<String>,
 }
 
-/// Returns the texts for the patch `name`, whose mail applies after those of the patches `before`.
+/// Returns the texts for a patch, and applies it to the patches of the mails before.
 pub fn texts(
     project: &Project,
     base: &str,
-    name: &str,
-    before: &[String],
+    patch: &Patch,
+    stack: &mut Stack,
     sender: &Sender,
 ) -> Result<Texts> {
-    let patch = project.catalog.patch(base, name)?;
-    let sections = sections(project, &patch, base)?;
-    let diff = diff_on(project, base, before, &patch)?;
+    let sections = sections(project, patch, base)?;
+    let diff = stack.apply_as_diff(patch)?;
     Ok(Texts {
-        mail: mail(&patch, &diff, &sections, &sender.author),
-        description: description(&patch, base, &sections, sender),
+        mail: mail(patch, &diff, &sections, &sender.author),
+        description: description(patch, base, &sections, sender),
     })
 }
 
@@ -64,33 +62,6 @@ fn mail(patch: &Patch, diff: &str, sections: &[Section], author: &str) -> String
         sections.collect::<String>(),
         diff
     )
-}
-
-/// Returns the patch's diff to the release with the patches `before`. It is the patch's own but where one of these, which the patch does
-/// not need, stands beside its lines.
-fn diff_on(project: &Project, base: &str, before: &[String], patch: &Patch) -> Result<String> {
-    let load = |name: &String| project.catalog.patch(base, name);
-    let before = before.iter().map(load).collect::<Result<Vec<_>>>()?;
-    let all = [&before[..], std::slice::from_ref(patch)].concat();
-    let mut stack = Stack::new(tree::baseline(project.patches(), base, &all)?);
-    for patch in &before {
-        stack.apply(patch)?;
-    }
-    let files = |stack: &Stack| -> Result<Vec<String>> {
-        let file = |file| {
-            let (package, path) = stack.owner(patch, file)?;
-            let contents = stack.packages[package].files.get(path);
-            Ok(String::from_utf8(contents.cloned().unwrap_or_default())?)
-        };
-        patch.files.iter().map(file).collect()
-    };
-    let old = files(&stack)?;
-    stack.apply(patch)?;
-    let texts = old.iter().zip(files(&stack)?);
-    let sections = (patch.files.iter()).zip(texts);
-    Ok(sections
-        .map(|(file, (old, new))| file.section(old, &new))
-        .collect())
 }
 
 /// Returns the pull request's text: what the commit says, and how to see it for oneself.

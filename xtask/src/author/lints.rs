@@ -15,6 +15,7 @@ use crate::emulation;
 use crate::project::Project;
 use crate::test::upstream::Suites;
 use p3_patches::catalog::patch::Patch;
+use p3_patches::catalog::stack::Stack;
 use p3_patches::prover::tree;
 use p3_patches::source::package::Package;
 use paired::cargo::{Toolchain, cargo, with_rustflags};
@@ -76,7 +77,7 @@ pub fn run(
     let load = |name: &String| project.catalog.patch(base, name);
     let patches = names.iter().map(load).collect::<Result<Vec<_>>>()?;
     let published = tree::baseline(project.patches(), base, &patches)?;
-    let patched = tree::patched(project.patches(), base, &patches)?;
+    let patched = Stack::of(published.clone(), &patches)?.packages;
     let root = project.root.join("target/p3/lints").join(base);
     let host = Toolchain::query()?.host;
 

@@ -1,6 +1,7 @@
 //! `export`: what goes upstream.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -8,6 +9,8 @@ use anyhow::Result;
 
 use crate::author::export::{Sender, texts};
 use crate::project::Project;
+use p3_patches::catalog::stack::Stack;
+use p3_patches::prover::tree;
 use paired::address::address_without_credentials;
 use paired::error::Failure;
 use paired::files::dir::Dir;
@@ -66,11 +69,20 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         .catalog
         .names()
         .filter_map(|name| exported.get_key_value(name));
-    let mut before = BTreeMap::<_, Vec<String>>::new();
+    let mut stacks = BTreeMap::<_, Stack>::new();
     for ((name, base), number) in in_order.zip(1..) {
-        let before = before.entry(base).or_default();
-        let texts = texts(project, base, name, before, &sender)?;
-        before.push(name.clone());
+        let stack = match stacks.entry(base) {
+            Entry::Occupied(stack) => stack.into_mut(),
+            Entry::Vacant(stack) => {
+                let names = exported.iter().filter(|(_, other)| *other == base);
+                let patches = names.map(|(name, _)| project.catalog.patch(base, name));
+                let patches = patches.collect::<Result<Vec<_>>>()?;
+                let published = tree::baseline(project.patches(), base, &patches)?;
+                stack.insert(Stack::new(published))
+            }
+        };
+        let patch = project.catalog.patch(base, name)?;
+        let texts = texts(project, base, &patch, stack, &sender)?;
         let file = |extension| args.out.join(format!("{number:04}-{name}.{extension}"));
         files.push((file("patch"), texts.mail.into_bytes()));
         files.push((file("md"), texts.description.into_bytes()));

@@ -276,7 +276,7 @@ fn write(name: &str, dir: &Path, project: &Project, catalog: &Catalog) -> Result
         .map(|need| catalog.patch(base, need))
         .chain([Ok(new.clone())])
         .collect::<Result<Vec<_>>>()?;
-    tree::patched(project.patches(), base, &stack)?;
+    Stack::of(tree::baseline(project.patches(), base, &stack)?, &stack)?;
 
     // The crate has the kernels of the newest release. One that is the same for an older one stands there, too.
     let crates = (project.patches().crates()).filter(|crates| crates.is_dir());

@@ -209,16 +209,12 @@ fn packages(
 ) -> Result<Vec<Package>> {
     let load = |name: &String| project.catalog.patch(base, name);
     let all = all.iter().map(load).collect::<Result<Vec<_>>>()?;
-    let mut stack = Stack::new(tree::baseline(project.patches(), base, &all)?);
-    if !stack.packages.iter().any(|package| package.name == bench) {
-        stack
-            .packages
-            .push(registry::package(project.patches(), bench, base)?);
+    let mut packages = tree::baseline(project.patches(), base, &all)?;
+    if !packages.iter().any(|package| package.name == bench) {
+        packages.push(registry::package(project.patches(), bench, base)?);
     }
-    for patch in all.iter().filter(|patch| names.contains(&patch.name)) {
-        stack.apply(patch)?;
-    }
-    Ok(stack.packages)
+    let patches = all.iter().filter(|patch| names.contains(&patch.name));
+    Ok(Stack::of(packages, patches)?.packages)
 }
 
 impl Bench {

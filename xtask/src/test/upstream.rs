@@ -11,6 +11,7 @@ use cargo_metadata::Metadata;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, TableLike, Value, value};
 
 use crate::project::Project;
+use p3_patches::catalog::stack::Stack;
 use p3_patches::prover::graph;
 use p3_patches::prover::locked_dir::LockedDir;
 use p3_patches::prover::tree::{self, Tree};
@@ -144,7 +145,8 @@ fn patched(project: &Project, base: &str, names: &[String]) -> Result<Vec<Packag
         .iter()
         .map(|name| project.catalog.patch(base, name))
         .collect::<Result<Vec<_>>>()?;
-    tree::patched(project.patches(), base, &patches)
+    let packages = tree::baseline(project.patches(), base, &patches)?;
+    Ok(Stack::of(packages, &patches)?.packages)
 }
 
 /// Returns the files of a package, as this compiler takes them.

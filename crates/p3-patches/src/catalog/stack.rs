@@ -32,6 +32,18 @@ impl Stack {
         }
     }
 
+    /// Applies patches in order to packages as published.
+    pub fn of<'p>(
+        packages: Vec<Package>,
+        patches: impl IntoIterator<Item = &'p Patch>,
+    ) -> Result<Self> {
+        let mut stack = Self::new(packages);
+        for patch in patches {
+            stack.apply(patch)?;
+        }
+        Ok(stack)
+    }
+
     /// Applies a patch exactly, and returns a note for each hunk at an offset from the line that it names. After an error, the
     /// packages are of no use.
     pub fn apply(&mut self, patch: &Patch) -> Result<Vec<String>> {
@@ -76,6 +88,25 @@ impl Stack {
             }
         }
         Ok(notes)
+    }
+
+    /// Applies a patch, and returns its diff to the packages as they were. It is the patch's own but where a patch which this one does
+    /// not need stands beside its lines.
+    pub fn apply_as_diff(&mut self, patch: &Patch) -> Result<String> {
+        let contents = |stack: &Self| -> Result<Vec<String>> {
+            let text_of = |file| {
+                let (at, path) = stack.owner(patch, file)?;
+                Ok(text(&stack.packages[at], path)?.to_owned())
+            };
+            patch.files.iter().map(text_of).collect()
+        };
+        let before = contents(self)?;
+        self.apply(patch)?;
+        let texts = before.iter().zip(contents(self)?);
+        let sections = patch.files.iter().zip(texts);
+        Ok(sections
+            .map(|(file, (before, after))| file.section(before, &after))
+            .collect())
     }
 
     /// Applies the hunks of one of a patch's files, as far as they have a place, and returns the place of each.

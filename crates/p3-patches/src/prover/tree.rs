@@ -254,15 +254,6 @@ pub fn baseline(from: &Patches, base: &str, patches: &[Patch]) -> Result<Vec<Pac
     (names.iter().map(|name| registry::package(from, name, base))).collect()
 }
 
-/// Returns the packages that `patches` name with these applied in order.
-pub fn patched(from: &Patches, base: &str, patches: &[Patch]) -> Result<Vec<Package>> {
-    let mut stack = Stack::new(baseline(from, base, patches)?);
-    for patch in patches {
-        stack.apply(patch)?;
-    }
-    Ok(stack.packages)
-}
-
 /// Returns the trees of `names`, which are in series order and complete.
 pub fn plan(catalog: &Catalog, base: &str, names: &[String], reverted: bool) -> Result<Plan> {
     let mut patches = names
