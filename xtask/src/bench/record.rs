@@ -249,18 +249,20 @@ pub fn records(project: &Project, base: &str, name: &str) -> Result<Vec<Record>>
 /// Returns the records of `name` as a step, on a baseline that has the patches which `name` stacks on in `base`. One on other patches
 /// counts as outdated: those that it stacked on before.
 pub fn step_records(project: &Project, base: &str, name: &str) -> Result<Vec<Record>> {
-    let asked = [name.to_owned()];
-    let below = project.catalog.below(&Version::parse(base)?, &asked)?;
-    let (_, names) = project.catalog.chosen(Some(base), &asked)?;
-    newest(project, base, &format!("{name}{ON}"), &names, &below)
+    newest_above(project, base, name, &format!("{name}{ON}"))
 }
 
 /// Returns the records of upstream's benches with `name` and with what it needs alone.
 pub fn bench_records(project: &Project, base: &str, name: &str) -> Result<Vec<Record>> {
+    newest_above(project, base, name, &bench_stem(&[name.to_owned()]))
+}
+
+/// Returns the newest records of `stem`, whose baseline has what `name` stacks on in `base`.
+fn newest_above(project: &Project, base: &str, name: &str, stem: &str) -> Result<Vec<Record>> {
     let asked = [name.to_owned()];
     let below = project.catalog.below(&Version::parse(base)?, &asked)?;
     let (_, names) = project.catalog.chosen(Some(base), &asked)?;
-    newest(project, base, &bench_stem(&asked), &names, &below)
+    newest(project, base, stem, &names, &below)
 }
 
 /// Returns the newest records whose folders are `stem` or, where that ends with [`ON`], begin with it.

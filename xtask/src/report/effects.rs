@@ -16,9 +16,9 @@ use crate::bench::counts::Counts;
 use crate::bench::record::RECORDS;
 use crate::report::results::{Section, best};
 
-/// Returns the effect in a record's file, below the project's root.
+/// Returns the effect of a section's patch in a record's file, below the project's root; a section of several patches has none.
 fn effect(
-    (patch, release): &(String, String),
+    section: &Section,
     file: &str,
     cpu: String,
     workload: &str,
@@ -31,8 +31,8 @@ fn effect(
     let (machine, _, name) = (parts.next()?, parts.next()?, parts.next()?);
     let isa = |isa: &&Isa| machine.ends_with(&format!("-{isa}"));
     Some(Effect {
-        patch: patch.clone(),
-        release: release.clone(),
+        patch: section.patch.clone()?,
+        release: section.release.clone(),
         isa: Isa::value_variants().iter().find(isa)?.to_string(),
         date: name.get(..10)?.to_owned(),
         cpu,
@@ -44,12 +44,12 @@ fn effect(
 }
 
 /// Returns the best row.
-fn of_record(patch: &(String, String), record: &Record) -> Option<Effect> {
+fn of_record(section: &Section, record: &Record) -> Option<Effect> {
     let row = best(lines(slice::from_ref(record)))?.row;
     let cpu = known_as(&record.machine.cpu);
     let verdict = Some(row.verdict);
     effect(
-        patch,
+        section,
         record.file.as_ref()?,
         cpu,
         &row.workload,
@@ -60,11 +60,11 @@ fn of_record(patch: &(String, String), record: &Record) -> Option<Effect> {
 }
 
 /// Returns the unit that gains most.
-fn of_counts(patch: &(String, String), counts: &Counts) -> Option<Effect> {
+fn of_counts(section: &Section, counts: &Counts) -> Option<Effect> {
     let (unit, ratio) = counts.best()?;
     let cpu = format!("emulated {}", counts.emulated_cpu);
     effect(
-        patch,
+        section,
         &counts.file,
         cpu,
         unit,
@@ -78,16 +78,13 @@ fn of_counts(patch: &(String, String), counts: &Counts) -> Option<Effect> {
 /// nothing was timed.
 pub fn text(sections: &[Section]) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    for sections in sections.chunk_by(|a, b| a.patch == b.patch) {
-        let Some(patch) = &sections[0].patch else {
-            continue;
-        };
+    for sections in sections.chunk_by(|a, b| (&a.patch, &a.release) == (&b.patch, &b.release)) {
         let mut effects = Vec::new();
         for section in sections {
             let timed = section.records.iter().filter(|_| section.alone);
-            let timed = timed.filter_map(|record| of_record(patch, record));
+            let timed = timed.filter_map(|record| of_record(section, record));
             let counted = section.counts.iter();
-            let counted = counted.filter_map(|counts| of_counts(patch, counts));
+            let counted = counted.filter_map(|counts| of_counts(section, counts));
             effects.extend(counted.chain(timed));
         }
         effects.sort_by_key(|effect| {

@@ -30,8 +30,8 @@ pub struct Section {
     pub counts: Vec<Counts>,
     /// Where the figure of this is, below the project's root.
     pub(super) figure: Option<String>,
-    /// The patch that this is the record of, and the release; none where it is of several patches.
-    pub patch: Option<(String, String)>,
+    /// The patch that this is the record of; none where it is of several patches.
+    pub patch: Option<String>,
     /// Whether the patch alone is measured: the baseline has what it needs, or it needs nothing.
     pub alone: bool,
 }
@@ -123,7 +123,7 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
                     records: step,
                     counts: Vec::new(),
                     figure: None,
-                    patch: Some((name.clone(), base.clone())),
+                    patch: Some(name.clone()),
                     alone: true,
                 });
             }
@@ -135,7 +135,7 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
                     records: benches,
                     counts: Vec::new(),
                     figure: None,
-                    patch: Some((name.clone(), base.clone())),
+                    patch: Some(name.clone()),
                     alone: false,
                 });
             }
@@ -144,11 +144,11 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
                 (project.catalog).below(&Version::parse(&base)?, std::slice::from_ref(name))?;
             let section = Section {
                 title: format!("{name}{with}, Plonky3 {base}"),
-                release: base.clone(),
                 records: records(project, &base, name)?,
                 counts: counts(project, &base, name)?,
                 figure: None,
-                patch: Some((name.clone(), base)),
+                patch: Some(name.clone()),
+                release: base,
                 alone: below.is_empty(),
             };
             if is_default || !section.is_empty() {
@@ -162,7 +162,7 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
 impl Section {
     /// Tells whether this is a record of the patch `name`.
     pub fn is_of(&self, name: &str) -> bool {
-        (self.patch.as_ref()).is_some_and(|(patch, _)| patch == name)
+        self.patch.as_deref() == Some(name)
     }
 
     fn is_empty(&self) -> bool {

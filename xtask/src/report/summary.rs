@@ -296,7 +296,7 @@ mod tests {
         );
 
         // The record of one patch is not one of all.
-        all[1].patch = Some(("a".into(), "0.8.0".into()));
+        all[1].patch = Some("a".into());
         all[0].patch = all[1].patch.clone();
         assert_eq!(proofs(&all), "");
     }
