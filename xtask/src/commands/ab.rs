@@ -6,7 +6,9 @@ use anyhow::Result;
 use cargo_metadata::semver::Version;
 use clap::{Parser, Subcommand};
 
-use super::compared::{Compared, Executables, SEEDS, each_once, header, measure, runnable};
+use super::compared::{
+    self, Compared, Executables, SEEDS, each_once, header, measure, runnable, sides,
+};
 use super::phases;
 use super::report::TITLE;
 use super::upstream_bench::{self, Bench};
@@ -29,7 +31,7 @@ use paired::run::pairs::{self, Plan, Workers};
 use paired::run::protocol::{Kind, RowInfo};
 use paired::show::machine::Machine;
 use paired::show::page;
-use paired::show::report::{self, Report};
+use paired::show::report;
 use paired::stats::ratio::Verdict;
 use paired::stats::row::Row;
 use paired::terminal::{measuring, print_line, shown, spinner};
@@ -179,31 +181,16 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         timeout,
     };
     let mut stdout = std::io::stdout().lock();
-    let with = match &*difference.baseline_patches {
-        [] => String::new(),
-        below => format!(" with {}", below.join(" ")),
-    };
     writeln!(
         stdout,
-        "{}\nbase {}{with}, {} {}, {} seeds x {} pairs of 8 runs, in the order ABBAABBA",
+        "{}\n{}, {} seeds x {} pairs of 8 runs, in the order ABBAABBA",
         header(&machine),
-        difference.base,
-        if args.revert { "reverted" } else { "patches" },
-        difference.own().join(" "),
+        sides(&difference),
         plan.seeds,
         plan.reps,
     )?;
     let runs = measure(&workers, &rows, &plan)?;
-    let report = Report {
-        schema: Report::<Difference>::SCHEMA,
-        command,
-        subject: difference,
-        machine,
-        rows: Row::all(&runs)?,
-    };
-    report.check().map_err(|why| {
-        Failure::check(why).hint("no file is written of figures that contradict themselves")
-    })?;
+    let report = compared::report(command, difference, machine, &runs)?;
     let disturbed = runs.iter().filter(|run| run.disturbed()).count();
     if disturbed > 0 {
         eprintln!(

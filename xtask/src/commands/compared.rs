@@ -7,12 +7,15 @@ use clap::builder::{PathBufValueParser, TypedValueParser as _};
 
 use crate::bench::build::{Builder, Candidate, Purpose};
 use crate::project::Project;
+use p3_patches::catalog::difference::Difference;
 use paired::error::Failure;
 use paired::isa::Isa;
 use paired::run::pairs::{self, Plan, Workers};
 use paired::run::protocol::RowInfo;
 use paired::run::sample::Run;
 use paired::show::machine::Machine;
+use paired::show::report::Report;
+use paired::stats::row::Row;
 use paired::terminal::{measuring, spinner};
 
 /// The default number of inputs of a row.
@@ -150,6 +153,51 @@ pub fn measure(workers: &[(Isa, Workers)], rows: &[RowInfo], plan: &Plan) -> Res
     Ok(runs)
 }
 
+/// Lists the variables with compiler flags that are set.
+pub fn set_rustflags() -> impl Iterator<Item = &'static str> {
+    ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"]
+        .into_iter()
+        .filter(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
+
+/// Returns the release and the patches of both sides, as a line above a table names them.
+pub fn sides(difference: &Difference) -> String {
+    let base = &difference.base;
+    let with = match &*difference.baseline_patches {
+        [] => String::new(),
+        below => format!(" with {}", below.join(" ")),
+    };
+    let patches = if difference.reverted {
+        "reverted"
+    } else {
+        "patches"
+    };
+    format!(
+        "base {base}{with}, {patches} {}",
+        difference.own().join(" ")
+    )
+}
+
+/// Returns the report of runs; an error where its figures contradict themselves.
+pub fn report(
+    command: String,
+    subject: Difference,
+    machine: Machine,
+    runs: &[Run],
+) -> Result<Report<Difference>> {
+    let report = Report {
+        schema: Report::<Difference>::SCHEMA,
+        command,
+        subject,
+        machine,
+        rows: Row::all(runs)?,
+    };
+    report.check().map_err(|why| {
+        Failure::check(why).hint("no file is written of figures that contradict themselves")
+    })?;
+    Ok(report)
+}
+
 pub fn header(machine: &Machine) -> String {
     let Machine {
         cpu,
@@ -157,10 +205,7 @@ pub fn header(machine: &Machine) -> String {
         rustc,
         rustflags,
     } = machine;
-    let replaced = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"]
-        .into_iter()
-        .filter(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-    let replaced: String = replaced
+    let replaced: String = set_rustflags()
         .map(|name| format!(", in place of {name}"))
         .collect();
     format!("{cpu}, {cores} cores, {rustc}\nrustflags {rustflags}{replaced}")

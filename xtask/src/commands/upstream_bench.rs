@@ -9,7 +9,7 @@ use anyhow::Result;
 use cargo_metadata::Metadata;
 use cargo_metadata::semver::Version;
 
-use super::compared::{Compared, header, runnable};
+use super::compared::{self, Compared, header, runnable, set_rustflags, sides};
 use crate::bench::build;
 use crate::bench::filing::{Filed, Filing};
 use crate::bench::record::bench_stem;
@@ -31,8 +31,7 @@ use paired::run::program::{Builder, CommandLine, Program};
 use paired::run::sample::{BENCH, Side};
 use paired::run::trial::Trial;
 use paired::show::machine::Machine;
-use paired::show::report::{self, Report};
-use paired::stats::row::Row;
+use paired::show::report;
 use paired::terminal::{measuring, spinner};
 
 /// Pairs of runs without `--seeds`.
@@ -89,10 +88,7 @@ pub fn run(
     command: String,
     project: &Project,
 ) -> Result<()> {
-    if let Some(name) = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"]
-        .into_iter()
-        .find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
-    {
+    if let Some(name) = set_rustflags().next() {
         let what = format!("--bench: {name} is set, and cargo reads no other flags then");
         return Err(Failure::input(what)
             .hint("unset it; --isa names the instruction set")
@@ -107,10 +103,6 @@ pub fn run(
     let toolchain = Toolchain::query()?;
     let machine = Machine::here(&toolchain, &isas);
     let pairs = pairs.unwrap_or(PAIRS) as usize;
-    let with = match &*baseline_patches {
-        [] => String::new(),
-        below => format!(" with {}", below.join(" ")),
-    };
     let difference = Difference {
         base: base.clone(),
         baseline_patches,
@@ -118,9 +110,9 @@ pub fn run(
         reverted: false,
     };
     println!(
-        "{}\nbase {base}{with}, patches {}, {pairs} pairs of 4 runs, in the order ABBA",
+        "{}\n{}, {pairs} pairs of 4 runs, in the order ABBA",
         header(&machine),
-        difference.own().join(" "),
+        sides(&difference),
     );
 
     let root = project.root.join(build::FOLDER).join("upstream-benches");
@@ -167,14 +159,7 @@ pub fn run(
         bar.finish_and_clear();
         runs.extend(samples.parts.into_iter().flatten());
     }
-    let report = Report {
-        schema: Report::<Difference>::SCHEMA,
-        command,
-        subject: difference,
-        machine,
-        rows: Row::all(&runs)?,
-    };
-    report.check().map_err(Failure::check)?;
+    let report = compared::report(command, difference, machine, &runs)?;
     let mut filed = Filed::default();
     if let Some(filing) = filing {
         let stem = bench_stem(&compared.names);
