@@ -11,11 +11,11 @@ cd "$(dirname "$0")/.."
 GIT_DIR=$(git rev-parse --absolute-git-dir)
 index=$(mktemp -d)
 trap 'rm -rf "$index"' EXIT
-# A file system may drop other characters, or the dots at the end, and read a name as git's own then.
+# A file system may drop other characters, or the dots at the end, and read a name as git's own then. Forges run what .github has.
 odd=$(LC_ALL=C find "$folder" -mindepth 1 \( ! -type d ! -type f -o -name '*[!A-Za-z0-9._+-]*' -o -name '*.' \
-  -o -iname .git -o -iname .gitattributes -o -iname .gitmodules \) -print -quit)
+  -o -name '.*' ! -name .cargo_vcs_info.json ! -name .p3-stamp.json \) -print -quit)
 if [[ -n $odd ]]; then
-  printf 'publish.sh: %q: an overlay has plain files only, with plain names, and none of git'"'s own\n" "$odd" >&2
+  printf 'publish.sh: %q: an overlay has plain files only, with plain names, and none that git or a forge obeys\n' "$odd" >&2
   exit 1
 fi
 for overlay in "$folder"/*/; do
@@ -23,6 +23,11 @@ for overlay in "$folder"/*/; do
   base=${base##*/}
   if [[ ! -d patches/$base || ! $base =~ ^[0-9]+\.[0-9]+\.[0-9]+(-[0-9a-z.]+)?$ ]]; then
     echo "publish.sh: $base: no release that there are patches for" >&2
+    exit 1
+  fi
+  # `overlay` writes that file last.
+  if [[ ! -f $overlay/provenance.json ]]; then
+    echo "publish.sh: $base: no overlay, which has a provenance.json" >&2
     exit 1
   fi
 done

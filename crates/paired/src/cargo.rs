@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::env;
+use std::iter;
 use std::path::{self, Path, PathBuf};
 use std::process::Command;
 
@@ -166,8 +167,21 @@ pub(crate) fn features_to_enable(stderr: &str) -> Option<&str> {
 /// The words by which cargo's errors name a source that replaces another one.
 pub const REPLACED: &str = " (which is replacing ";
 
+/// The word that ends an error which cargo's resolver may have met only because it was offline.
+const OFFLINE: &str = "offline";
+
+/// The beginnings of the lines in which cargo's resolver says what it lacks and where it has looked; one has a word in its place.
+const RESOLVERS: [(&str, Option<&str>); 5] = [
+    ("package `", None),
+    ("previously selected package `", None),
+    ("candidate versions found which didn't match: ", None),
+    ("location searched: ", None),
+    ("As a reminder, you're using offline mode", Some(OFFLINE)),
+];
+
 /// Shortens the error in cargo's stderr to one line, without credentials: the text behind `error:`, with its place in a file, the
-/// cause that names a place of cargo's configuration, its last cause, the list below it, or the source that lacks a package.
+/// cause that names a place of cargo's configuration, its last cause and the file that this is about, the list below it, or the lines
+/// of cargo's resolver. The word `offline` ends an error which that may have met only because it was offline.
 pub fn cargo_error(stderr: &str) -> String {
     let stderr = &without_credentials(stderr);
     let lines = stderr
@@ -186,6 +200,10 @@ pub fn cargo_error(stderr: &str) -> String {
     match (error, cause) {
         (Some(error), _) if let Some(place) = place => format!("{place}: {error}"),
         (Some(error), Some(cause)) => {
+            // The system's errors name no file.
+            let file = causes.iter().rev().nth(1);
+            let file = file.filter(|_| cause.contains("(os error "));
+            let named = named.or(file);
             let named = named.filter(|named| !error.ends_with(**named));
             let named = named.map_or_else(String::new, |named| format!("{named}: "));
             format!("{error}: {named}{cause}")
@@ -197,16 +215,25 @@ pub fn cargo_error(stderr: &str) -> String {
             let items = items.map(|(key, value)| format!("{key} {}", value.trim()));
             format!("{error} {}", items.collect::<Vec<_>>().join(", "))
         }
-        (Some(error), None) => match lines.iter().find(|line| line.contains(REPLACED)) {
-            Some(replaced) => format!("{error}, {replaced}"),
-            None => error.to_owned(),
-        },
+        (Some(error), None) => {
+            let told = RESOLVERS.iter().filter_map(|(begin, mark)| {
+                let line = lines.iter().find(|line| line.starts_with(begin))?;
+                Some(mark.unwrap_or(line))
+            });
+            let error = error.trim_end_matches('.');
+            iter::once(error).chain(told).collect::<Vec<_>>().join(", ")
+        }
         _ => lines
             .last()
             .map_or("no message from cargo".to_owned(), |line| {
                 (*line).to_owned()
             }),
     }
+}
+
+/// Tells whether cargo's resolver may have met an error, as [`cargo_error`] shortens it, only because it was offline.
+pub fn is_offline(error: &str) -> bool {
+    error.ends_with(&format!(", {OFFLINE}"))
 }
 
 /// A compiler: its version, and the platform that it runs on.
@@ -348,6 +375,15 @@ mod tests {
         let replaced = "error: no\nlocation searched: b (which is replacing a)\nrequired by c\n";
         let expected = "no, location searched: b (which is replacing a)";
         assert_eq!(cargo_error(replaced), expected);
+        let path = "error: no `a`\n\nCaused by:\n  no `/a/Cargo.toml`\n\nCaused by:\n  Nothing there (os error 2)\n";
+        let expected = "no `a`: no `/a/Cargo.toml`: Nothing there (os error 2)";
+        assert_eq!(cargo_error(path), expected);
+        let feature = "error: no version for `a`.\n    ... required by package `x`\nversions: 1\n\npackage `x` needs `y`\n available: z\n";
+        let expected = "no version for `a`, package `x` needs `y`";
+        assert_eq!(cargo_error(feature), expected);
+        let offline = "error: no\nAs a reminder, you're using offline mode (--offline) which\n";
+        assert_eq!(cargo_error(offline), "no, offline");
+        assert!(is_offline("no, offline") && !is_offline("no"));
         let list = "error: not a member:\ncurrent:   /a\nworkspace: /b\n\nthis may help: do\n";
         let expected = "not a member: current /a, workspace /b";
         assert_eq!(cargo_error(list), expected);

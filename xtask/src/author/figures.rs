@@ -364,7 +364,7 @@ mod tests {
                 .map(|(heading, text)| (heading, text.contains("**0.500**")))
                 .collect()
         };
-        filed.write("base-layer", "2026-01-01-narrow", "Narrow", 0.5, &[]);
+        filed.write("base-layer", "2026-01-01", "Narrow", 0.5, &[]);
         let earlier = figures();
         assert_eq!(headings(&earlier), [(EARLIER, true)]);
         let patch = Project::at(filed.root())
@@ -374,13 +374,7 @@ mod tests {
         assert_eq!(missing[0], "The present text of the patch.");
         assert_eq!(missing.last().unwrap(), "Any CPU other than Narrow.");
         // Of another CPU, for the same instruction set.
-        filed.write(
-            "base-layer",
-            "2026-01-01-wide",
-            "Wide",
-            0.5,
-            &["base-layer"],
-        );
+        filed.write("base-layer", "2026-01-01", "Wide", 0.5, &["base-layer"]);
         assert_eq!(headings(&figures()), [("Measured", true)]);
     }
 
@@ -392,13 +386,7 @@ mod tests {
         let text = text.replace("Bases: 0.8.0", "Bases: 0.9.0-rc.2, 0.8.0");
         filed.put("patches/0.8.0/base-layer.patch", &text);
         filed.put("patches/0.9.0-rc.2/base-layer.patch", &text);
-        filed.write(
-            "base-layer",
-            "2026-01-01-narrow",
-            "Narrow",
-            0.5,
-            &["base-layer"],
-        );
+        filed.write("base-layer", "2026-01-01", "Narrow", 0.5, &["base-layer"]);
         let project = Project::at(filed.root());
         let figures = Figures::of(&project, "0.9.0-rc.2", "base-layer").unwrap();
         let (_, text) = &figures.sections()[0];

@@ -19,7 +19,7 @@ use paired::files::dir::{Dir, cannot_write};
 use paired::files::plain;
 use paired::interrupt;
 use paired::isa::Isa;
-use paired::run::pairs::Workers;
+use paired::run::pairs::{Copies, Workers};
 use paired::run::protocol::{LONGEST_NAME, is_control};
 use paired::terminal::shown;
 
@@ -269,17 +269,18 @@ impl Built {
         })
     }
 
-    /// Returns the workers in the folder; refuses executables that are not those that were built.
-    pub fn workers(&self, dir: &Path, isas: &[Isa]) -> Result<Vec<(Isa, Workers)>> {
+    /// Copies the workers in the folder; refuses executables that are not those that were built.
+    pub fn copies(&self, dir: &Path, isas: &[Isa]) -> Result<Vec<(Isa, Copies)>> {
         let checked = |&isa: &Isa| {
-            let workers = placed(dir, isa);
-            let found = workers.sha256()?;
+            let copies = placed(dir, isa).copy()?;
+            // The copies run, whatever becomes of the folder.
+            let found = copies.workers().sha256()?;
             if self.workers.get(&isa.to_string()) != Some(&found) {
                 let dir = dir.join(isa.to_string());
                 let what = format!("{}: not the executables of {FACTS}", shown(&dir));
                 return Err(Failure::input(what).hint("copy the folder again").into());
             }
-            Ok((isa, workers))
+            Ok((isa, copies))
         };
         isas.iter().map(checked).collect()
     }

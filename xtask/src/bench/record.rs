@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
@@ -22,6 +22,9 @@ use paired::text;
 
 /// A baseline that takes more than this many times what it took in the fastest record is a loaded machine's.
 pub const LOADED: f64 = 1.15;
+
+/// The most by which two machines' clocks may differ.
+const CLOCKS: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Below the project's root.
 pub const RECORDS: &str = "benches/record";
@@ -144,6 +147,18 @@ fn check(file: &str, head: &Head, runs: &[Run]) -> Result<(), String> {
         let other = &head.release;
         return Err(format!("release: {other}, in the folder of {release}"));
     }
+    let name = below.rsplit('/').next().unwrap_or_default();
+    let own = file_name(&head.time, &head.machine.cpu) + ".csv";
+    // The newest record is told by its name.
+    if name != own {
+        return Err(format!("named {name}, and not {own}"));
+    }
+    if head.time > text_of(SystemTime::now() + CLOCKS) {
+        return Err(format!(
+            "time: {} is yet to come, by this machine's clock",
+            head.time
+        ));
+    }
     if runs.is_empty() {
         return Err("no samples".to_owned());
     }
@@ -219,7 +234,11 @@ pub fn bench_stem(asked: &[String]) -> String {
 
 /// Returns the present time, in UTC, as a [`Head`] has it.
 pub fn now() -> String {
-    humantime::format_rfc3339_millis(SystemTime::now()).to_string()
+    text_of(SystemTime::now())
+}
+
+fn text_of(time: SystemTime) -> String {
+    humantime::format_rfc3339_millis(time).to_string()
 }
 
 /// Returns the folder of the records for one target, below the project's root.
@@ -491,8 +510,8 @@ pub mod tests {
             self.put(&format!("patches/0.8.0/{name}.patch"), &text);
         }
 
-        /// Files a record of `stem`, whose candidate had `ratio` of the baseline's time, with the present code of `patches`.
-        pub fn write(&self, stem: &str, run: &str, cpu: &str, ratio: f64, patches: &[&str]) {
+        /// Files a record of `stem` from a `day`, whose candidate had `ratio` of the baseline's time, with the present code of `patches`.
+        pub fn write(&self, stem: &str, day: &str, cpu: &str, ratio: f64, patches: &[&str]) {
             let project = Project::at(self.root());
             let names: Vec<_> = patches.iter().map(ToString::to_string).collect();
             let below = stem.split_once(ON).map_or("", |(_, below)| below);
@@ -500,12 +519,14 @@ pub mod tests {
             let below = below.filter(|name| project.catalog.has("0.8.0", name));
             let codes = |names: &[String]| project.catalog.codes("0.8.0", names).unwrap();
             let head = Head {
+                time: day.to_owned(),
                 patches: codes(&names),
                 baseline_patches: codes(&below.collect::<Vec<_>>()),
                 ..head(cpu)
             };
             let samples = String::from_utf8(csv(&runs(ratio)).unwrap()).unwrap();
-            let path = format!("{RECORDS}/0.8.0/triple-x86-64-v3/{stem}/{run}.csv");
+            let name = file_name(day, cpu);
+            let path = format!("{RECORDS}/0.8.0/triple-x86-64-v3/{stem}/{name}.csv");
             self.put(&path, &(head.text().unwrap() + &samples));
         }
     }
@@ -617,18 +638,12 @@ pub mod tests {
         assert!(found().is_empty());
         let both = ["base-layer", "quick-sponge"];
         // Before records had the patches' hashes, and with one patch for two.
-        filed.write("quick-sponge", "2026-01-02-narrow", "Narrow", 0.5, &[]);
-        filed.write(
-            "quick-sponge",
-            "2026-01-01-narrow",
-            "Narrow",
-            0.75,
-            &both[..1],
-        );
+        filed.write("quick-sponge", "2026-01-02", "Narrow", 0.5, &[]);
+        filed.write("quick-sponge", "2026-01-01", "Narrow", 0.75, &both[..1]);
         assert_eq!(found(), [("Narrow".into(), 0.5, true)]);
-        filed.write("quick-sponge", "2025-12-01-narrow", "Narrow", 0.25, &both);
-        filed.write("quick-sponge", "2025-11-01-narrow", "Narrow", 1.25, &both);
-        filed.write("quick-sponge", "2026-01-01-wide", "Wide", 1.5, &both);
+        filed.write("quick-sponge", "2025-12-01", "Narrow", 0.25, &both);
+        filed.write("quick-sponge", "2025-11-01", "Narrow", 1.25, &both);
+        filed.write("quick-sponge", "2026-01-01", "Wide", 1.5, &both);
         let present = [("Narrow".into(), 0.25, false), ("Wide".into(), 1.5, false)];
         let mut sorted = found();
         sorted.sort_by(|a, b| a.0.cmp(&b.0));
@@ -645,9 +660,9 @@ pub mod tests {
     #[test]
     fn records_of_the_same_executables_are_pooled() {
         let filed = Filed::new();
-        let write = |run: &str, ratio: f64, workload: &str, worker: &str| {
-            filed.write("quick-sponge", run, "Narrow", ratio, &[]);
-            let path = format!("{RECORDS}/0.8.0/triple-x86-64-v3/quick-sponge/{run}.csv");
+        let write = |day: &str, ratio: f64, workload: &str, worker: &str| {
+            filed.write("quick-sponge", day, "Narrow", ratio, &[]);
+            let path = format!("{RECORDS}/0.8.0/triple-x86-64-v3/quick-sponge/{day}-narrow.csv");
             let text = fs::read_to_string(filed.root().join(&path)).unwrap();
             let (head, samples) = text.split_once("\nworkload,").unwrap();
             let samples = samples.replace("merkle-commit/x/2^4", workload);
@@ -656,10 +671,10 @@ pub mod tests {
             path
         };
         let [x, y] = ["merkle-commit/x/2^4", "lde/y"];
-        write("2026-01-01-narrow", 0.25, x, "other");
-        let older = write("2026-01-02-narrow", 0.5, x, "same");
-        write("2026-01-03-narrow", 0.75, y, "same");
-        let newest = write("2026-01-04-narrow", 0.5, x, "same");
+        write("2026-01-01", 0.25, x, "other");
+        let older = write("2026-01-02", 0.5, x, "same");
+        write("2026-01-03", 0.75, y, "same");
+        let newest = write("2026-01-04", 0.5, x, "same");
         let records = records(&Project::at(filed.root()), "0.8.0", "quick-sponge").unwrap();
         let [record] = &records[..] else {
             panic!("one CPU")
@@ -677,7 +692,7 @@ pub mod tests {
     #[test]
     fn records_that_contradict_themselves_are_refused() {
         let filed = Filed::new();
-        filed.write("series", "2026-11-01-narrow", "Narrow", 0.5, &[]);
+        filed.write("series", "2026-11-01", "Narrow", 0.5, &[]);
         let folder = format!("{RECORDS}/0.8.0/triple-x86-64-v3/series");
         let file = format!("{folder}/2026-11-01-narrow.csv");
         let whole = fs::read_to_string(filed.root().join(&file)).unwrap();
@@ -742,16 +757,17 @@ pub mod tests {
                 "pairs = 1",
                 "pairs: 1, but the samples are of 2",
             ),
+            ("2026-11-01", "2026-13-01", "time: \"2026-13-01\" is none"),
+            ("2026-11-01", "", "time: \"\" is none"),
             (
-                "2026-11-01T10:00:00Z",
-                "2026-13-01",
-                "time: \"2026-13-01\" is none",
-            ),
-            ("2026-11-01T10:00:00Z", "", "time: \"\" is none"),
-            (
-                "2026-11-01T10:00:00Z",
+                "2026-11-01",
                 "9999-11-01T10:00:00Z",
                 "time: \"9999-11-01T10:00:00Z\" is none",
+            ),
+            (
+                "cpu = \"Narrow\"",
+                "cpu = \"Wide\"",
+                "named 2026-11-01-narrow.csv, and not 2026-11-01-wide.csv",
             ),
             (
                 "pairs = 2",
@@ -764,6 +780,11 @@ pub mod tests {
             refused(&whole.replace(from, to), complaint);
         }
         refused(head, "no samples");
+        filed.write("series", "2099-11-01", "Narrow", 0.5, &[]);
+        let yet = read(filed.root(), &file.replace("2026", "2099")).unwrap_err();
+        let complaint =
+            "2099-11-01-narrow.csv: time: 2099-11-01 is yet to come, by this machine's clock";
+        assert!(yet.to_string().ends_with(complaint), "{yet}");
         let last = whole.lines().next_back().unwrap();
         let complaint =
             "merkle-commit/x/2^4: seed 4, round 9 has not each run of a round once, in its order";
@@ -774,7 +795,7 @@ pub mod tests {
     #[test]
     fn texts_of_a_record_are_read_without_tokens() {
         let filed = Filed::new();
-        filed.write("quick-sponge", "2026-11-01-narrow", "Narrow", 0.5, &[]);
+        filed.write("quick-sponge", "2026-11-01", "Narrow", 0.5, &[]);
         let folder = format!("{RECORDS}/0.8.0/triple-x86-64-v3/quick-sponge");
         let file = format!("{folder}/2026-11-01-narrow.csv");
         let mut text = fs::read_to_string(filed.root().join(&file)).unwrap();
@@ -791,7 +812,8 @@ pub mod tests {
             assert!(text.contains(from), "{from}: {text}");
             text = text.replace(from, &to.replace("URL", "https://me:s3cr3t@h"));
         }
-        filed.put(&file, &text);
+        fs::remove_file(filed.root().join(&file)).unwrap();
+        filed.put(&file.replace("narrow", "https-h-narrow"), &text);
         let records = records(&Project::at(filed.root()), "0.8.0", "quick-sponge").unwrap();
         let shown = serde_json::to_string(&records).unwrap() + &records[0].command;
         assert_eq!(shown.matches("https://h").count(), 5, "{shown}");
@@ -806,7 +828,7 @@ pub mod tests {
         let folder = format!("{machine}/quick-sponge");
         for place in ["benches", RECORDS, &*machine, &folder, &record] {
             let filed = Filed::new();
-            filed.write("quick-sponge", "2026-01-01-narrow", "Narrow", 0.5, &[]);
+            filed.write("quick-sponge", "2026-01-01", "Narrow", 0.5, &[]);
             let project = Project::at(filed.root());
             let read = || {
                 records(&project, "0.8.0", "quick-sponge")?;
@@ -831,7 +853,7 @@ pub mod tests {
     #[test]
     fn a_loaded_machine_is_noticed() {
         let filed = Filed::new();
-        filed.write("series", "2026-01-01-narrow", "Narrow", 0.5, &[]);
+        filed.write("series", "2026-01-01", "Narrow", 0.5, &[]);
         let machine = format!("{RECORDS}/0.8.0/triple-x86-64-v3");
         let loaded = |percent: u64, head: &Head| {
             let mut runs = runs(0.5);
@@ -850,7 +872,7 @@ pub mod tests {
         };
         let samples = String::from_utf8(csv(&runs(0.5)).unwrap()).unwrap();
         filed.put(
-            &format!("{machine}/step/2026-01-02-narrow.csv"),
+            &format!("{machine}/step/2026-11-01T10-00-00Z-narrow.csv"),
             &(step("bb").text().unwrap() + &samples),
         );
         assert_eq!(loaded(130, &step("bb")).len(), 1);

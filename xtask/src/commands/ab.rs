@@ -14,7 +14,7 @@ use super::report::TITLE;
 use super::upstream_bench::{self, Bench};
 use crate::bench::attribution;
 use crate::bench::build::{self, Builder, Candidate, Purpose};
-use crate::bench::built::{self, Built, Named, Subject, TOOL};
+use crate::bench::built::{self, Built, Named, Subject, TOOL, without};
 use crate::bench::filing::{Filed, Filing};
 use crate::bench::record::file_stem;
 use crate::commands::glob;
@@ -110,7 +110,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST_RUNS))]
     reps: u64,
     /// Seconds after which a worker that gives no answer is given up.
-    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
 }
 
@@ -119,7 +119,14 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         let filing = (args.record)
             .then(|| Filing::new(project, args.loaded))
             .transpose()?;
-        return upstream_bench::run(bench, &args.compared, args.seeds, filing, typed()?, project);
+        return upstream_bench::run(
+            bench,
+            &args.compared,
+            args.seeds,
+            filing,
+            measured()?,
+            project,
+        );
     }
     if args.phases {
         let args = phases::Args {
@@ -136,17 +143,20 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     let mut inputs = args.compared.inputs(project);
     inputs.extend(args.built.iter().flat_map(|dir| built::inputs(dir)));
     report::check_outputs(args.json.as_deref(), true, args.html.as_deref(), &inputs)?;
-    let typed = typed()?;
+    let typed = measured()?;
     let filing = (args.record)
         .then(|| Filing::new(project, args.loaded))
         .transpose()?;
+    let copies;
     let (isas, command, subject, executables) = match &args.built {
         Some(dir) => {
             let built = Built::read(dir, project, of_build)?;
             let isas = runnable(&built.isas(&args.compared.isa)?)?;
             let command = built.command(&typed, &isas);
+            copies = built.copies(dir, &isas)?;
+            let workers = copies.iter().map(|(isa, copies)| (*isa, copies.workers()));
             let executables = Executables {
-                workers: built.workers(dir, &isas)?,
+                workers: workers.collect(),
                 builder: None,
             };
             (isas, command, built.subject, executables)
@@ -231,6 +241,13 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         confirm_reverted(&report.rows)?;
     }
     Ok(filed.refused()?)
+}
+
+/// Returns the command as it was typed, without the files that it writes: they are no part of what is measured.
+fn measured() -> Result<String> {
+    let words = without(&typed()?, &["--json", "--html"]);
+    let words = words.iter().map(String::as_str);
+    Ok(shlex::try_join(words).expect("no argument has a NUL"))
 }
 
 /// A command line that can be nothing but `ab`.

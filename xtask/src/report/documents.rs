@@ -308,7 +308,7 @@ mod tests {
         let filed = Filed::new();
         filed.write(
             "series",
-            "2026-11-02-narrow",
+            "2026-11-02",
             "Narrow",
             0.25,
             &["base-layer", "quick-sponge"],
@@ -437,32 +437,20 @@ mod tests {
         let filed = Filed::new();
         filed.write(
             "quick-sponge",
-            "2026-10-01-wide",
+            "2026-10-01",
             "Wide",
             1.25,
             &["quick-sponge"],
         );
-        filed.write(
-            "quick-sponge",
-            "2026-11-01T10-00-00Z-narrow",
-            "Narrow",
-            0.75,
-            &[],
-        );
+        filed.write("quick-sponge", "2026-11-01T10:00:00Z", "Narrow", 0.75, &[]);
         filed.write(
             "series",
-            "2026-11-02-narrow",
+            "2026-11-02",
             "Narrow",
             0.25,
             &["base-layer", "quick-sponge"],
         );
-        filed.write(
-            "base-layer",
-            "2026-11-03-narrow",
-            "Narrow",
-            0.5,
-            &["base-layer"],
-        );
+        filed.write("base-layer", "2026-11-03", "Narrow", 0.5, &["base-layer"]);
         let path = "0.8.0/triple-neon/quick-sponge/2026-11-01-qemu.json";
         filed.put(&format!("{RECORDS}/{path}"), COUNTS);
         let project = Project::at(filed.root());

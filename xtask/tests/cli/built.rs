@@ -198,7 +198,7 @@ fn other_code_and_other_executables_are_refused() {
     write(&candidate, &original);
 
     fs::remove_file(&candidate).unwrap();
-    let unreadable = "cannot read [DIR]/copied/generic/candidate: ";
+    let unreadable = "cannot copy [DIR]/copied/generic/candidate to [DIR]/copied/generic: ";
     refused(&["--isa", "generic"], unreadable);
     fs::create_dir(&candidate).unwrap();
     refused(&["--isa", "generic"], unreadable);

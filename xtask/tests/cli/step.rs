@@ -145,8 +145,10 @@ fn a_step_is_filed_and_shown_as_such() {
         let machine = "# cpu = \"A CPU\"\n# cores = 2\n# rustc = \"rustc 1.95.0\"\n";
         let (before, rest) = text.split_once("# cpu = ").unwrap();
         let (_, after) = rest.split_once("# rustflags").unwrap();
+        fs::remove_file(records.join(&name)).unwrap();
+        let (time, _) = name.split_once("Z-").unwrap();
         write(
-            &records.join(name),
+            &records.join(format!("{time}Z-a-cpu.csv")),
             &format!("{before}{machine}# rustflags{after}"),
         );
     }

@@ -2,13 +2,13 @@
 
 use anyhow::Result;
 
-use super::Downstream;
+use super::{Downstream, as_called};
 use crate::project::Patches;
 use crate::prover::locked_dir::LockedDir;
 use crate::prover::manifest::Manifest;
 use crate::prover::tree;
-use paired::error::Failure;
-use paired::terminal::{shown, spinner};
+use paired::error::{Failure, Kind};
+use paired::terminal::{print_line, shown, spinner};
 
 /// Take the overrides out of a prover's workspace again.
 ///
@@ -35,12 +35,20 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let manifest = Manifest::load(&manifest.path)?;
     let patches = &patches.at_work_in(manifest.root());
     let progress = spinner("resolving the graph");
-    manifest.edit(&folder, |[file, lock]| {
+    let broken = manifest.edit(&folder, |[file, lock]| {
         manifest.set(None, patches, &folder, [file, lock])?;
-        if manifest.lock_file().exists() {
-            manifest.resolve(lock, &[])?;
+        if !manifest.lock_file().exists() {
+            return Ok(None);
         }
-        Ok(())
+        match manifest.resolve(lock, &[]) {
+            Ok(_) => Ok(None),
+            // The patches go from a prover that is broken otherwise, too.
+            Err(error) => match error.downcast::<Failure>() {
+                Ok(failure) if failure.kind == Kind::Input => Ok(Some(failure)),
+                Ok(failure) => Err(failure.into()),
+                Err(error) => Err(error),
+            },
+        }
     })?;
     tree::keep_only(folder, &[])?;
     progress.finish_and_clear();
@@ -49,6 +57,10 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     match &manifest.stanza {
         Some(stanza) => println!("removed {} from {path}", stanza.names.join(", ")),
         None => println!("removed what was left of patches beside {path}"),
+    }
+    if let Some(Failure { message, hint, .. }) = broken {
+        print_line("warning", &format!("without the patches, {message}"));
+        print_line("hint", &as_called(&hint.unwrap_or_default()));
     }
     Ok(())
 }

@@ -22,8 +22,8 @@ use crate::source::checksums::Checksums;
 use crate::source::locked::{Locked, packages};
 use crate::source::registry::{self, Comparison};
 use crate::source::resolve::{
-    ANOTHER_REGISTRY, is_unfetched, out_of_a_changed_package, out_of_a_wrong_lock_file,
-    out_of_vendored_sources, replacement, unresolved,
+    ANOTHER_REGISTRY, is_unfetched, out_of_a_changed_package, out_of_a_wrong_dependency,
+    out_of_a_wrong_lock_file, out_of_vendored_sources, replacement, unresolved_manifest,
 };
 use paired::address::without_credentials;
 use paired::cargo::{configured_by, out_of_a_wrong_configuration};
@@ -287,7 +287,7 @@ impl Workspace<'_> {
                     "`cargo metadata` in that folder shows the whole message"
                 };
                 let what = "cannot tell what `apply` would do";
-                let failure = unresolved(root, what, &error, hint);
+                let failure = unresolved_manifest(root, what, &error, hint);
                 if self.args.verify {
                     objection = objection.or(Some(failure));
                 } else {
@@ -497,6 +497,8 @@ impl Workspace<'_> {
             let unknown = format!("{path}: cannot tell whether the patches are in effect: {error}");
             let what = format!("{what}: {error}");
             return if let Some(hint) = out_of_a_wrong_configuration(root, error) {
+                Failure::input(unknown).hint(hint)
+            } else if let Some(hint) = out_of_a_wrong_dependency(error).filter(|_| is_intact) {
                 Failure::input(unknown).hint(hint)
             } else if let Some(hint) = out_of_a_wrong_lock_file(root, error) {
                 Failure::check(what).hint(hint)

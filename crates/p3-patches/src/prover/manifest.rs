@@ -618,7 +618,7 @@ impl Manifest {
                 "`cargo fetch` in that folder brings what cargo's cache lacks from the registry, or shows the whole message",
             );
             let what = format!("{}: cargo cannot resolve the graph", shown(&self.path));
-            Err(resolve::unresolved(self.root(), &what, &error, hint).into())
+            Err(resolve::unresolved_manifest(self.root(), &what, &error, hint).into())
         })
     }
 

@@ -17,7 +17,7 @@ use crate::project::Patches;
 use crate::source::locked::{self, Locked, REGISTRY};
 use crate::source::package::Package;
 use crate::source::registry;
-use crate::source::resolve::{CACHE_FIRST, CONNECT, metadata, resolve, unresolved};
+use crate::source::resolve::{CACHE_FIRST, CONNECT, metadata, resolve, unresolved_manifest};
 use paired::error::Failure;
 use paired::files::changed::write_changed;
 use paired::terminal::shown;
@@ -153,7 +153,7 @@ impl Seed {
                 Ok(graph) => graph,
                 Err(error) => {
                     let what = format!("{}: the dependencies cannot be resolved", shown(dir));
-                    return Ok(Err(unresolved(dir, &what, &error, CONNECT)));
+                    return Ok(Err(unresolved_manifest(dir, &what, &error, CONNECT)));
                 }
             };
             let resolved = fs::read_to_string(&lock)

@@ -9,8 +9,8 @@ use toml_edit::Key;
 use crate::source::cache::assert_plain_tarballs;
 use paired::address::without_credentials;
 use paired::cargo::{
-    REPLACED, Toolchain, cargo_error, configuration_with_origins, configured_by, origin,
-    out_of_a_wrong_configuration, rustc_in,
+    REPLACED, Toolchain, cargo_error, configuration_with_origins, configured_by, is_offline,
+    origin, out_of_a_wrong_configuration, rustc_in,
 };
 use paired::error::Failure;
 use paired::interrupt;
@@ -136,6 +136,15 @@ pub fn unresolved(folder: &Path, what: &str, error: &str, hint: &str) -> Failure
     }
 }
 
+/// Returns the failure for cargo's error as [`unresolved`] does, where the manifests are not this tool's: an error about a dependency
+/// is one about an input, too.
+pub fn unresolved_manifest(folder: &Path, what: &str, error: &str, hint: &str) -> Failure {
+    match out_of_a_wrong_dependency(error) {
+        Some(hint) => Failure::input(format!("{what}: {error}")).hint(hint),
+        None => unresolved(folder, what, error, hint),
+    }
+}
+
 /// Returns the hint for an error of cargo's about a checksum in the lock file or about its syntax; `None` for other errors.
 pub fn out_of_a_wrong_lock_file(folder: &Path, error: &str) -> Option<String> {
     let changed = [
@@ -149,6 +158,26 @@ pub fn out_of_a_wrong_lock_file(folder: &Path, error: &str) -> Option<String> {
         "restore Cargo.lock from version control, or delete it and run `cargo generate-lockfile`"
             .to_owned()
     })
+}
+
+/// Returns the hint for an error of cargo's about a dependency that a manifest asks for in a place, a version or with a feature that
+/// there is not, or that forms a cycle. No download mends that.
+pub fn out_of_a_wrong_dependency(error: &str) -> Option<&'static str> {
+    const ABOUT_MANIFESTS: [&str; 4] = [
+        "cyclic package dependency: ",
+        "failed to parse manifest at `",
+        " version mismatch",
+        "Cargo.toml`: No such file or directory",
+    ];
+    let is_lacking = error.contains("failed to select a version for ")
+        || error.contains("no matching package named ");
+    // A source that replaces the registry may lack what the registry has. A folder is known offline, too.
+    let searched = error.split_once("location searched: ");
+    let is_known = searched.is_some_and(|(_, place)| Path::new(place).is_absolute());
+    let is_wrong = is_lacking && (is_known || !is_offline(error)) && !error.contains(REPLACED);
+    (is_wrong || ABOUT_MANIFESTS.iter().any(|about| error.contains(about))).then_some(
+        "correct that dependency in the manifest; `cargo metadata` in that folder shows the whole message",
+    )
 }
 
 /// Returns the hint for an error of cargo's about a package that is missing in a source that replaces another one.
@@ -186,7 +215,7 @@ pub fn without_sources(error: &str) -> Option<&'static str> {
 
 /// Tells whether an error of cargo's says that it needs a package that it has not downloaded, and may not download.
 pub fn is_unfetched(error: &str) -> bool {
-    error.contains("but --offline was specified") || error.contains("no matching package named")
+    error.contains("but --offline was specified") || is_offline(error)
 }
 
 #[cfg(test)]
@@ -222,6 +251,32 @@ mod tests {
         );
         std::fs::write(&file, "[source.other]\nregistry = \"r\"\n").unwrap();
         assert_eq!(replacement(dir.path()).unwrap(), None);
+    }
+
+    /// Cargo's errors as the tool shortens them.
+    #[test]
+    fn only_a_manifest_mends_a_dependency_that_is_not_there() {
+        let lacking = "no matching package named `a` found, location searched: crates.io index";
+        let version = "failed to select a version for the requirement `a = \"^99\"`";
+        let folder = "no matching package named `a` found, location searched: /z, offline";
+        let mirror = "no matching package named `a` found, location searched: `m` index (which is replacing registry `crates-io`)";
+        let offline = |error: &str| format!("{error}, offline");
+        let feature = "failed to select a version for `a`, package `x` depends on `a` with feature `f` but `a` does not have that feature.";
+        let reached =
+            "failed to get `a` as a dependency of package `x v0.1.0 (/p)`: Could not resolve host";
+        for (error, is_wrong) in [
+            (lacking, true),
+            (version, true),
+            (folder, true),
+            (feature, true),
+            (&*offline(lacking), false),
+            (&*offline(version), false),
+            (mirror, false),
+            (reached, false),
+        ] {
+            let hint = out_of_a_wrong_dependency(error);
+            assert_eq!(hint.is_some(), is_wrong, "{error}");
+        }
     }
 
     #[test]

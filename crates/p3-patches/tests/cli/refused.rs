@@ -353,6 +353,63 @@ fn a_dependency_that_was_never_fetched() {
     assert_snapshot!(runs.concat() + stderr);
 }
 
+/// A dependency in a place, with a feature or in a circle that there is not, before `apply` and after it. No download mends that, and
+/// the patches can be taken out all the same.
+#[test]
+fn a_dependency_that_is_not_there() {
+    let fixture = Fixture::new();
+    let (manifest, lock) = (fixture.manifest(), fixture.lock());
+    let other = "[package]\nname = \"other\"\nversion = \"0.1.0\"\n";
+    let other = format!("{other}[dependencies]\nprover = {{ path = \"../prover\" }}\n");
+    write(&fixture.path().join("other/Cargo.toml"), &other);
+    write(&fixture.path().join("other/src/lib.rs"), "");
+    let features = "p3-goldilocks = { version = \"0.8\", features = [\"nope\"] }";
+    for (broken, said) in [
+        (
+            "a = { path = \"../nowhere\" }",
+            "nowhere/Cargo.toml`: No such file",
+        ),
+        (
+            "a = { path = \"../other\" }",
+            "no matching package named `a` found",
+        ),
+        (
+            "other = { path = \"../other\" }",
+            "cyclic package dependency: ",
+        ),
+        (features, "with feature `nope`"),
+    ] {
+        let hint = "\nhint: correct that dependency in the manifest; ";
+        let break_ = |manifest: &str| match broken == features {
+            true => manifest.replace("p3-goldilocks = \"0.8\"", broken),
+            false => manifest.replace("any 0.8 will do\n", &format!("any 0.8 will do\n{broken}\n")),
+        };
+        let refused = |command| {
+            let before = fixture.manifest();
+            let transcript = fixture.run(&[command]);
+            assert_ended(&transcript, 3, said);
+            assert!(transcript.contains(hint), "{transcript}");
+            assert_eq!(fixture.manifest(), before);
+        };
+        fixture.set_manifest(&break_(&manifest));
+        refused("apply");
+        fixture.set_manifest(&manifest);
+        fixture.succeed(&["apply", "demo"]);
+        fixture.set_manifest(&break_(&fixture.manifest()));
+        refused("status");
+        refused("apply");
+        let removed = fixture.run(&["remove"]);
+        assert_ended(&removed, 0, "\nwarning: without the patches, ");
+        assert!(
+            removed.contains(said) && removed.contains(hint),
+            "{removed}"
+        );
+        assert_eq!(fixture.manifest(), break_(&manifest));
+        assert_eq!(fixture.lock(), lock);
+        assert!(!fixture.prover().join(".p3-patches").exists());
+    }
+}
+
 /// Cargo takes it to start where it is called, which is in other folders than the user.
 #[test]
 fn a_cargo_home_by_a_relative_path_or_an_empty_one() {

@@ -85,7 +85,7 @@ fn a_job_that_may_write_builds_nothing() {
         );
     }
     let publish = include_str!("../../../../ci/publish.sh");
-    assert!(!publish.contains("cargo"));
+    assert!(!publish.contains("cargo "));
 }
 
 #[test]
@@ -135,6 +135,11 @@ fn only_plain_overlays_of_releases_are_published() {
     let pushed = || git(&place("remote"), &["for-each-ref"]);
 
     write(&place("overlays/0.8.0/p3-x/lib.rs"), "");
+    let (succeeded, why) = publish();
+    let no_overlay = "publish.sh: 0.8.0: no overlay, which has a provenance.json\n";
+    assert!(!succeeded && why == no_overlay, "{why}");
+    write(&place("overlays/0.8.0/provenance.json"), "");
+    write(&place("overlays/0.8.0/p3-x/.cargo_vcs_info.json"), "");
     let folder_at = |path: &Path| fs::create_dir(path).unwrap();
     let link_at = |path: &Path| symlink("0.8.0", path).unwrap();
     let text_at = |path: &Path| write(path, "* text=auto\n");
@@ -146,6 +151,9 @@ fn only_plain_overlays_of_releases_are_published() {
         // File systems that read these as git's own are those of macOS and Windows.
         ("0.8.0/p3-x/.g\u{200c}it", &folder_at),
         ("0.8.0/.gitmodules\u{200d}", &text_at),
+        // A forge would run these.
+        ("0.8.0/.github", &folder_at),
+        ("0.8.0/.gitlab-ci.yml", &text_at),
         ("0.8.0/p3-x/.git.", &folder_at),
         ("0.8.0/p3-x/git~1", &folder_at),
         ("0.8.0/p3-x/\u{1b}[31m\n::error::x", &text_at),

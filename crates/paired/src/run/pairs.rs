@@ -128,32 +128,45 @@ fn cycles_of(timed: &Timed, times: usize, took: Duration) -> Result<f64, String>
     Ok(unit_ns / cycle_ns)
 }
 
+impl Copies {
+    /// Returns the copies of the two executables, which are there as long as this value is.
+    #[must_use]
+    pub fn workers(&self) -> Workers {
+        Workers {
+            baseline: self.baseline.clone(),
+            candidate: self.candidate.clone(),
+        }
+    }
+}
+
 impl Workers {
     /// Copies the executables once for each of `seeds`, below the baseline's folder. Fails where they cannot be written.
+    pub fn copies(&self, seeds: u64) -> Result<Vec<Copies>> {
+        (0..seeds).map(|_| self.copy()).collect()
+    }
+
+    /// Copies the executables, below the baseline's folder. Fails where they cannot be read or written.
     ///
     /// The copies have names of equal length: the path of an executable is on its stack, and moves the rest of it.
-    pub fn copies(&self, seeds: u64) -> Result<Vec<Copies>> {
+    pub fn copy(&self) -> Result<Copies> {
         let folder = self.baseline.parent().unwrap_or(Path::new("."));
-        let copies = |_| {
-            let to = shown(folder);
-            let copies = Claimed::new(folder, ".p3-copies-", |made| made.tempdir_in(folder));
-            let copies = copies.with_context(|| format!("cannot copy the workers to {to}"))?;
-            let copy = |executable: &Path, name: &str| -> Result<PathBuf> {
-                let copy = copies.made.path().join(name);
-                plain::copy(executable, &copy).map_err(|error| {
-                    let what = format!("cannot copy {} to {to}", shown(executable));
-                    no_executable(what, error)
-                })?;
-                Ok(copy)
-            };
-            Ok(Copies {
-                baseline: copy(&self.baseline, "base")?,
-                candidate: copy(&self.candidate, "cand")?,
-                control: copy(&self.baseline, "ctrl")?,
-                _folder: copies,
-            })
+        let to = shown(folder);
+        let copies = Claimed::new(folder, ".p3-copies-", |made| made.tempdir_in(folder));
+        let copies = copies.with_context(|| format!("cannot copy the workers to {to}"))?;
+        let copy = |executable: &Path, name: &str| -> Result<PathBuf> {
+            let copy = copies.made.path().join(name);
+            plain::copy(executable, &copy).map_err(|error| {
+                let what = format!("cannot copy {} to {to}", shown(executable));
+                no_executable(what, error)
+            })?;
+            Ok(copy)
         };
-        (0..seeds).map(copies).collect()
+        Ok(Copies {
+            baseline: copy(&self.baseline, "base")?,
+            candidate: copy(&self.candidate, "cand")?,
+            control: copy(&self.baseline, "ctrl")?,
+            _folder: copies,
+        })
     }
 
     /// Returns the SHA-256 of each executable in hexadecimal, by the name of its side. Fails where one cannot be read.
