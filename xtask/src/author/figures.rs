@@ -17,6 +17,7 @@ use p3_patches::catalog::patch::Patch;
 use paired::escape;
 use paired::isa::Isa;
 use paired::run::protocol::Kind;
+use paired::show::machine::known_as;
 use paired::show::section::{Line, Record, lines};
 use paired::stats::ratio::Verdict;
 
@@ -186,7 +187,7 @@ impl Figures {
         }
         let cpus = lines
             .iter()
-            .map(|line| escape::text(&line.record.machine.cpu));
+            .map(|line| escape::text(&known_as(&line.record.machine.cpu)));
         let cpus = cpus.collect::<BTreeSet<_>>().into_iter();
         let cpus = cpus.collect::<Vec<_>>().join(", ");
         missing.push(format!("Any CPU other than {cpus}."));
@@ -254,7 +255,7 @@ fn machines(records: &[Record]) -> String {
     let mut machines: Vec<(String, String, Vec<String>)> = Vec::new();
     for record in records {
         let machine = &record.machine;
-        let [cpu, rustc] = [&machine.cpu, &machine.rustc].map(|text| escape::text(text));
+        let [cpu, rustc] = [&known_as(&machine.cpu), &machine.rustc].map(|text| escape::text(text));
         let machine = format!("{cpu}, {} cores, {rustc}", machine.cores);
         let command = escape::block(&portable(&record.command));
         let flags = escape::code(&record.machine.rustflags);
