@@ -6,7 +6,11 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 /// The words of 64 bits that a vector has.
-const LANES: usize = if cfg!(target_feature = "avx512f") { 8 } else { 4 };
+const LANES: usize = if cfg!(target_feature = "avx512f") {
+    8
+} else {
+    4
+};
 
 fn transposes(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("transpose/u64");

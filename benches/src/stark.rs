@@ -8,10 +8,11 @@ use p3_challenger::GrindingChallenger;
 use p3_commit::{Pcs as CommitmentScheme, PolynomialSpace, UnivariateStarkPcs};
 use p3_dft::Radix2DitParallel;
 use p3_field::{BasedVectorSpace, PrimeField64};
-use p3_goldilocks::{Goldilocks, default_goldilocks_poseidon2_8};
+use p3_goldilocks::default_goldilocks_poseidon2_8;
 use p3_keccak_air::{KeccakAir, NUM_KECCAK_COLS, NUM_ROUNDS, generate_trace_rows};
 use p3_matrix::dense::RowMajorMatrix;
 use p3_uni_stark::{Proof, StarkConfig, StarkGenericConfig, Val, prove, quotient_values, verify};
+use rand::distr::{Distribution, StandardUniform};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
@@ -85,31 +86,34 @@ pub fn keccak_batch(seed: u64, log_rows: usize) -> Prepared {
 /// The constraints of such a trace on the quotient's domain, the phase of a proof between its two commitments. The output
 /// is the quotient.
 pub fn keccak_quotient(seed: u64, rows: usize) -> Prepared {
-    let config = config();
-    let domain = <Pcs as CommitmentScheme<Challenge, Challenger>>::natural_domain_for_degree(
-        config.pcs(),
-        rows,
-    );
+    quotient(seed, rows, config())
+}
+
+/// The same over KoalaBear, with challenges of degree 4.
+pub fn keccak_quotient_koala_bear(seed: u64, rows: usize) -> Prepared {
+    quotient(seed, rows, koala_bear::config())
+}
+
+fn quotient<SC>(seed: u64, rows: usize, config: SC) -> Prepared
+where
+    SC: StarkGenericConfig + 'static,
+    Val<SC>: PrimeField64,
+    StandardUniform: Distribution<SC::Challenge>,
+{
+    let domain = config.pcs().natural_domain_for_degree(rows);
     // Constraints of degree 3, divided by the polynomial that vanishes on the trace's domain.
     let quotient_domain = domain.create_disjoint_domain(2 * rows);
     let trace = keccak_trace(keccak_inputs(seed, rows));
-    let (_, data) =
-        <Pcs as CommitmentScheme<Challenge, Challenger>>::commit(config.pcs(), [(domain, trace)])
-            .expect("the trace has a commitment");
+    let (_, data) = (config.pcs().commit([(domain, trace)])).expect("the trace has a commitment");
     let alpha = SmallRng::seed_from_u64(seed).random();
     Prepared::new(move || {
-        let trace = <Pcs as UnivariateStarkPcs<Challenge, Challenger>>::get_evaluations_on_domain(
-            config.pcs(),
-            &data,
-            0,
-            quotient_domain,
-        );
+        let trace = (config.pcs()).get_evaluations_on_domain(&data, 0, quotient_domain);
         let (timing, quotient) = time(|| {
-            quotient_values::<Config, _, _>(
+            quotient_values::<SC, _, _>(
                 config.pcs(),
                 &KeccakAir {},
                 &[],
-                AirLayout::from_air::<Goldilocks>(&KeccakAir {}),
+                AirLayout::from_air::<Val<SC>>(&KeccakAir {}),
                 domain,
                 quotient_domain,
                 &trace,
@@ -117,7 +121,7 @@ pub fn keccak_quotient(seed: u64, rows: usize) -> Prepared {
                 alpha,
             )
         });
-        let coefficients: Vec<Goldilocks> = quotient
+        let coefficients: Vec<Val<SC>> = quotient
             .iter()
             .flat_map(|value| value.as_basis_coefficients_slice().to_vec())
             .collect();

@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 
 use proptest::prelude::*;
 
-use crate::transpose::tiles::transpose_u64;
 #[cfg(not(target_feature = "avx512f"))]
 use crate::transpose::tiles::transpose_u32;
+use crate::transpose::tiles::transpose_u64;
 
 /// A slot that no transpose may write.
 const GAP: u64 = u64::MAX;
@@ -48,7 +48,11 @@ fn assert_transposed(height: usize, cols: usize, stride: usize) {
         let rows: Vec<_> = rows.iter().map(|row| narrow(row)).collect();
         let mut found = narrow(&vec![GAP; len]);
         transpose_u32(height, cols, |r| &rows[r], &mut found, stride);
-        assert_eq!(found, narrow(&expected), "{height} x {cols}, stride {stride}");
+        assert_eq!(
+            found,
+            narrow(&expected),
+            "{height} x {cols}, stride {stride}"
+        );
     }
 }
 
