@@ -54,6 +54,8 @@ const AUDIENCES: [Audience; 3] = [
             "monty-poseidon1",
             "monty-dot-products",
             "row-prefetch",
+            "row-tiles",
+            "packed-rows",
         ],
         proof: Some("stark-prove/keccak-air-koala-bear"),
         unmeasured: "proofs over BabyBear, proofs that hash with Poseidon1",

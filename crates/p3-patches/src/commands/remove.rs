@@ -13,7 +13,7 @@ use paired::terminal::{print_line, shown, spinner};
 /// Take the overrides out of a prover's workspace again.
 ///
 /// The manifest is restored byte for byte, the lock file names the registry's packages (or git's) again, at the same
-/// versions, and the folder `.p3-patches` is deleted.
+/// versions, and the folder `.p3-patches` is deleted. A manifest that cargo refuses without the patches, too, is named in a warning.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cargo p3 remove --manifest-path ../prover/Cargo.toml")]
 pub struct Args {

@@ -22,8 +22,8 @@ use crate::source::checksums::Checksums;
 use crate::source::locked::{Locked, packages};
 use crate::source::registry::{self, Comparison};
 use crate::source::resolve::{
-    ANOTHER_REGISTRY, is_unfetched, out_of_a_changed_package, out_of_a_wrong_dependency,
-    out_of_a_wrong_lock_file, out_of_vendored_sources, replacement, unresolved_manifest,
+    ANOTHER_REGISTRY, is_unfetched, out_of_a_changed_package, out_of_a_wrong_lock_file,
+    out_of_a_wrong_manifest, out_of_vendored_sources, replacement, unresolved_manifest,
 };
 use paired::address::without_credentials;
 use paired::cargo::{configured_by, out_of_a_wrong_configuration};
@@ -498,7 +498,7 @@ impl Workspace<'_> {
             let what = format!("{what}: {error}");
             return if let Some(hint) = out_of_a_wrong_configuration(root, error) {
                 Failure::input(unknown).hint(hint)
-            } else if let Some(hint) = out_of_a_wrong_dependency(error).filter(|_| is_intact) {
+            } else if let Some(hint) = out_of_a_wrong_manifest(error).filter(|_| is_intact) {
                 Failure::input(unknown).hint(hint)
             } else if let Some(hint) = out_of_a_wrong_lock_file(root, error) {
                 Failure::check(what).hint(hint)
@@ -508,6 +508,9 @@ impl Workspace<'_> {
                 Failure::environment(unknown).hint("`cargo fetch` in that folder brings what cargo's cache lacks; then `status` can look")
             } else if is_intact && error.contains("--locked") {
                 Failure::check(what).hint("`cargo fetch` in that folder brings the lock file up to date with the manifest")
+            } else if is_intact {
+                // To apply them again would end at the same error.
+                Failure::check(what).hint("`cargo metadata` in that folder shows the whole message")
             } else {
                 Failure::check(what).hint(APPLY_AGAIN)
             };

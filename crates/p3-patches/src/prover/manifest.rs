@@ -66,11 +66,12 @@ impl Manifest {
             } else if let Some(configured) = &configured {
                 configured
             } else if plain::read_to_string(member).is_ok_and(|text| text.contains(BEGIN)) {
-                "if that is about an entry of the p3-patches block, delete the block, marks included; `cargo p3 apply` writes a new one"
+                "correct that in the manifest; if it is about an entry of the p3-patches block, delete the block, marks included, and `cargo p3 apply` writes a new one"
             } else if error.contains("believes it's in a workspace") {
                 "add the package to the `members` or to the `exclude` of that workspace, or give it an empty `[workspace]`"
             } else {
                 resolve::without_sources(&error)
+                    .or_else(|| resolve::out_of_a_wrong_manifest(&error))
                     .unwrap_or("--manifest-path takes the Cargo.toml of a package or a workspace")
             };
             return Err(Failure::input(format!("{}: {error}", shown(member)))

@@ -139,7 +139,7 @@ pub fn unresolved(folder: &Path, what: &str, error: &str, hint: &str) -> Failure
 /// Returns the failure for cargo's error as [`unresolved`] does, where the manifests are not this tool's: an error about a dependency
 /// is one about an input, too.
 pub fn unresolved_manifest(folder: &Path, what: &str, error: &str, hint: &str) -> Failure {
-    match out_of_a_wrong_dependency(error) {
+    match out_of_a_wrong_manifest(error) {
         Some(hint) => Failure::input(format!("{what}: {error}")).hint(hint),
         None => unresolved(folder, what, error, hint),
     }
@@ -160,23 +160,24 @@ pub fn out_of_a_wrong_lock_file(folder: &Path, error: &str) -> Option<String> {
     })
 }
 
-/// Returns the hint for an error of cargo's about a dependency that a manifest asks for in a place, a version or with a feature that
-/// there is not, or that forms a cycle. No download mends that.
-pub fn out_of_a_wrong_dependency(error: &str) -> Option<&'static str> {
-    const ABOUT_MANIFESTS: [&str; 4] = [
+/// Returns the hint for an error of cargo's about a manifest: about its syntax, or about a dependency in a place, a version or with a
+/// feature that there is not, or in a cycle. No download mends that.
+pub fn out_of_a_wrong_manifest(error: &str) -> Option<&'static str> {
+    const ABOUT_MANIFESTS: [&str; 5] = [
         "cyclic package dependency: ",
         "failed to parse manifest at `",
         " version mismatch",
         "Cargo.toml`: No such file or directory",
+        " cannot be used as dependencies",
     ];
-    let is_lacking = error.contains("failed to select a version for ")
-        || error.contains("no matching package named ");
+    let is_lacking =
+        error.contains("failed to select a version for ") || error.contains("no matching package ");
     // A source that replaces the registry may lack what the registry has. A folder is known offline, too.
     let searched = error.split_once("location searched: ");
     let is_known = searched.is_some_and(|(_, place)| Path::new(place).is_absolute());
     let is_wrong = is_lacking && (is_known || !is_offline(error)) && !error.contains(REPLACED);
     (is_wrong || ABOUT_MANIFESTS.iter().any(|about| error.contains(about))).then_some(
-        "correct that dependency in the manifest; `cargo metadata` in that folder shows the whole message",
+        "correct that in the manifest; `cargo metadata` in that folder shows the whole message",
     )
 }
 
@@ -268,13 +269,17 @@ mod tests {
             (lacking, true),
             (version, true),
             (folder, true),
+            (
+                "no matching package found, location searched: /z, offline",
+                true,
+            ),
             (feature, true),
             (&*offline(lacking), false),
             (&*offline(version), false),
             (mirror, false),
             (reached, false),
         ] {
-            let hint = out_of_a_wrong_dependency(error);
+            let hint = out_of_a_wrong_manifest(error);
             assert_eq!(hint.is_some(), is_wrong, "{error}");
         }
     }

@@ -186,7 +186,7 @@ fn an_address_is_printed_without_its_token() {
     let yours = format!("\n[patch.\"{secret}\".x]\npath = \"x\"\n# <<< p3-patches");
     let block = fixture.manifest();
     fixture.set_manifest(&block.replace("\n# <<< p3-patches", &yours));
-    let status = printed(&["status", "--json"], 1);
+    let status = printed(&["status", "--json"], 3);
     assert!(
         status.contains(&format!("[patch.\\\"{shown}\\\".x]")),
         "{status}"

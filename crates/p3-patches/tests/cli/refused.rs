@@ -379,7 +379,7 @@ fn a_dependency_that_is_not_there() {
         ),
         (features, "with feature `nope`"),
     ] {
-        let hint = "\nhint: correct that dependency in the manifest; ";
+        let hint = "\nhint: correct that in the manifest; ";
         let break_ = |manifest: &str| match broken == features {
             true => manifest.replace("p3-goldilocks = \"0.8\"", broken),
             false => manifest.replace("any 0.8 will do\n", &format!("any 0.8 will do\n{broken}\n")),
@@ -408,6 +408,13 @@ fn a_dependency_that_is_not_there() {
         assert_eq!(fixture.lock(), lock);
         assert!(!fixture.prover().join(".p3-patches").exists());
     }
+    // Cargo cannot look there. To apply the patches again would end at the same error.
+    fixture.set_manifest(&manifest);
+    fixture.succeed(&["apply", "demo"]);
+    let nowhere = "any 0.8 will do\na = { git = \"file:///nowhere\" }\n";
+    fixture.set_manifest(&fixture.manifest().replace("any 0.8 will do\n", nowhere));
+    let status = fixture.run(&["status"]);
+    assert_ended(&status, 1, "\nhint: `cargo metadata` in that folder shows");
 }
 
 /// Cargo takes it to start where it is called, which is in other folders than the user.
