@@ -13,7 +13,7 @@ index=$(mktemp -d)
 trap 'rm -rf "$index"' EXIT
 # A file system may drop other characters, or the dots at the end, and read a name as git's own then. Forges run what .github has.
 odd=$(LC_ALL=C find "$folder" -mindepth 1 \( ! -type d ! -type f -o -name '*[!A-Za-z0-9._+-]*' -o -name '*.' \
-  -o -name '.*' ! -name .cargo_vcs_info.json ! -name .p3-stamp.json \) -print -quit)
+  -o -iname HEAD -o -iname CODEOWNERS -o -name '.*' ! -name .cargo_vcs_info.json ! -name .p3-stamp.json \) -print -quit)
 if [[ -n $odd ]]; then
   printf 'publish.sh: %q: an overlay has plain files only, with plain names, and none that git or a forge obeys\n' "$odd" >&2
   exit 1

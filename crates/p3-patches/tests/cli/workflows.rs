@@ -151,7 +151,10 @@ fn only_plain_overlays_of_releases_are_published() {
         // File systems that read these as git's own are those of macOS and Windows.
         ("0.8.0/p3-x/.g\u{200c}it", &folder_at),
         ("0.8.0/.gitmodules\u{200d}", &text_at),
-        // A forge would run these.
+        // Git would read the folder as a repository with a configuration of its own.
+        ("0.8.0/p3-x/HEAD", &text_at),
+        // A forge would run or obey these.
+        ("0.8.0/CODEOWNERS", &text_at),
         ("0.8.0/.github", &folder_at),
         ("0.8.0/.gitlab-ci.yml", &text_at),
         ("0.8.0/p3-x/.git.", &folder_at),
