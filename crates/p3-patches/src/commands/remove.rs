@@ -22,7 +22,19 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
-    let manifest = Manifest::load(&args.downstream.manifest_path)?;
+    let path = &args.downstream.manifest_path;
+    let manifest = match Manifest::load(path) {
+        // Cargo refuses the manifest, but the block is known without cargo.
+        Err(error)
+            if Failure::behind(&error).is_some_and(|failure| failure.kind == Kind::Input) =>
+        {
+            let known = Manifest::load_by_itself(path).ok();
+            known
+                .filter(|manifest| manifest.stanza.is_some())
+                .ok_or(error)?
+        }
+        loaded => loaded?,
+    };
     // Where the block was deleted by hand, the trees and their entries in the lock file are left.
     if manifest.stanza.is_none() && !manifest.trees().is_dir() {
         let what = format!("{}: no patches are applied here", shown(&manifest.path));
@@ -32,7 +44,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     }
     let folder = LockedDir::lock(&manifest.trees())?;
     // Once more, now that no other run can change it.
-    let manifest = Manifest::load(&manifest.path)?;
+    let manifest = Manifest::load_by_itself(&manifest.path)?;
     let patches = &patches.at_work_in(manifest.root());
     let progress = spinner("resolving the graph");
     let broken = manifest.edit(&folder, |[file, lock]| {

@@ -163,12 +163,16 @@ pub fn out_of_a_wrong_lock_file(folder: &Path, error: &str) -> Option<String> {
 /// Returns the hint for an error of cargo's about a manifest: about its syntax, or about a dependency in a place, a version or with a
 /// feature that there is not, or in a cycle. No download mends that.
 pub fn out_of_a_wrong_manifest(error: &str) -> Option<&'static str> {
-    const ABOUT_MANIFESTS: [&str; 5] = [
+    const ABOUT_MANIFESTS: [&str; 9] = [
         "cyclic package dependency: ",
         "failed to parse manifest at `",
         " version mismatch",
         "Cargo.toml`: No such file or directory",
         " cannot be used as dependencies",
+        "no targets specified in the manifest",
+        " multiple times with different names",
+        "package collision in the lockfile",
+        "does not contain packages matching",
     ];
     let is_lacking =
         error.contains("failed to select a version for ") || error.contains("no matching package ");

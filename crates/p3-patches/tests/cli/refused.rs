@@ -408,6 +408,15 @@ fn a_dependency_that_is_not_there() {
         assert_eq!(fixture.lock(), lock);
         assert!(!fixture.prover().join(".p3-patches").exists());
     }
+    // A manifest that cargo does not read at all.
+    fixture.set_manifest(&manifest);
+    fixture.succeed(&["apply", "demo"]);
+    fixture.set_manifest(&fixture.manifest().replace("\"2024\"", "\"2099\""));
+    let removed = fixture.run(&["remove"]);
+    assert_ended(&removed, 0, "\nwarning: without the patches, ");
+    assert_eq!(fixture.manifest(), manifest.replace("\"2024\"", "\"2099\""));
+    assert_eq!(fixture.lock(), lock);
+
     // Cargo cannot look there. To apply the patches again would end at the same error.
     fixture.set_manifest(&manifest);
     fixture.succeed(&["apply", "demo"]);
