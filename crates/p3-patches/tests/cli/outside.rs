@@ -58,7 +58,11 @@ fn a_prover_needs_no_checkout() {
     let names = names.map(|patch| patch["name"].as_str().unwrap());
     assert_eq!(names.collect::<Vec<_>>(), series);
 
-    let names = series.iter().map(String::as_str);
+    let is_for_the_prover = |name: &&str| {
+        let patch = format!("patches/0.8.0/{name}.patch");
+        repository().join(patch).is_file()
+    };
+    let names = series.iter().map(String::as_str).filter(is_for_the_prover);
     let apply = ["apply"].into_iter().chain(names).collect::<Vec<_>>();
     succeed(&fixture, &apply);
     succeed(&fixture, &["status"]);
