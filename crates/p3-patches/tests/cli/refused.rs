@@ -377,6 +377,7 @@ fn a_dependency_that_is_not_there() {
             "other = { path = \"../other\" }",
             "cyclic package dependency: ",
         ),
+        ("a = { path = \"\" }", "no matching package named `a` found"),
         (features, "with feature `nope`"),
     ] {
         let hint = "\nhint: correct that in the manifest; ";
