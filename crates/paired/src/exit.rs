@@ -64,19 +64,24 @@ fn guarded(tool: impl FnOnce() -> Result<()>) -> Result<()> {
 
 /// Prints an error with its hint, and returns the exit code.
 fn report(error: &anyhow::Error, shown: fn(&str) -> String) -> ExitCode {
-    print_line("error", &format!("{error:#}"));
+    print_with_hint("error", &format!("{error:#}"), error, shown);
     if error.is::<Interrupted>() {
         return ExitCode::from(interrupt::CODE);
     }
-    let failure = Failure::behind(error);
-    if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {
-        print_line("hint", &shown(hint));
-    }
     ExitCode::from(
-        failure
+        Failure::behind(error)
             .map_or_else(|| unforeseen(error), |failure| failure.kind)
             .code(),
     )
+}
+
+/// Prints a line about an error, `label: text`, and below it the error's hint, which `hint` rewrites.
+pub fn print_with_hint(label: &str, text: &str, error: &anyhow::Error, hint: fn(&str) -> String) {
+    print_line(label, text);
+    let failure = Failure::behind(error);
+    if let Some(found) = failure.and_then(|failure| failure.hint.as_ref()) {
+        print_line("hint", &hint(found));
+    }
 }
 
 /// Returns the kind of an error that no module foresaw: the input's, where the system refused it, such as a pipe in place of a

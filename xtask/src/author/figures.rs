@@ -14,6 +14,7 @@ use crate::bench::record;
 use crate::project::Project;
 use crate::report::markdown::markdown;
 use p3_patches::catalog::patch::Patch;
+use p3_patches::commands::joined;
 use paired::escape;
 use paired::isa::Isa;
 use paired::run::protocol::Kind;
@@ -278,7 +279,7 @@ fn portable(command: &str) -> String {
     let words = without(command, &["--project"]);
     match words.is_empty() {
         true => command.to_owned(),
-        false => shlex::try_join(words.iter().map(String::as_str)).expect("no argument has a NUL"),
+        false => joined(&words),
     }
 }
 

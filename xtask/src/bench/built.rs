@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::project::Project;
 use p3_patches::catalog::difference::Difference;
+use p3_patches::commands::joined;
 use paired::address::{argument_without_credentials, without_credentials};
 use paired::cargo::Toolchain;
 use paired::error::Failure;
@@ -297,8 +298,7 @@ impl Built {
         let words: Vec<String> = (words.iter())
             .map(|word| argument_without_credentials(word))
             .collect();
-        let words = words.iter().map(String::as_str);
-        shlex::try_join(words).expect("no argument has a NUL")
+        joined(&words)
     }
 }
 

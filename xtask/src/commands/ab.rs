@@ -22,7 +22,7 @@ use crate::project::Project;
 use crate::report::results;
 use p3_patches::catalog::difference::Difference;
 use p3_patches::cli::Place;
-use p3_patches::commands::{MOST_RUNS, typed};
+use p3_patches::commands::{MOST_RUNS, joined, typed};
 use p3_patches::prover::locked_dir::LockedDir;
 use paired::cargo::Toolchain;
 use paired::error::Failure;
@@ -245,9 +245,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
 
 /// Returns the command as it was typed, without the files that it writes: they are no part of what is measured.
 fn measured() -> Result<String> {
-    let words = without(&typed()?, &["--json", "--html"]);
-    let words = words.iter().map(String::as_str);
-    Ok(shlex::try_join(words).expect("no argument has a NUL"))
+    Ok(joined(&without(&typed()?, &["--json", "--html"])))
 }
 
 /// A command line that can be nothing but `ab`.

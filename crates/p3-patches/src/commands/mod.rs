@@ -83,8 +83,16 @@ pub fn typed() -> Result<String, Failure> {
     let words: Vec<String> = words
         .map(|word| argument_without_credentials(word))
         .collect();
-    let words = shlex::try_join(words.iter().map(String::as_str));
-    Ok(format!("{ALIAS} {}", words.expect("no argument has a NUL")))
+    Ok(format!("{ALIAS} {}", joined(&words)))
+}
+
+/// Joins the words of a command, as a shell splits them.
+///
+/// # Panics
+///
+/// If a word has a NUL, which no argument of a process has.
+pub fn joined(words: &[String]) -> String {
+    shlex::try_join(words.iter().map(String::as_str)).expect("no argument has a NUL")
 }
 
 /// Names the command that runs this tool: the alias of the checkout under cargo, which sets this variable, else its own name.

@@ -8,7 +8,8 @@ use crate::prover::locked_dir::LockedDir;
 use crate::prover::manifest::Manifest;
 use crate::prover::tree;
 use paired::error::{Failure, Kind};
-use paired::terminal::{print_line, shown, spinner};
+use paired::exit::print_with_hint;
+use paired::terminal::{shown, spinner};
 
 /// Take the overrides out of a prover's workspace again.
 ///
@@ -25,14 +26,10 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let path = &args.downstream.manifest_path;
     let manifest = match Manifest::load(path) {
         // Cargo refuses the manifest, but the block is known without cargo.
-        Err(error)
-            if Failure::behind(&error).is_some_and(|failure| failure.kind == Kind::Input) =>
-        {
-            let known = Manifest::load_by_itself(path).ok();
-            known
-                .filter(|manifest| manifest.stanza.is_some())
-                .ok_or(error)?
-        }
+        Err(error) if is_about_input(&error) => Manifest::load_by_itself(path)
+            .ok()
+            .filter(|manifest| manifest.stanza.is_some())
+            .ok_or(error)?,
         loaded => loaded?,
     };
     // Where the block was deleted by hand, the trees and their entries in the lock file are left.
@@ -55,11 +52,8 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         match manifest.resolve(lock, &[]) {
             Ok(_) => Ok(None),
             // The patches go from a prover that is broken otherwise, too.
-            Err(error) => match error.downcast::<Failure>() {
-                Ok(failure) if failure.kind == Kind::Input => Ok(Some(failure)),
-                Ok(failure) => Err(failure.into()),
-                Err(error) => Err(error),
-            },
+            Err(error) if is_about_input(&error) => Ok(Some(error)),
+            Err(error) => Err(error),
         }
     })?;
     tree::keep_only(folder, &[])?;
@@ -70,9 +64,14 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         Some(stanza) => println!("removed {} from {path}", stanza.names.join(", ")),
         None => println!("removed what was left of patches beside {path}"),
     }
-    if let Some(Failure { message, hint, .. }) = broken {
-        print_line("warning", &format!("without the patches, {message}"));
-        print_line("hint", &as_called(&hint.unwrap_or_default()));
+    if let Some(error) = broken {
+        let what = format!("without the patches, {error:#}");
+        print_with_hint("warning", &what, &error, as_called);
     }
     Ok(())
+}
+
+/// Tells whether an error is one about the prover's own files, not about its surroundings.
+fn is_about_input(error: &anyhow::Error) -> bool {
+    Failure::behind(error).is_some_and(|failure| failure.kind == Kind::Input)
 }

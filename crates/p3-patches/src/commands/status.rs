@@ -28,6 +28,7 @@ use crate::source::resolve::{
 use paired::address::without_credentials;
 use paired::cargo::{configured_by, out_of_a_wrong_configuration};
 use paired::error::Failure;
+use paired::exit::print_with_hint;
 use paired::files::dir::Dir;
 use paired::files::replace;
 use paired::show::report;
@@ -269,11 +270,8 @@ impl Workspace<'_> {
                 match choice::applicable(self.catalog, self.manifest, &graph, None, &[], false) {
                     Ok((_, choice)) => status.available = choice.names,
                     Err(error) => {
-                        print_line("note", &format!("`apply` would not work here: {error}"));
-                        let failure = Failure::behind(&error);
-                        if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {
-                            print_line("hint", &as_called(hint));
-                        }
+                        let what = format!("`apply` would not work here: {error}");
+                        print_with_hint("note", &what, &error, as_called);
                     }
                 }
             }

@@ -136,7 +136,7 @@ pub fn unresolved(folder: &Path, what: &str, error: &str, hint: &str) -> Failure
     }
 }
 
-/// Returns the failure for cargo's error as [`unresolved`] does, where the manifests are not this tool's: an error about a dependency
+/// Returns the failure for cargo's error as [`unresolved`] does, where the manifests are not this tool's: an error about one of them
 /// is one about an input, too.
 pub fn unresolved_manifest(folder: &Path, what: &str, error: &str, hint: &str) -> Failure {
     match out_of_a_wrong_manifest(error) {
@@ -169,7 +169,7 @@ pub fn out_of_a_wrong_manifest(error: &str) -> Option<&'static str> {
         " version mismatch",
         "Cargo.toml`: No such file or directory",
         " cannot be used as dependencies",
-        "no targets specified in the manifest",
+        NO_TARGETS,
         " multiple times with different names",
         "package collision in the lockfile",
         "does not contain packages matching",
@@ -208,11 +208,13 @@ pub fn out_of_vendored_sources(error: &str) -> Option<&'static str> {
     )
 }
 
+/// The words of cargo's error about a manifest without sources.
+const NO_TARGETS: &str = "no targets specified in the manifest";
+
 /// Returns the hint for an error of cargo's about a manifest without sources, as in a container image that copies manifests
 /// first.
 pub fn without_sources(error: &str) -> Option<&'static str> {
-    let is_missing =
-        error.contains("no targets specified in the manifest") || error.contains("can't find ");
+    let is_missing = error.contains(NO_TARGETS) || error.contains("can't find ");
     is_missing.then_some(
         "the sources are not there: cargo reads a manifest only beside the files that it names, such as src/lib.rs or src/main.rs; create them, empty ones are enough",
     )
