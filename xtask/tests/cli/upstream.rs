@@ -8,7 +8,7 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{DEMO, Fixture, KERNEL, MANIFEST, adds, git, in_diff, repository, write};
+use crate::fixture::{DEMO, Fixture, KERNEL, adds, git, in_diff, repository, write};
 use crate::killed::record_head;
 
 #[test]
@@ -558,7 +558,7 @@ fn git_am_takes_an_export() {
     }
     assert_snapshot!("pull_request", read("one/0002-stacked.md"));
 
-    let checkout = checkout(&fixture, ["p3-goldilocks", "p3-symmetric"]);
+    let checkout = checkout(&fixture, "0.8.0", ["p3-goldilocks", "p3-symmetric"]);
     am(&checkout, &fixture.prover().join("one"));
     assert_eq!(
         git(&checkout, &["log", "-2", "--format=%an <%ae> %s"]),
@@ -591,13 +591,17 @@ fn am(checkout: &Path, mails: &Path) {
     assert!(output.status.success(), "{}: {stderr}", mails.display());
 }
 
-/// A repository in upstream's layout with these packages as published.
-fn checkout(fixture: &Fixture, packages: impl IntoIterator<Item: AsRef<str>>) -> PathBuf {
-    let checkout = fixture.path().join("checkout");
+/// A repository in upstream's layout with these packages as published in this release.
+fn checkout(
+    fixture: &Fixture,
+    release: &str,
+    packages: impl IntoIterator<Item: AsRef<str>>,
+) -> PathBuf {
+    let checkout = fixture.path().join(format!("checkout-{release}"));
     fs::create_dir(&checkout).unwrap();
     git(&checkout, &["init", "--quiet"]);
     for package in packages {
-        let package = format!("{}-0.8.0", package.as_ref());
+        let package = format!("{}-{release}", package.as_ref());
         let caches = fs::read_dir(crate::fixture::cargo_home().join("registry/cache")).unwrap();
         let tarball = caches
             .map(|entry| entry.unwrap().path().join(format!("{package}.crate")))
@@ -622,49 +626,51 @@ fn checkout(fixture: &Fixture, packages: impl IntoIterator<Item: AsRef<str>>) ->
 #[test]
 fn git_am_takes_every_patch() {
     let fixture = Fixture::new();
-    let packages = ["p3-merkle-tree", "p3-baby-bear", "p3-koala-bear"];
-    let dependencies = packages.map(|package| format!("{package} = \"0.8\"\n"));
-    fixture.set_manifest(&(MANIFEST.to_owned() + &dependencies.concat()));
-    fixture.relock();
     let patches = repository().join("patches");
-    let patches = patches.to_str().unwrap();
-    let series = fs::read_to_string(repository().join("patches/series")).unwrap();
+    let series = fs::read_to_string(patches.join("series")).unwrap();
     let entries = series.lines().map(|line| line.split('#').next().unwrap());
     let names = entries.filter_map(|entry| entry.split_whitespace().next());
     let names = names.collect::<Vec<_>>();
-    let texts = names.iter().map(|name| {
+    let releases = ["0.8.0", "0.9.0-rc.2"];
+    let mut taken = BTreeSet::new();
+    for release in releases {
         // A text that serves a later release too stands in that one's folder.
-        let text = ["0.8.0", "0.9.0-rc.2"].into_iter().find_map(|release| {
-            let patch = format!("patches/{release}/{name}.patch");
-            fs::read_to_string(repository().join(patch)).ok()
-        });
-        text.unwrap_or_else(|| panic!("{name} is not for 0.8.0"))
-    });
-    let texts = texts.collect::<Vec<_>>();
+        let text = |name: &&str| {
+            let texts = releases.into_iter().filter_map(|folder| {
+                fs::read_to_string(patches.join(format!("{folder}/{name}.patch"))).ok()
+            });
+            texts.into_iter().find(|text| {
+                let bases = text.lines().find_map(|line| line.strip_prefix("Bases: "));
+                bases.unwrap().split(", ").any(|base| base == release)
+            })
+        };
+        let ported = names.iter().filter_map(|name| Some((*name, text(name)?)));
+        let (names, texts) = ported.unzip::<_, _, Vec<_>, Vec<_>>();
+        taken.extend(names.iter().copied());
+        git_am_takes(&fixture, release, &names, &texts);
+    }
+    assert_eq!(taken, names.into_iter().collect());
+}
+
+/// Each of these patches, and all of them, become commits on a repository with the release's packages.
+fn git_am_takes(fixture: &Fixture, release: &str, names: &[&str], texts: &[String]) {
     let field = |name: &'static str| {
         let fields = texts.iter().flat_map(|text| text.lines());
         fields.filter_map(move |line| line.strip_prefix(name))
     };
     let packages = field("Packages: ").flat_map(|field| field.split(", "));
-    let checkout = checkout(&fixture, packages.collect::<BTreeSet<_>>());
+    let checkout = checkout(fixture, release, packages.collect::<BTreeSet<_>>());
     let titles = field("Title: ").map(|title| format!("{title}\n"));
     let titles = titles.collect::<Vec<_>>();
+    let patches = repository().join("patches");
+    let patches = patches.to_str().unwrap();
 
-    for (number, selection) in names.chunks(1).chain([&names[..]]).enumerate() {
-        let mails = fixture.path().join(format!("mails-{number}"));
+    for (number, selection) in names.chunks(1).chain([names]).enumerate() {
+        let mails = fixture.path().join(format!("mails-{release}-{number}"));
         let (out, author) = (mails.to_str().unwrap(), "Tester <tester@localhost>");
-        let export = [
-            "--patches",
-            patches,
-            "export",
-            "--base",
-            "0.8.0",
-            "--out",
-            out,
-            "--author",
-            author,
-        ];
-        fixture.succeed(&[&export[..], selection].concat());
+        let export = ["--patches", patches, "export", "--base", release];
+        let export = [&export[..], &["--out", out, "--author", author], selection];
+        fixture.succeed(&export.concat());
         git(&checkout, &["reset", "--quiet", "--hard", "base"]);
         am(&checkout, &mails);
         let log = git(&checkout, &["log", "--reverse", "--format=%s", "base.."]);
