@@ -6,7 +6,7 @@ use anyhow::Result;
 use comfy_table::{Table, presets};
 use serde::Deserialize;
 
-use crate::bench::record::{RECORDS, contents, entries, refuse};
+use crate::bench::record::{RECORDS, check_time, contents, entries, file_name, refuse};
 use crate::project::Project;
 use paired::escape;
 use paired::stats::row::is_ratio;
@@ -19,6 +19,9 @@ pub struct Counts {
     base: String,
     pub isa: String,
     patches: BTreeSet<String>,
+    /// When the count was made, in UTC. Records before 2026-11-23 have none.
+    #[serde(default, deserialize_with = "text::line")]
+    time: String,
     /// Below the project's root.
     #[serde(skip)]
     pub file: String,
@@ -73,6 +76,10 @@ pub fn counts(project: &Project, base: &str, name: &str) -> Result<Vec<Counts>> 
                     true => Ok(read),
                     false => Err(format!("base, isa or patches: not those of {folder}")),
                 }
+            });
+            let read = read.and_then(|read| {
+                let name = file.rsplit('/').next().unwrap_or_default();
+                read.check_name(name).map(|()| read)
             });
             let read = read.map_err(|why| refuse(&file, "inspect count --record", &why))?;
             counts.push(Counts {
@@ -135,6 +142,18 @@ impl Counts {
             }
         }
         Ok(read)
+    }
+
+    /// Checks the name of the record's file, which says when the count was made, and on what; an error says what it is.
+    fn check_name(&self, name: &str) -> Result<(), String> {
+        if self.time.is_empty() {
+            return check_time(name.get(..10).unwrap_or(name));
+        }
+        let own = file_name(&self.time, &self.emulated_cpu) + ".json";
+        if name != own {
+            return Err(format!("named {name}, and not {own}"));
+        }
+        check_time(&self.time)
     }
 
     /// Returns the unit that gains most.
@@ -253,6 +272,26 @@ mod tests {
                 refused.contains("base, isa or patches: not those of "),
                 "{refused}"
             );
+        }
+        // The name says when the count was made.
+        for (name, time, said) in [
+            ("2026-13-45-qemu.json", "", "time: \"2026-13-45\" is none"),
+            ("2999-01-01-qemu.json", "", "time: \"2999"),
+            (
+                "2026-11-01-qemu.json",
+                "2026-11-02",
+                "named 2026-11-01-qemu.json, and not 2026-11-02-cortex-a76.json",
+            ),
+        ] {
+            let other = file.replace("2026-11-01-qemu.json", name);
+            let _ = fs::remove_file(filed.root().join(&file));
+            filed.put(
+                &other,
+                &COUNTS.replace("\"base\"", &format!("\"time\": {time:?}, \"base\"")),
+            );
+            let refused = read().err().unwrap().to_string();
+            assert!(refused.contains(said), "{refused}");
+            fs::remove_file(filed.root().join(other)).unwrap();
         }
         filed.put(&file, "{}");
         let refused = read().err().unwrap();

@@ -35,6 +35,9 @@ pub const SERIES: &str = "series";
 /// Stands between a step and what its baseline has. The name of a patch has no dot.
 const ON: &str = ".on.";
 
+/// Ends the name of the folder with an upstream bench's records.
+const BENCH: &str = ".bench";
+
 /// The lines at the top of a record, as TOML in comments of the CSV: all that the samples do not say themselves.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -89,10 +92,7 @@ impl Head {
         let toml = lines.collect::<Vec<_>>().join("\n");
         let head: Self = toml::from_str(&toml).map_err(|error| error.to_string())?;
         head.machine.check()?;
-        let time = &head.time;
-        if !text::is_time(time) {
-            return Err(format!("time: {time:?} is none"));
-        }
+        check_time(&head.time)?;
         let sum = &head.patches_sha256;
         let is_sum = sum.len() == 64 && sum.bytes().all(|digit| digit.is_ascii_hexdigit());
         if !sum.is_empty() && !is_sum {
@@ -147,17 +147,12 @@ fn check(file: &str, head: &Head, runs: &[Run]) -> Result<(), String> {
         let other = &head.release;
         return Err(format!("release: {other}, in the folder of {release}"));
     }
+    check_patches(folders.next().unwrap_or_default(), head)?;
     let name = below.rsplit('/').next().unwrap_or_default();
     let own = file_name(&head.time, &head.machine.cpu) + ".csv";
     // The newest record is told by its name.
     if name != own {
         return Err(format!("named {name}, and not {own}"));
-    }
-    if head.time > text_of(SystemTime::now() + CLOCKS) {
-        return Err(format!(
-            "time: {} is yet to come, by this machine's clock",
-            head.time
-        ));
     }
     if runs.is_empty() {
         return Err("no samples".to_owned());
@@ -179,6 +174,37 @@ fn check(file: &str, head: &Head, runs: &[Run]) -> Result<(), String> {
     match head.loaded.keys().find(|row| !has_samples(row)) {
         Some(row) => Err(format!("{row}: loaded, but without samples")),
         None => Ok(()),
+    }
+}
+
+/// Checks that a record's patches are those that a folder of this name is for; an error says where they are not. Records before
+/// 2026-11-23 have none.
+fn check_patches(stem: &str, head: &Head) -> Result<(), String> {
+    if head.patches.is_empty() {
+        return Ok(());
+    }
+    let (asked, below) = stem.split_once(ON).unwrap_or((stem, ""));
+    let asked = asked.strip_suffix(BENCH).unwrap_or(asked);
+    let is_own =
+        |name| head.patches.contains_key(name) && !head.baseline_patches.contains_key(name);
+    let below: BTreeSet<&str> = below.split('+').filter(|name| !name.is_empty()).collect();
+    let is_of_baseline = head.baseline_patches.keys().eq(below);
+    match is_of_baseline && (asked == SERIES || asked.split('+').all(is_own)) {
+        true => Ok(()),
+        false => Err(format!("patches: not those of {stem}")),
+    }
+}
+
+/// Checks that a measurement's time is one, and over by this machine's clock; an error says what it is.
+pub(super) fn check_time(time: &str) -> Result<(), String> {
+    if !text::is_time(time) {
+        return Err(format!("time: {time:?} is none"));
+    }
+    match *time > *text_of(SystemTime::now() + CLOCKS) {
+        true => Err(format!(
+            "time: {time} is yet to come, by this machine's clock"
+        )),
+        false => Ok(()),
     }
 }
 
@@ -229,7 +255,7 @@ pub fn file_stem(asked: &[String], below: &[String]) -> String {
 
 /// Returns the name that a bench of upstream's is filed under.
 pub fn bench_stem(asked: &[String]) -> String {
-    format!("{}.bench", asked.join("+"))
+    asked.join("+") + BENCH
 }
 
 /// Returns the present time, in UTC, as a [`Head`] has it.
@@ -515,13 +541,23 @@ pub mod tests {
             let project = Project::at(self.root());
             let names: Vec<_> = patches.iter().map(ToString::to_string).collect();
             let below = stem.split_once(ON).map_or("", |(_, below)| below);
-            let below = below.split('+').map(str::to_owned);
-            let below = below.filter(|name| project.catalog.has("0.8.0", name));
-            let codes = |names: &[String]| project.catalog.codes("0.8.0", names).unwrap();
+            let below: Vec<_> = below
+                .split('+')
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned)
+                .collect();
+            // A patch that is no longer there had code, too.
+            let codes = |names: &[String]| {
+                let (known, gone): (Vec<_>, Vec<_>) =
+                    (names.iter().cloned()).partition(|name| project.catalog.has("0.8.0", name));
+                let mut codes = project.catalog.codes("0.8.0", &known).unwrap();
+                codes.extend(gone.into_iter().map(|name| (name, String::new())));
+                codes
+            };
             let head = Head {
                 time: day.to_owned(),
                 patches: codes(&names),
-                baseline_patches: codes(&below.collect::<Vec<_>>()),
+                baseline_patches: codes(&below),
                 ..head(cpu)
             };
             let samples = String::from_utf8(csv(&runs(ratio)).unwrap()).unwrap();
@@ -639,7 +675,7 @@ pub mod tests {
         let both = ["base-layer", "quick-sponge"];
         // Before records had the patches' hashes, and with one patch for two.
         filed.write("quick-sponge", "2026-01-02", "Narrow", 0.5, &[]);
-        filed.write("quick-sponge", "2026-01-01", "Narrow", 0.75, &both[..1]);
+        filed.write("quick-sponge", "2026-01-01", "Narrow", 0.75, &both[1..]);
         assert_eq!(found(), [("Narrow".into(), 0.5, true)]);
         filed.write("quick-sponge", "2025-12-01", "Narrow", 0.25, &both);
         filed.write("quick-sponge", "2025-11-01", "Narrow", 1.25, &both);
@@ -790,6 +826,50 @@ pub mod tests {
             "merkle-commit/x/2^4: seed 4, round 9 has not each run of a round once, in its order";
         refused(&format!("{whole}{last}\n"), complaint);
         refused(&whole.replace(&format!("{last}\n"), ""), complaint);
+    }
+
+    /// A record that was copied to another patch's folder would be shown as that patch's.
+    #[test]
+    fn a_record_in_another_patchs_folder_is_refused() {
+        let filed = Filed::new();
+        let both = ["base-layer", "quick-sponge"];
+        let of_step = "quick-sponge.on.base-layer";
+        let read_as = |made: &str, patches: &[&str], copied: &str| {
+            let [made, copied] = [made, copied].map(|stem| {
+                format!("{RECORDS}/0.8.0/triple-x86-64-v3/{stem}/2026-11-01-narrow.csv")
+            });
+            filed.write(
+                made.rsplit('/').nth(1).unwrap(),
+                "2026-11-01",
+                "Narrow",
+                0.5,
+                patches,
+            );
+            let text = fs::read_to_string(filed.root().join(made)).unwrap();
+            filed.put(&copied, &text);
+            read(filed.root(), &copied).map_err(|error| error.to_string())
+        };
+        for (made, patches, copied) in [
+            ("series", &both[..], "quick-sponge"),
+            ("quick-sponge", &both, "quick-sponge.bench"),
+            (of_step, &both, of_step),
+            ("base-layer", &[], "quick-sponge"),
+        ] {
+            read_as(made, patches, copied).unwrap();
+        }
+        for (made, patches, copied) in [
+            ("base-layer", &both[..1], "quick-sponge"),
+            ("base-layer", &both[..1], "base-layer+quick-sponge"),
+            ("base-layer", &both[..1], "quick-sponge.bench"),
+            ("quick-sponge", &both, of_step),
+            (of_step, &both, "quick-sponge"),
+            (of_step, &both, "series"),
+            (of_step, &both, "base-layer.on.quick-sponge"),
+        ] {
+            let refused = read_as(made, patches, copied).unwrap_err();
+            let complaint = format!("patches: not those of {copied}");
+            assert!(refused.ends_with(&complaint), "{refused}");
+        }
     }
 
     #[test]
