@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env::consts::{ARCH, OS};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -273,7 +275,10 @@ impl Built {
     /// Copies the workers in the folder; refuses executables that are not those that were built.
     pub fn copies(&self, dir: &Path, isas: &[Isa]) -> Result<Vec<(Isa, Copies)>> {
         let checked = |&isa: &Isa| {
-            let copies = placed(dir, isa).copy()?;
+            let workers = placed(dir, isa);
+            assert_executable(&workers.baseline)?;
+            assert_executable(&workers.candidate)?;
+            let copies = workers.copy()?;
             // The copies run, whatever becomes of the folder.
             let found = copies.workers().sha256()?;
             if self.workers.get(&isa.to_string()) != Some(&found) {
@@ -299,6 +304,18 @@ impl Built {
             .map(|word| argument_without_credentials(word))
             .collect();
         joined(&words)
+    }
+}
+
+/// Refuses a file that its owner may not execute; one that is not there is refused where it is copied.
+fn assert_executable(path: &Path) -> Result<(), Failure> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() && found.permissions().mode() & 0o100 == 0 => {
+            let what = format!("{}: not executable", shown(path));
+            Err(Failure::input(what)
+                .hint("`chmod +x` the two workers there: the archive of a workflow's artifact drops that bit"))
+        }
+        _ => Ok(()),
     }
 }
 

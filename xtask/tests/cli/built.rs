@@ -1,7 +1,7 @@
 //! Workers that are built in one place and measured in another, where there is no cargo.
 
 use std::env::consts::ARCH;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -196,6 +196,14 @@ fn other_code_and_other_executables_are_refused() {
         "[DIR]/copied/generic: not the executables of built.toml\n",
     );
     write(&candidate, &original);
+
+    let mode = |mode| fs::set_permissions(&candidate, Permissions::from_mode(mode)).unwrap();
+    mode(0o644);
+    refused(
+        &["--isa", "generic"],
+        "[DIR]/copied/generic/candidate: not executable\nhint: `chmod +x` ",
+    );
+    mode(0o755);
 
     fs::remove_file(&candidate).unwrap();
     let unreadable = "cannot copy [DIR]/copied/generic/candidate to [DIR]/copied/generic: ";

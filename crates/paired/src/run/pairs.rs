@@ -11,6 +11,7 @@ use crate::address::without_credentials;
 use crate::error::Failure;
 use crate::files::claimed::Claimed;
 use crate::files::contents::{no_executable, sha256_of_file};
+use crate::files::dir::cannot_write;
 use crate::files::plain;
 use crate::isa::Isa;
 use crate::run::protocol::{Reply, Request, RowInfo, Sample, Timed, UnitInfo};
@@ -152,7 +153,7 @@ impl Workers {
         let folder = self.baseline.parent().unwrap_or(Path::new("."));
         let to = shown(folder);
         let copies = Claimed::new(folder, ".p3-copies-", |made| made.tempdir_in(folder));
-        let copies = copies.with_context(|| format!("cannot copy the workers to {to}"))?;
+        let copies = copies.map_err(|error| cannot_write(folder, &error))?;
         let copy = |executable: &Path, name: &str| -> Result<PathBuf> {
             let copy = copies.made.path().join(name);
             plain::copy(executable, &copy).map_err(|error| {
