@@ -26,7 +26,7 @@ for overlay in "$folder"/*/; do
     exit 1
   fi
   # `overlay` writes that file last.
-  if [[ ! -f $overlay/provenance.json ]]; then
+  if [[ ! -s $overlay/provenance.json ]]; then
     echo "publish.sh: $base: no overlay, which has a provenance.json" >&2
     exit 1
   fi
@@ -36,10 +36,11 @@ for overlay in "$folder"/*/; do
   base=${base##*/}
   branch=plonky3-$base
 
-  # The checkout's own repository, since its configuration has the right to push. Its index is not touched.
+  # The checkout's own repository, since its configuration has the right to push. Its index is not touched. No file of an overlay
+  # is a program.
   tree=$(
     export GIT_DIR GIT_INDEX_FILE=$index/$base GIT_WORK_TREE=$overlay
-    cd "$overlay" && git -c core.autocrlf=false add --all --force . && git write-tree
+    cd "$overlay" && git -c core.autocrlf=false -c core.fileMode=false add --all --force . && git write-tree
   )
   parent=$(git ls-remote "$remote" "refs/heads/$branch" | cut --fields 1)
   if [[ -n $parent ]]; then

@@ -1,7 +1,7 @@
 //! The workflows of this repository: whose code they run, and which of it may write.
 
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -136,11 +136,19 @@ fn only_plain_overlays_of_releases_are_published() {
     };
     let pushed = || git(&place("remote"), &["for-each-ref"]);
 
-    write(&place("overlays/0.8.0/p3-x/lib.rs"), "");
-    let (succeeded, why) = publish();
+    let library = place("overlays/0.8.0/p3-x/lib.rs");
+    write(&library, "");
+    fs::set_permissions(&library, Permissions::from_mode(0o755)).unwrap();
+    let provenance = place("overlays/0.8.0/provenance.json");
     let no_overlay = "publish.sh: 0.8.0: no overlay, which has a provenance.json\n";
-    assert!(!succeeded && why == no_overlay, "{why}");
-    write(&place("overlays/0.8.0/provenance.json"), "");
+    for is_empty in [false, true] {
+        if is_empty {
+            write(&provenance, "");
+        }
+        let (succeeded, why) = publish();
+        assert!(!succeeded && why == no_overlay, "{why}");
+    }
+    write(&provenance, "{}\n");
     write(&place("overlays/0.8.0/p3-x/.cargo_vcs_info.json"), "");
     let folder_at = |path: &Path| fs::create_dir(path).unwrap();
     let link_at = |path: &Path| symlink("0.8.0", path).unwrap();
@@ -182,4 +190,9 @@ fn only_plain_overlays_of_releases_are_published() {
     let (succeeded, why) = publish();
     assert!(succeeded, "{why}");
     assert!(pushed().contains("refs/heads/plonky3-0.8.0"));
+    let pushed = git(&place("remote"), &["ls-tree", "-r", "plonky3-0.8.0"]);
+    assert!(
+        pushed.lines().all(|file| file.starts_with("100644 ")),
+        "{pushed}"
+    );
 }
