@@ -170,8 +170,13 @@ pub const REPLACED: &str = " (which is replacing ";
 /// The word that ends an error which cargo's resolver may have met only because it was offline.
 const OFFLINE: &str = "offline";
 
+/// The end of the line in which cargo says that it has not asked a repository.
+const OFFLINE_MODE: &str = "offline mode (--offline)";
+
 /// The beginnings of the lines in which cargo's resolver says what it lacks and where it has looked; one has a word in its place.
-const RESOLVERS: [(&str, Option<&str>); 5] = [
+const RESOLVERS: [(&str, Option<&str>); 7] = [
+    ("searched package name: ", None),
+    ("perhaps you meant: ", None),
     ("package `", None),
     ("previously selected package `", None),
     ("candidate versions found which didn't match: ", None),
@@ -206,21 +211,26 @@ pub fn cargo_error(stderr: &str) -> String {
             let named = named.or(file);
             let named = named.filter(|named| !error.ends_with(**named));
             let named = named.map_or_else(String::new, |named| format!("{named}: "));
-            format!("{error}: {named}{cause}")
+            // A repository that was fetched before may lack what is asked for by now.
+            let is_offline = lines.iter().any(|line| line.ends_with(OFFLINE_MODE));
+            let offline = match is_offline {
+                true => format!(", {OFFLINE}"),
+                false => String::new(),
+            };
+            format!("{error}: {named}{cause}{offline}")
         }
         (Some(error), None) if error.ends_with(':') => {
             let list = lines.iter().skip_while(|line| !line.ends_with(error));
-            let items = list.skip(1).map_while(|line| line.split_once(": "));
-            let items = items.take_while(|(key, _)| !key.contains(' '));
-            let items = items.map(|(key, value)| format!("{key} {}", value.trim()));
+            let items = list.skip(1).map_while(|line| item(line));
             format!("{error} {}", items.collect::<Vec<_>>().join(", "))
         }
         (Some(error), None) => {
             let told = RESOLVERS.iter().filter_map(|(begin, mark)| {
                 let line = lines.iter().find(|line| line.starts_with(begin))?;
-                Some(mark.unwrap_or(line))
+                let line = mark.unwrap_or(line).split_whitespace();
+                Some(line.collect::<Vec<_>>().join(" "))
             });
-            let error = error.trim_end_matches('.');
+            let error = error.trim_end_matches('.').to_owned();
             iter::once(error).chain(told).collect::<Vec<_>>().join(", ")
         }
         _ => lines
@@ -229,6 +239,18 @@ pub fn cargo_error(stderr: &str) -> String {
                 (*line).to_owned()
             }),
     }
+}
+
+/// Returns an item of the list below an error of cargo's: a key with its value, a place, or a package in a cycle. `None` ends the list.
+fn item(line: &str) -> Option<String> {
+    if let Some(item) = line.strip_prefix("- ").or(line.strip_prefix("... ")) {
+        return Some(item.to_owned());
+    }
+    if line.starts_with("package `") {
+        return Some(line.to_owned());
+    }
+    let (key, value) = line.split_once(": ")?;
+    (!key.contains(' ')).then(|| format!("{key} {}", value.trim()))
 }
 
 /// Tells whether cargo's resolver may have met an error, as [`cargo_error`] shortens it, only because it was offline.
@@ -381,12 +403,26 @@ mod tests {
         let feature = "error: no version for `a`.\n    ... required by package `x`\nversions: 1\n\npackage `x` needs `y`\n available: z\n";
         let expected = "no version for `a`, package `x` needs `y`";
         assert_eq!(cargo_error(feature), expected);
+        let meant = "error: no\nsearched package name: `a_b`\nperhaps you meant:      a-b\nlocation searched: c\n";
+        let expected =
+            "no, searched package name: `a_b`, perhaps you meant: a-b, location searched: c";
+        assert_eq!(cargo_error(meant), expected);
+        let repository = "error: no `a`\n\nCaused by:\n  can't look in offline mode (--offline)\n\nCaused by:\n  no branch\n";
+        assert_eq!(cargo_error(repository), "no `a`: no branch, offline");
         let offline = "error: no\nAs a reminder, you're using offline mode (--offline) which\n";
         assert_eq!(cargo_error(offline), "no, offline");
         assert!(is_offline("no, offline") && !is_offline("no"));
         let list = "error: not a member:\ncurrent:   /a\nworkspace: /b\n\nthis may help: do\n";
         let expected = "not a member: current /a, workspace /b";
         assert_eq!(cargo_error(list), expected);
+        let places =
+            "error: two packages named `a` in this workspace:\n- /a/Cargo.toml\n- /b/Cargo.toml\n";
+        let expected = "two packages named `a` in this workspace: /a/Cargo.toml, /b/Cargo.toml";
+        assert_eq!(cargo_error(places), expected);
+        let cycle = "error: cyclic package dependency: package `a v1` depends on itself. Cycle:\npackage `a v1 (/a)`\n    ... which satisfies path dependency `a` of package `b v1 (/b)`\n";
+        let expected = "cyclic package dependency: package `a v1` depends on itself. Cycle: package `a v1 (/a)`, \
+                        which satisfies path dependency `a` of package `b v1 (/b)`";
+        assert_eq!(cargo_error(cycle), expected);
         assert_eq!(cargo_error(""), "no message from cargo");
     }
 }

@@ -9,12 +9,14 @@ use crate::prover::manifest::Manifest;
 use crate::prover::tree;
 use paired::error::{Failure, Kind};
 use paired::exit::print_with_hint;
+use paired::interrupt;
 use paired::terminal::{shown, spinner};
 
 /// Take the overrides out of a prover's workspace again.
 ///
 /// The manifest is restored byte for byte, the lock file names the registry's packages (or git's) again, at the same
-/// versions, and the folder `.p3-patches` is deleted. A manifest that cargo refuses without the patches, too, is named in a warning.
+/// versions, and the folder `.p3-patches` is deleted. A warning says why cargo refuses the prover without the patches, too, where it
+/// does.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cargo p3 remove --manifest-path ../prover/Cargo.toml")]
 pub struct Args {
@@ -28,12 +30,11 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         // Cargo refuses the manifest, but the block is known without cargo.
         Err(error) if is_about_input(&error) => Manifest::load_by_itself(path)
             .ok()
-            .filter(|manifest| manifest.stanza.is_some())
+            .filter(has_patches)
             .ok_or(error)?,
         loaded => loaded?,
     };
-    // Where the block was deleted by hand, the trees and their entries in the lock file are left.
-    if manifest.stanza.is_none() && !manifest.trees().is_dir() {
+    if !has_patches(&manifest) {
         let what = format!("{}: no patches are applied here", shown(&manifest.path));
         return Err(Failure::input(what)
             .hint("--manifest-path names your prover's Cargo.toml")
@@ -51,9 +52,8 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         }
         match manifest.resolve(lock, &[]) {
             Ok(_) => Ok(None),
-            // The patches go from a prover that is broken otherwise, too.
-            Err(error) if is_about_input(&error) => Ok(Some(error)),
-            Err(error) => Err(error),
+            // The patches go from a prover that is broken otherwise, and without a network, too. The lock file is right by now.
+            Err(error) => interrupt::check().map(|()| Some(error)),
         }
     })?;
     tree::keep_only(folder, &[])?;
@@ -69,6 +69,12 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         print_with_hint("warning", &what, &error, as_called);
     }
     Ok(())
+}
+
+/// Tells whether a prover has patches or what is left of them: where the block was deleted by hand, the trees and their entries in the
+/// lock file are.
+fn has_patches(manifest: &Manifest) -> bool {
+    manifest.stanza.is_some() || manifest.trees().is_dir()
 }
 
 /// Tells whether an error is one about the prover's own files, not about its surroundings.

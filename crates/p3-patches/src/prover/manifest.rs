@@ -46,12 +46,13 @@ pub struct Manifest {
 impl Manifest {
     /// Reads the root manifest of the workspace that `member` belongs to.
     pub fn load(member: &Path) -> Result<Self> {
-        read_toml(member)?;
+        let text = read_toml(member)?;
         // Only the root's `[patch]` counts, and cargo alone knows which manifest that is.
         let locate = ["locate-project", "--workspace", "--manifest-path"];
         // The folder that cargo runs in decides on its toolchain and configuration.
         let path = path::absolute(member).context("cannot tell the current folder")?;
         let folder = path.parent().context("a manifest lies in a folder")?;
+        workspace::assert_plain_above(folder)?;
         let mut locating = cargo();
         locating.args(locate).arg(&path).current_dir(folder);
         let output = interrupt::output(&mut locating)?;
@@ -70,8 +71,7 @@ impl Manifest {
             } else if error.contains("believes it's in a workspace") {
                 "add the package to the `members` or to the `exclude` of that workspace, or give it an empty `[workspace]`"
             } else {
-                resolve::without_sources(&error)
-                    .or_else(|| resolve::out_of_a_wrong_manifest(&error))
+                resolve::out_of_a_wrong_manifest(&error)
                     .unwrap_or("--manifest-path takes the Cargo.toml of a package or a workspace")
             };
             return Err(Failure::input(format!("{}: {error}", shown(member)))
@@ -85,12 +85,14 @@ impl Manifest {
         }
         let located: Located = serde_json::from_slice(&output.stdout)
             .context("cannot parse what cargo locate-project printed")?;
-        Self::read(&located.root)
+        let manifest = Self::read(&located.root)?;
+        manifest.print_disregarded(&path, &text);
+        Ok(manifest)
     }
 
     /// Reads the root manifest of the workspace that `member` belongs to, as [`Self::load`] does, but runs no cargo.
     pub fn load_by_itself(member: &Path) -> Result<Self> {
-        read_toml(member)?;
+        let text = read_toml(member)?;
         let path = path::absolute(member).context("cannot tell the current folder")?;
         let root = workspace::root(&path)?;
         if !root.exists() {
@@ -99,7 +101,26 @@ impl Manifest {
                 .hint("`package.workspace` names the folder of the workspace's root")
                 .into());
         }
-        Self::read(&root)
+        let manifest = Self::read(&root)?;
+        manifest.print_disregarded(&path, &text);
+        Ok(manifest)
+    }
+
+    /// Warns the user of the tool's block in the `text` of a member's manifest, which was a root once.
+    fn print_disregarded(&self, member: &Path, text: &str) {
+        let is_root = fs::canonicalize(member).is_ok_and(|member| member == self.path);
+        if !is_root
+            && text
+                .lines()
+                .any(|line| line.trim_start().starts_with(BEGIN))
+        {
+            let what = format!(
+                "{}: cargo disregards the p3-patches block there, since the package belongs to the workspace of {}; delete the block, marks included, and the folder {TREES} beside it",
+                shown(member),
+                shown(&self.path)
+            );
+            print_line("warning", &what);
+        }
     }
 
     /// Reads the root manifest of a workspace.
@@ -632,9 +653,8 @@ impl Manifest {
             } else if error.contains(&*self.trees().to_string_lossy()) {
                 "where a glob in `members` takes the folder of trees for a member, `exclude = [\".p3-patches\"]` helps"
             } else {
-                resolve::without_sources(&error).unwrap_or(
-                    "`cargo metadata --no-deps` in that folder shows the whole message",
-                )
+                resolve::out_of_a_wrong_manifest(&error)
+                    .unwrap_or("`cargo metadata --no-deps` in that folder shows the whole message")
             };
             refuse(&self.path, &error).hint(hint).into()
         })
@@ -652,6 +672,8 @@ impl Manifest {
     }
 
     fn metadata(&self, options: &[&str]) -> Result<Result<Metadata, String>> {
+        // The trees of the tool's block are path packages, too.
+        workspace::assert_plain(&self.path, &toml::from_str(&self.text)?)?;
         let path = self.path.to_str().context("a path that is not UTF-8")?;
         let whole = ["--manifest-path", path, "--all-features"];
         resolve::metadata(self.root(), &[&whole, options].concat())

@@ -1,12 +1,13 @@
 //! The manifests of a workspace, found by cargo's rules and without cargo.
 
 use std::collections::BTreeSet;
-use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::Result;
 use toml::{Table, Value};
 
+use crate::prover::stanza::line_at;
 use paired::error::Failure;
 use paired::files::plain;
 use paired::terminal::shown;
@@ -91,6 +92,53 @@ pub fn of_root(manifest: &Table) -> impl Iterator<Item = (&String, &Value)> {
 /// Lists the manifests of a workspace but for that of its `root`, which has the text `own`: those of its members, of the package in
 /// the folder `member`, and of the packages that a path in one of these manifests names.
 pub fn others(root: &Path, own: &Table, member: &Path) -> Result<Vec<PathBuf>> {
+    found(root, own, member, parse)
+}
+
+/// Refuses a pipe or a device in place of a file that cargo reads first of a workspace, as [`others`] lists them and in the folders
+/// above: cargo would wait for its writer. Anything else that is wrong with the manifests is left to cargo.
+pub fn assert_plain(root: &Path, own: &Table) -> Result<()> {
+    let folder = root.parent().unwrap_or(root);
+    assert_plain_above(folder)?;
+    let read = |manifest: &Path| {
+        assert_no_pipe(manifest)?;
+        let text = plain::read_to_string(manifest).unwrap_or_default();
+        Ok(toml::from_str(&text).unwrap_or_default())
+    };
+    found(root, own, folder, read).map(drop)
+}
+
+/// Refuses a pipe or a device in place of a file that cargo and rustup look for in a folder and in those above.
+pub fn assert_plain_above(folder: &Path) -> Result<()> {
+    const READ: [&str; 5] = [
+        "Cargo.toml",
+        ".cargo/config",
+        ".cargo/config.toml",
+        "rust-toolchain",
+        "rust-toolchain.toml",
+    ];
+    let mut files = (folder.ancestors()).flat_map(|folder| READ.map(|file| folder.join(file)));
+    Ok(files.try_for_each(|file| assert_no_pipe(&file))?)
+}
+
+fn assert_no_pipe(path: &Path) -> Result<(), Failure> {
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() && !found.is_dir() => {
+            let what = format!("{}: not a plain file", shown(path));
+            Err(Failure::input(what)
+                .hint("cargo would wait for the other end of a pipe; put a file in its place"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Lists manifests as [`others`] does, each read by `read`.
+fn found(
+    root: &Path,
+    own: &Table,
+    member: &Path,
+    read: impl Fn(&Path) -> Result<Table>,
+) -> Result<Vec<PathBuf>> {
     fn named<'t>(
         folder: &Path,
         entries: impl Iterator<Item = (&'t String, &'t Value)>,
@@ -107,7 +155,7 @@ pub fn others(root: &Path, own: &Table, member: &Path) -> Result<Vec<PathBuf>> {
         let manifest = folder.join("Cargo.toml");
         let is_there = manifest.symlink_metadata().is_ok() && manifest != root;
         if is_there && found.insert(manifest.clone()) {
-            folders.extend(named(&folder, dependencies(&parse(&manifest)?)));
+            folders.extend(named(&folder, dependencies(&read(&manifest)?)));
         }
     }
     Ok(found.into_iter().collect())
@@ -162,7 +210,11 @@ fn normal(path: &Path) -> PathBuf {
 fn parse(path: &Path) -> Result<Table> {
     let text = plain::read_to_string(path).map_err(|error| unread(path, &error))?;
     let table = toml::from_str(&text);
-    Ok(table.map_err(|error: toml::de::Error| refuse(path, error.message()))?)
+    Ok(table.map_err(|error: toml::de::Error| {
+        let line = line_at(&text, error.span().map_or(0, |span| span.start));
+        Failure::input(format!("{}:{line}: {}", shown(path), error.message()))
+            .hint("the manifest is not valid TOML")
+    })?)
 }
 
 /// Returns the failure for a manifest that cannot be read.

@@ -13,8 +13,14 @@ use paired::run::protocol::check_line;
 /// The registry, as lock files write it.
 pub(super) const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
+/// The hint for a lock file that cannot be read.
+pub(super) const RESTORE: &str =
+    "restore Cargo.lock from version control, or delete it and run `cargo generate-lockfile`";
+
 #[derive(Deserialize)]
 struct Lock {
+    /// The version of the format; files of version 1 and 2 have none.
+    version: Option<i64>,
     #[serde(default)]
     package: Vec<Locked>,
     /// The checksums of a file of version 1, by package: `checksum NAME VERSION (SOURCE)`.
@@ -72,6 +78,10 @@ pub fn without_checksum(lock: &str) -> Result<Vec<String>> {
 /// Returns the packages in the text of a lock file.
 pub fn packages(lock: &str) -> Result<Vec<Locked>> {
     let lock: Lock = toml::from_str(lock).map_err(|error| unparsed(&error))?;
+    if let Some(version) = lock.version.filter(|version| ![3, 4].contains(version)) {
+        let what = format!("Cargo.lock: has version {version}, and known are 3 and 4");
+        return Err(Failure::input(what).hint(RESTORE).into());
+    }
     let mut packages = lock.package;
     for package in &mut packages {
         let Locked {
@@ -100,8 +110,7 @@ pub fn document(lock: &str) -> Result<DocumentMut, Failure> {
 
 fn unparsed(error: &impl Display) -> Failure {
     let what = format!("cannot parse Cargo.lock: {error}");
-    Failure::input(what.trim_end())
-        .hint("cargo writes that file: restore it from git, or delete it")
+    Failure::input(what.trim_end()).hint(RESTORE)
 }
 
 /// Writes the text of a lock file without a package, of which cargo would otherwise say what the file says.
@@ -144,7 +153,14 @@ mod tests {
     #[test]
     fn a_lock_file_that_does_not_parse_is_refused() {
         let source = "[[package]]\nname = \"a\"\nversion = \"1.0.0\"\nsource = \"git+https://h/r\\nhint: x\"\n";
-        for text in ["[[package", "package = 1", source] {
+        packages("version = 4\n").unwrap();
+        for text in [
+            "[[package",
+            "package = 1",
+            source,
+            "version = 5\n",
+            "version = 0\n",
+        ] {
             let error = packages(text).unwrap_err();
             let failure = Failure::behind(&error).expect("a failure that was foreseen");
             assert_eq!(failure.kind, Kind::Input);

@@ -7,6 +7,7 @@ use cargo_metadata::{Metadata, MetadataCommand};
 use toml_edit::Key;
 
 use crate::source::cache::assert_plain_tarballs;
+use crate::source::locked::RESTORE;
 use paired::address::without_credentials;
 use paired::cargo::{
     REPLACED, Toolchain, cargo_error, configuration_with_origins, configured_by, is_offline,
@@ -154,33 +155,41 @@ pub fn out_of_a_wrong_lock_file(folder: &Path, error: &str) -> Option<String> {
     if changed.iter().any(|changed| error.contains(changed)) {
         return Some(out_of_a_changed_package(folder));
     }
-    error.contains("failed to parse lock file").then(|| {
-        "restore Cargo.lock from version control, or delete it and run `cargo generate-lockfile`"
-            .to_owned()
-    })
+    let is_unparsed = error.contains("failed to parse lock file");
+    is_unparsed.then(|| RESTORE.to_owned())
 }
 
 /// Returns the hint for an error of cargo's about a manifest: about its syntax, or about a dependency in a place, a version or with a
 /// feature that there is not, or in a cycle. No download mends that.
 pub fn out_of_a_wrong_manifest(error: &str) -> Option<&'static str> {
-    const ABOUT_MANIFESTS: [&str; 9] = [
+    const ABOUT_MANIFESTS: [&str; 11] = [
         "cyclic package dependency: ",
         "failed to parse manifest at `",
         " version mismatch",
         "Cargo.toml`: No such file or directory",
         " cannot be used as dependencies",
-        NO_TARGETS,
         " multiple times with different names",
         "package collision in the lockfile",
         "does not contain packages matching",
+        "found a virtual manifest at `",
+        "several `[patch]` entries resolving to same version",
+        "resolved to more than one candidate",
     ];
+    if let Some(hint) = without_sources(error) {
+        return Some(hint);
+    }
     let is_lacking =
         error.contains("failed to select a version for ") || error.contains("no matching package ");
     // A source that replaces the registry may lack what the registry has. A folder is known offline, too.
     let searched = error.split_once("location searched: ");
     let is_known = searched.is_some_and(|(_, place)| Path::new(place).is_absolute());
+    // A commit, a branch or a tag that a repository has not.
+    let is_lacking = is_lacking || error.contains("class=Reference (4); code=NotFound");
     let is_wrong = is_lacking && (is_known || !is_offline(error)) && !error.contains(REPLACED);
-    (is_wrong || ABOUT_MANIFESTS.iter().any(|about| error.contains(about))).then_some(
+    let is_syntax = (error.split_once("Cargo.toml:"))
+        .is_some_and(|(_, line)| line.starts_with(|digit: char| digit.is_ascii_digit()));
+    let is_about = || ABOUT_MANIFESTS.iter().any(|about| error.contains(about));
+    (is_wrong || is_syntax || is_about()).then_some(
         "correct that in the manifest; `cargo metadata` in that folder shows the whole message",
     )
 }
@@ -208,13 +217,11 @@ pub fn out_of_vendored_sources(error: &str) -> Option<&'static str> {
     )
 }
 
-/// The words of cargo's error about a manifest without sources.
-const NO_TARGETS: &str = "no targets specified in the manifest";
-
 /// Returns the hint for an error of cargo's about a manifest without sources, as in a container image that copies manifests
 /// first.
-pub fn without_sources(error: &str) -> Option<&'static str> {
-    let is_missing = error.contains(NO_TARGETS) || error.contains("can't find ");
+fn without_sources(error: &str) -> Option<&'static str> {
+    const MISSING: [&str; 2] = ["no targets specified in the manifest", "can't find "];
+    let is_missing = MISSING.iter().any(|missing| error.contains(missing));
     is_missing.then_some(
         "the sources are not there: cargo reads a manifest only beside the files that it names, such as src/lib.rs or src/main.rs; create them, empty ones are enough",
     )

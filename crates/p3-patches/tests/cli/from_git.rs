@@ -718,8 +718,13 @@ fn a_root_manifest_that_changes_after_apply_is_noticed() {
         );
     }
     change("paste", "git", "https://git.example/paste".into());
+    // Cargo has not asked that repository yet.
     let run = user.run(&["status", "--verify"]);
-    assert!(run.starts_with("exit 1\n"), "{run}");
+    assert!(run.starts_with("exit 4\n"), "{run}");
+    assert!(
+        run.contains("\nhint: `cargo fetch` in that folder"),
+        "{run}"
+    );
 
     write(&root, &published);
     let verified = user.run(&["status", "--verify"]);

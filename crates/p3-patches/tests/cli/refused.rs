@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
 
-use crate::fixture::{DEMO, Fixture, MANIFEST, assert_ended, cargo_home, in_diff, write};
+use crate::fixture::{DEMO, Fixture, MANIFEST, assert_ended, cargo_home, git, in_diff, write};
 
 /// Runs `apply demo`, which has to fail and to leave the prover as it was.
 #[track_caller]
@@ -84,6 +84,49 @@ fn a_pipe_or_a_folder_in_place_of_a_file() {
             removed.unwrap();
         }
         fs::rename(&aside, &path).unwrap();
+    }
+}
+
+/// Cargo itself would wait for the writer of a pipe, in place of each file that it reads of a workspace.
+#[test]
+fn a_pipe_in_place_of_a_file_that_cargo_reads() {
+    let fixture = Fixture::new();
+    let package = |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\n");
+    let tables = "[workspace]\nmembers = [\"member\"]\n";
+    let other = "other = { path = \"other\" }\n[workspace]";
+    let manifest = format!("{MANIFEST}{}", tables.replace("[workspace]", other));
+    fixture.set_manifest(&manifest);
+    for name in ["member", "other"] {
+        let folder = fixture.prover().join(name);
+        write(&folder.join("Cargo.toml"), &package(name));
+        write(&folder.join("src/lib.rs"), "");
+    }
+    fixture.cargo(&["fetch", "--offline"]);
+    let state = fixture.state();
+    for place in [
+        "prover/member/Cargo.toml",
+        "prover/other/Cargo.toml",
+        "prover/.cargo/config.toml",
+        "prover/rust-toolchain.toml",
+        "Cargo.toml",
+    ] {
+        fixture.succeed(&["apply", "demo"]);
+        let path = fixture.path().join(place);
+        let before = fs::read(&path).ok();
+        let _ = fs::remove_file(&path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let made = Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let said = format!("[DIR]/{place}: not a plain file\nhint: ");
+        for command in [&["status"][..], &["apply"], &["try", "demo", "--", "run"]] {
+            assert_ended(&fixture.run(command), 3, &said);
+        }
+        assert_ended(&fixture.run(&["remove"]), 0, &said);
+        fs::remove_file(&path).unwrap();
+        if let Some(before) = before {
+            fs::write(&path, before).unwrap();
+        }
+        assert_eq!(fixture.state(), state, "{place}");
     }
 }
 
@@ -359,12 +402,39 @@ fn a_dependency_that_was_never_fetched() {
 fn a_dependency_that_is_not_there() {
     let fixture = Fixture::new();
     let (manifest, lock) = (fixture.manifest(), fixture.lock());
-    let other = "[package]\nname = \"other\"\nversion = \"0.1.0\"\n";
+    let package = |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\n");
+    let other = package("other");
     let other = format!("{other}[dependencies]\nprover = {{ path = \"../prover\" }}\n");
     write(&fixture.path().join("other/Cargo.toml"), &other);
     write(&fixture.path().join("other/src/lib.rs"), "");
     let features = "p3-goldilocks = { version = \"0.8\", features = [\"nope\"] }";
+    for (name, text) in [("broken", "[package\n"), ("virtual", "[workspace]\n")] {
+        write(&fixture.path().join(name).join("Cargo.toml"), text);
+    }
+    let repository = fixture.path().join("repository");
+    fs::create_dir_all(&repository).unwrap();
+    git(&repository, &["init", "--quiet"]);
+    write(&repository.join("Cargo.toml"), &package("a"));
+    write(&repository.join("src/lib.rs"), "");
+    git(&repository, &["add", "--all"]);
+    git(&repository, &["commit", "--quiet", "--message", "a"]);
+    let of_repository = |pin: &str| {
+        let place = repository.to_str().unwrap();
+        format!("a = {{ git = \"file://{place}\", {pin} }}")
+    };
+    let commit = of_repository(&format!("rev = \"{}\"", "1".repeat(40)));
+    let branch = of_repository("branch = \"nope\"");
     for (broken, said) in [
+        (
+            "a = { path = \"../broken\" }",
+            "broken/Cargo.toml:1:9: unclosed table",
+        ),
+        (
+            "a = { path = \"../virtual\" }",
+            "found a virtual manifest at `",
+        ),
+        (&*commit, "revspec '1111"),
+        (&*branch, "remote-tracking branch 'origin/nope'"),
         (
             "a = { path = \"../nowhere\" }",
             "nowhere/Cargo.toml`: No such file",
@@ -385,11 +455,18 @@ fn a_dependency_that_is_not_there() {
             true => manifest.replace("p3-goldilocks = \"0.8\"", broken),
             false => manifest.replace("any 0.8 will do\n", &format!("any 0.8 will do\n{broken}\n")),
         };
-        let refused = |command| {
+        // A repository is known where cargo may ask it, and `status` does not have it ask.
+        let is_git = broken.contains("git = ");
+        let refused = |name| {
             let before = fixture.manifest();
-            let transcript = fixture.run(&[command]);
-            assert_ended(&transcript, 3, said);
-            assert!(transcript.contains(hint), "{transcript}");
+            let is_unknown = is_git && name == "status";
+            let mut command = match is_git {
+                true => fixture.fetching(&[name]),
+                false => fixture.command(&[name]),
+            };
+            let transcript = fixture.transcript(&command.output().unwrap());
+            assert_ended(&transcript, if is_unknown { 4 } else { 3 }, said);
+            assert_eq!(transcript.contains(hint), !is_unknown, "{transcript}");
             assert_eq!(fixture.manifest(), before);
         };
         fixture.set_manifest(&break_(&manifest));
@@ -401,30 +478,99 @@ fn a_dependency_that_is_not_there() {
         refused("apply");
         let removed = fixture.run(&["remove"]);
         assert_ended(&removed, 0, "\nwarning: without the patches, ");
-        assert!(
-            removed.contains(said) && removed.contains(hint),
-            "{removed}"
-        );
+        assert!(removed.contains(said), "{removed}");
+        assert_eq!(removed.contains(hint), !is_git, "{removed}");
         assert_eq!(fixture.manifest(), break_(&manifest));
         assert_eq!(fixture.lock(), lock);
         assert!(!fixture.prover().join(".p3-patches").exists());
     }
-    // A manifest that cargo does not read at all.
-    fixture.set_manifest(&manifest);
-    fixture.succeed(&["apply", "demo"]);
-    fixture.set_manifest(&fixture.manifest().replace("\"2024\"", "\"2099\""));
-    let removed = fixture.run(&["remove"]);
-    assert_ended(&removed, 0, "\nwarning: without the patches, ");
-    assert_eq!(fixture.manifest(), manifest.replace("\"2024\"", "\"2099\""));
-    assert_eq!(fixture.lock(), lock);
-
     // Cargo cannot look there. To apply the patches again would end at the same error.
     fixture.set_manifest(&manifest);
     fixture.succeed(&["apply", "demo"]);
     let nowhere = "any 0.8 will do\na = { git = \"file:///nowhere\" }\n";
     fixture.set_manifest(&fixture.manifest().replace("any 0.8 will do\n", nowhere));
     let status = fixture.run(&["status"]);
-    assert_ended(&status, 1, "\nhint: `cargo metadata` in that folder shows");
+    assert_ended(&status, 4, "\nhint: `cargo fetch` in that folder brings");
+}
+
+/// A prover that becomes a member of a workspace keeps its block, of which cargo takes no notice from then on.
+#[test]
+fn the_block_of_a_member_is_told() {
+    let fixture = Fixture::new();
+    let lock = fixture.lock();
+    fixture.succeed(&["apply", "demo"]);
+    let above = fixture.path().join("Cargo.toml");
+    write(
+        &above,
+        "[workspace]\nmembers = [\"prover\"]\nresolver = \"3\"\n",
+    );
+    write(&above.with_file_name("Cargo.lock"), &lock);
+    let told = "warning: [DIR]/prover/Cargo.toml: cargo disregards the p3-patches block there";
+    for (command, code) in [
+        (&["status"][..], 0),
+        (&["status", "--without-cargo"], 0),
+        (&["remove"], 3),
+    ] {
+        assert_ended(&fixture.run(command), code, told);
+    }
+    fixture.set_manifest(MANIFEST);
+    let status = fixture.run(&["status"]);
+    assert!(!status.contains("disregards"), "{status}");
+}
+
+/// The patches go from a prover that cargo does not read at all: it refuses the manifest, its configuration or the toolchain, or has
+/// no network. So do the trees whose block was deleted by hand.
+#[test]
+fn patches_are_removed_whatever_cargo_says() {
+    let fixture = Fixture::new();
+    let (manifest, lock) = (fixture.manifest(), fixture.lock());
+    let edition = |text: &str| text.replace("\"2024\"", "\"2099\"");
+    let prover = fixture.prover();
+    for (place, text) in [
+        ("Cargo.toml", ""),
+        (".cargo/config.toml", "[build\n"),
+        ("rust-toolchain.toml", "[toolchain]\npath = \"/nowhere\"\n"),
+    ] {
+        for is_deleted in [false, true] {
+            fixture.succeed(&["apply", "demo"]);
+            if is_deleted {
+                fixture.set_manifest(&manifest);
+            }
+            let path = prover.join(place);
+            let before = fs::read_to_string(&path).ok();
+            let edited = match before {
+                Some(_) => edition(&fixture.manifest()),
+                None => text.to_owned(),
+            };
+            write(&path, &edited);
+            // A test's cargo has chosen its toolchain.
+            let mut remove = fixture.command(&["remove"]);
+            remove.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN");
+            let removed = fixture.transcript(&remove.output().unwrap());
+            assert_ended(&removed, 0, "\nwarning: without the patches, ");
+            match before {
+                Some(_) => {
+                    assert_eq!(fixture.manifest(), edition(&manifest));
+                    fixture.set_manifest(&manifest);
+                }
+                None => fs::remove_file(&path).unwrap(),
+            }
+            assert_eq!(fixture.manifest(), manifest);
+            // Nothing but the block says where a package came from.
+            if is_deleted {
+                write(&prover.join("Cargo.lock"), &lock);
+            }
+            assert_eq!(fixture.lock(), lock);
+            assert!(!prover.join(".p3-patches").exists());
+        }
+    }
+
+    let home = fixture.home_without("p3-dft-");
+    fixture.succeed(&["apply", "demo"]);
+    let mut remove = fixture.command(&["remove"]);
+    let removed = fixture.transcript(&remove.env("CARGO_HOME", &home).output().unwrap());
+    assert_ended(&removed, 0, "\nwarning: without the patches, ");
+    assert_eq!((fixture.manifest(), fixture.lock()), (manifest, lock));
 }
 
 /// Cargo takes it to start where it is called, which is in other folders than the user.
@@ -709,6 +855,11 @@ fn a_wrong_lock_file_is_refused_with_a_way_out() {
         }
         let run = fixture.run(&["status"]);
         assert_ended(&run, 0, &format!("; {hint}"));
+        // The packages of another version may stand there in another form.
+        if text.contains("version = 99") {
+            let run = fixture.run(&["status", "--without-cargo"]);
+            assert_ended(&run, 3, &format!("\nhint: {hint}"));
+        }
         assert_eq!(fixture.lock(), text);
     }
     assert_eq!(fixture.manifest(), manifest);
