@@ -17,12 +17,12 @@ use p3_koala_bear::KoalaBear;
 use crate::dft;
 #[cfg(feature = "since-0-8")]
 use crate::extension::Quartic;
-#[cfg(feature = "since-0-6")]
-use crate::permute;
 use crate::row::{Row, row};
 use crate::rows::p2w16;
 #[cfg(feature = "since-0-8")]
 use crate::{dot, fri};
+#[cfg(feature = "since-0-6")]
+use crate::{keccak, permute};
 use crate::{koala_bear, merkle};
 
 /// As [`crate::rows::ROWS`].
@@ -40,6 +40,8 @@ pub const ROWS: &[&[Row]] = &[
     #[cfg(feature = "since-0-6")]
     &[
         row("merkle-commit/poseidon2-w16-arity4/2^16x64", |seed| merkle::commit::<_, 16, 12, 4>(seed, p2w16(), 1 << 16, 64)),
+        row("merkle-commit/koala-bear-keccak/2^16x64", |seed| keccak::commit(seed, 1 << 16, 64)),
+        row("merkle-commit/koala-bear-keccak/2^14x1024", |seed| keccak::commit(seed, 1 << 14, 1024)),
     ],
     #[cfg(feature = "since-0-5")]
     &[

@@ -21,6 +21,8 @@ mod extension;
 #[cfg(feature = "since-0-8")]
 mod fri;
 mod hashing;
+#[cfg(feature = "since-0-6")]
+mod keccak;
 #[cfg(feature = "since-0-5")]
 // Its challenger is for the rows that prove.
 #[cfg_attr(not(feature = "since-0-8"), allow(dead_code))]

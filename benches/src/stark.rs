@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use crate::fri::{Challenge, Challenger, Pcs, parameters, val_mmcs};
 use crate::row::{Prepared, encode};
 use crate::timing::time;
-use crate::{blake3, koala_bear};
+use crate::{blake3, keccak as keccak_hash, koala_bear};
 
 type Config = StarkConfig<Pcs, Challenge, Challenger>;
 
@@ -38,6 +38,11 @@ pub fn keccak_blake3(seed: u64, rows: usize) -> Prepared {
 /// The same over KoalaBear, with challenges of degree 4 and its Poseidon2.
 pub fn keccak_koala_bear(seed: u64, rows: usize) -> Prepared {
     prove_keccak(seed, rows, koala_bear::config)
+}
+
+/// The same over KoalaBear, with challenges of degree 4 and Keccak in the place of Poseidon2.
+pub fn keccak_koala_bear_keccak(seed: u64, rows: usize) -> Prepared {
+    prove_keccak(seed, rows, keccak_hash::config)
 }
 
 fn prove_keccak<SC>(seed: u64, rows: usize, config: fn() -> SC) -> Prepared

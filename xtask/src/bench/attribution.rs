@@ -11,8 +11,13 @@ use paired::stats::row::{Hashing, Row};
 
 /// Workloads that prove or commit to more than one matrix, by their kind and what follows it, and the commitment whose tree is
 /// most like theirs: rows of about as many elements. Blake3's trees are no commitment's.
-const PROOFS: [(Kind, &str, Option<&str>); 5] = [
+const PROOFS: [(Kind, &str, Option<&str>); 6] = [
     (Kind::StarkProve, "keccak-air-blake3", None),
+    (
+        Kind::StarkProve,
+        "keccak-air-koala-bear-keccak",
+        Some("merkle-commit/koala-bear-keccak/2^14x1024"),
+    ),
     (
         Kind::StarkProve,
         "keccak-air-koala-bear",
