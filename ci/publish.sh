@@ -4,6 +4,7 @@
 # git remote. A branch that has the same files already is left alone. Builds nothing, since it may write to the remote, and takes
 # plain files from FOLDER alone: whoever builds may have written anything there.
 set -euo pipefail
+unset CDPATH
 
 remote=$1
 folder=$(cd "$2" && pwd)
@@ -25,8 +26,8 @@ for overlay in "$folder"/*/; do
     echo "publish.sh: $base: no release that there are patches for" >&2
     exit 1
   fi
-  # `overlay` writes that file last.
-  if [[ ! -s $overlay/provenance.json ]]; then
+  # `overlay` writes that file last, and a brace at its end.
+  if [[ ! -f $overlay/provenance.json || $(tail -c 2 "$overlay/provenance.json") != '}' ]]; then
     echo "publish.sh: $base: no overlay, which has a provenance.json" >&2
     exit 1
   fi

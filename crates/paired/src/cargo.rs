@@ -19,10 +19,16 @@ use crate::interrupt;
 use crate::terminal::shown;
 use crate::text;
 
-/// Returns a `cargo` command: `CARGO` where it is set, as under `cargo run`, and otherwise the `cargo` of `PATH`.
+/// Returns a `cargo` command: `CARGO` where it is set, as under `cargo run`, and otherwise the `cargo` of `PATH`. Cargo prints no
+/// colors, since what it prints is read.
 pub fn cargo() -> Command {
-    Command::new(from_here("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut cargo = Command::new(from_here("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.env(COLOR.0, COLOR.1);
+    cargo
 }
+
+/// The variable that comes before all others that color what cargo prints, and before its configuration.
+pub const COLOR: (&str, &str) = ("CARGO_TERM_COLOR", "never");
 
 /// Returns cargo's home folder: `CARGO_HOME`, or `.cargo` in the user's home. Fails where neither is known.
 pub fn home() -> Result<PathBuf> {
@@ -95,6 +101,14 @@ fn is_about_configuration(line: &str) -> bool {
 /// Returns the hint for cargo's error about its own configuration, which names the files that cargo reads in a folder.
 pub fn out_of_a_wrong_configuration(folder: &Path, error: &str) -> Option<String> {
     is_about_configuration(error).then(|| configured_by(folder))
+}
+
+/// Returns the hint for an error of rustup's about a file that names a toolchain.
+pub fn out_of_a_wrong_toolchain(error: &str) -> Option<&'static str> {
+    const PARTS: [&str; 3] = ["override file", "toolchain name", "toolchain file"];
+    PARTS.iter().any(|part| error.contains(part)).then_some(
+        "correct the file rust-toolchain or rust-toolchain.toml, in that folder or above it",
+    )
 }
 
 /// The names of cargo's configuration, below `.cargo`.
@@ -288,6 +302,13 @@ impl Toolchain {
     /// Asks this compiler with `-vV`. Fails where it cannot be run, or prints something else.
     pub fn of(mut rustc: Command) -> Result<Self> {
         let output = interrupt::output(rustc.arg("-vV"))?;
+        if !output.status.success() {
+            let error = cargo_error(&String::from_utf8_lossy(&output.stderr));
+            let hint = out_of_a_wrong_toolchain(&error).unwrap_or("`rustc -vV` has to work there");
+            return Err(Failure::environment(format!("cannot run rustc: {error}"))
+                .hint(hint)
+                .into());
+        }
         let text =
             String::from_utf8(output.stdout).context("rustc -vV printed text that is not UTF-8")?;
         let host = text.lines().find_map(|line| line.strip_prefix("host: "));

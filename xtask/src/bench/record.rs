@@ -63,7 +63,7 @@ pub struct Head {
     /// The SHA-256 of the two executables.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub workers: BTreeMap<String, String>,
-    /// The candidate's patches, with the hash of each one's code. Records before 2026-11-23 have none.
+    /// The candidate's patches, with the hash of each one's code. Records before 2026-11-24 may have none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub patches: BTreeMap<String, String>,
     /// The baseline's.
@@ -177,10 +177,12 @@ fn check(file: &str, head: &Head, runs: &[Run]) -> Result<(), String> {
     }
 }
 
-/// Checks that a record's patches are those that a folder of this name is for; an error says where they are not. Records before
-/// 2026-11-23 have none.
+/// The day from which on records have their patches.
+pub(super) const FIRST_WITH_PATCHES: &str = "2026-11-24";
+
+/// Checks that a record's patches are those that a folder of this name is for; an error says where they are not.
 fn check_patches(stem: &str, head: &Head) -> Result<(), String> {
-    if head.patches.is_empty() {
+    if head.patches.is_empty() && head.time.as_str() < FIRST_WITH_PATCHES {
         return Ok(());
     }
     let (asked, below) = stem.split_once(ON).unwrap_or((stem, ""));
@@ -189,7 +191,8 @@ fn check_patches(stem: &str, head: &Head) -> Result<(), String> {
         |name| head.patches.contains_key(name) && !head.baseline_patches.contains_key(name);
     let below: BTreeSet<&str> = below.split('+').filter(|name| !name.is_empty()).collect();
     let is_of_baseline = head.baseline_patches.keys().eq(below);
-    match is_of_baseline && (asked == SERIES || asked.split('+').all(is_own)) {
+    match is_of_baseline && !stem.ends_with(ON) && (asked == SERIES || asked.split('+').all(is_own))
+    {
         true => Ok(()),
         false => Err(format!("patches: not those of {stem}")),
     }
@@ -857,8 +860,21 @@ pub mod tests {
         ] {
             read_as(made, patches, copied).unwrap();
         }
+        // A later record without patches is none.
+        let later = format!("{RECORDS}/0.8.0/triple-x86-64-v3/series/2026-11-24-narrow.csv");
+        filed.write("series", "2026-11-24", "Narrow", 0.5, &[]);
+        read(filed.root(), &later).unwrap();
+        filed.write("base-layer", "2026-11-24", "Narrow", 0.5, &[]);
+        let refused = read(filed.root(), &later.replace("series", "base-layer")).unwrap_err();
+        assert!(
+            refused
+                .to_string()
+                .ends_with("patches: not those of base-layer"),
+            "{refused}"
+        );
         for (made, patches, copied) in [
             ("base-layer", &both[..1], "quick-sponge"),
+            ("quick-sponge", &both, "quick-sponge.on."),
             ("base-layer", &both[..1], "base-layer+quick-sponge"),
             ("base-layer", &both[..1], "quick-sponge.bench"),
             ("quick-sponge", &both, of_step),

@@ -608,7 +608,7 @@ impl Workspace<'_> {
         // Cargo has not written yet to the lock file what the manifest says by now.
         let reviewed = Checksums::load(self.patches)?;
         let redirected = self.manifest.redirected()?.into_iter();
-        for (name, place) in redirected.chain(Manifest::redirected_by(self.others)?) {
+        for (name, place) in redirected.chain(self.manifest.redirected_by(self.others)?) {
             let asked = GitSource::parse(&place);
             if reviewed.knows(&name)
                 && locked.iter().all(|locked| locked.name != name)

@@ -66,10 +66,12 @@ impl Manifest {
                 help
             } else if let Some(configured) = &configured {
                 configured
+            } else if let Some(toolchain) = cargo::out_of_a_wrong_toolchain(&error) {
+                toolchain
             } else if plain::read_to_string(member).is_ok_and(|text| text.contains(BEGIN)) {
                 "correct that in the manifest; if it is about an entry of the p3-patches block, delete the block, marks included, and `cargo p3 apply` writes a new one"
             } else if error.contains("believes it's in a workspace") {
-                "add the package to the `members` or to the `exclude` of that workspace, or give it an empty `[workspace]`"
+                workspace::ADD
             } else {
                 resolve::out_of_a_wrong_manifest(&error)
                     .unwrap_or("--manifest-path takes the Cargo.toml of a package or a workspace")
@@ -102,6 +104,7 @@ impl Manifest {
                 .into());
         }
         let manifest = Self::read(&root)?;
+        workspace::assert_member(&manifest.path, &manifest.own()?, &path)?;
         manifest.print_disregarded(&path, &text);
         Ok(manifest)
     }
@@ -184,13 +187,17 @@ impl Manifest {
         Ok(redirections(entries).collect())
     }
 
-    /// Lists the packages that the manifests `others` of the workspace redirect as dependencies, as [`Self::redirected`] does. Cargo
-    /// takes the other tables from the root manifest alone.
-    pub fn redirected_by(others: &[PathBuf]) -> Result<Vec<(String, String)>> {
+    /// Lists the packages that the manifests `others` of the workspace redirect as dependencies, as [`Self::redirected`] does, also where
+    /// one inherits them from a workspace of its own. Cargo takes the other tables from the root manifest alone.
+    pub fn redirected_by(&self, others: &[PathBuf]) -> Result<Vec<(String, String)>> {
         let mut found = Vec::new();
         for path in others {
             let manifest: toml::Table = toml::from_str(&read_toml(path)?)?;
             found.extend(redirections(workspace::dependencies(&manifest)));
+            let inherited = workspace::inherited(path, &manifest, &self.path)?;
+            found.extend(redirections(
+                inherited.iter().map(|(name, entry)| (name, entry)),
+            ));
         }
         Ok(found)
     }
@@ -673,7 +680,7 @@ impl Manifest {
 
     fn metadata(&self, options: &[&str]) -> Result<Result<Metadata, String>> {
         // The trees of the tool's block are path packages, too.
-        workspace::assert_plain(&self.path, &toml::from_str(&self.text)?)?;
+        workspace::assert_plain(&self.path, &toml::from_str(&self.current()?)?)?;
         let path = self.path.to_str().context("a path that is not UTF-8")?;
         let whole = ["--manifest-path", path, "--all-features"];
         resolve::metadata(self.root(), &[&whole, options].concat())

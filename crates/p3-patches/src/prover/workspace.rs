@@ -8,6 +8,7 @@ use anyhow::Result;
 use toml::{Table, Value};
 
 use crate::prover::stanza::line_at;
+use paired::cargo::home;
 use paired::error::Failure;
 use paired::files::plain;
 use paired::terminal::shown;
@@ -81,11 +82,10 @@ pub fn dependencies(manifest: &Table) -> impl Iterator<Item = (&String, &Value)>
 /// Lists the entries that cargo reads in the root manifest only: those of `[patch]`, `[replace]` and `[workspace.dependencies]`.
 pub fn of_root(manifest: &Table) -> impl Iterator<Item = (&String, &Value)> {
     let patches = table(manifest, "patch").into_iter().flat_map(Table::values);
-    let inherited = table(manifest, "workspace").and_then(|own| table(own, "dependencies"));
     let patches = patches.filter_map(Value::as_table);
     patches
         .chain(table(manifest, "replace"))
-        .chain(inherited)
+        .chain(table_of_inherited(manifest))
         .flatten()
 }
 
@@ -101,7 +101,8 @@ pub fn assert_plain(root: &Path, own: &Table) -> Result<()> {
     let folder = root.parent().unwrap_or(root);
     assert_plain_above(folder)?;
     let read = |manifest: &Path| {
-        assert_no_pipe(manifest)?;
+        // Cargo looks for the package's workspace in the folders above it.
+        assert_plain_above(manifest.parent().unwrap_or(manifest))?;
         let text = plain::read_to_string(manifest).unwrap_or_default();
         Ok(toml::from_str(&text).unwrap_or_default())
     };
@@ -117,8 +118,12 @@ pub fn assert_plain_above(folder: &Path) -> Result<()> {
         "rust-toolchain",
         "rust-toolchain.toml",
     ];
-    let mut files = (folder.ancestors()).flat_map(|folder| READ.map(|file| folder.join(file)));
-    Ok(files.try_for_each(|file| assert_no_pipe(&file))?)
+    let files = (folder.ancestors()).flat_map(|folder| READ.map(|file| folder.join(file)));
+    let at_home = home().ok().into_iter();
+    let at_home = at_home.flat_map(|home| ["config", "config.toml"].map(|file| home.join(file)));
+    Ok(files
+        .chain(at_home)
+        .try_for_each(|file| assert_no_pipe(&file))?)
 }
 
 fn assert_no_pipe(path: &Path) -> Result<(), Failure> {
@@ -130,6 +135,61 @@ fn assert_no_pipe(path: &Path) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// The hint for a package that is none of the workspace above it.
+pub const ADD: &str = "add the package to the `members` or to the `exclude` of that workspace, or give it an empty `[workspace]`";
+
+/// Refuses the manifest `member` of a package that is none of the packages of the workspace with the manifest `root` and the text `own`,
+/// as cargo does.
+pub fn assert_member(root: &Path, own: &Table, member: &Path) -> Result<()> {
+    let folder = root.parent().unwrap_or(root);
+    let is_root = |path: &Path| fs::canonicalize(path).is_ok_and(|path| path == *root);
+    let read = |manifest: &Path| Ok(parse(manifest).unwrap_or_default());
+    if is_root(member) || !own.contains_key("workspace") {
+        return Ok(());
+    }
+    let member = fs::canonicalize(member)?;
+    if found(root, own, folder, read)?.contains(&member) {
+        return Ok(());
+    }
+    let what = format!("none of the packages of the workspace of {}", shown(root));
+    Err(Failure::input(format!("{}: {what}", shown(&member)))
+        .hint(ADD)
+        .into())
+}
+
+/// Lists the entries that the package of a manifest inherits from a workspace of its own, which is not that of `root`. A path in them
+/// starts at the package's folder.
+pub fn inherited(manifest: &Path, table: &Table, root: &Path) -> Result<Vec<(String, Value)>> {
+    let inherits = |entry: &Value| entry.get("workspace").and_then(Value::as_bool) == Some(true);
+    let names = dependencies(table).filter(|(_, entry)| inherits(entry));
+    let names: Vec<_> = names.map(|(name, _)| name).collect();
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let own_root = self::root(manifest)?;
+    if own_root == *root {
+        return Ok(Vec::new());
+    }
+    let own = parse(&own_root)?;
+    let folder = own_root.parent().unwrap_or(&own_root);
+    let inherited = table_of_inherited(&own).into_iter().flatten();
+    let inherited = inherited.filter(|(name, _)| names.contains(name));
+    Ok(inherited
+        .map(|(name, entry)| {
+            let mut entry = entry.clone();
+            if let Some(Value::String(path)) = entry.get_mut("path") {
+                *path = normal(&folder.join(&*path)).to_string_lossy().into_owned();
+            }
+            (name.clone(), entry)
+        })
+        .collect())
+}
+
+/// Returns the dependencies that the packages of a workspace may inherit.
+fn table_of_inherited(root: &Table) -> Option<&Table> {
+    table(table(root, "workspace")?, "dependencies")
 }
 
 /// Lists manifests as [`others`] does, each read by `read`.
@@ -155,7 +215,11 @@ fn found(
         let manifest = folder.join("Cargo.toml");
         let is_there = manifest.symlink_metadata().is_ok() && manifest != root;
         if is_there && found.insert(manifest.clone()) {
-            folders.extend(named(&folder, dependencies(&read(&manifest)?)));
+            let table = read(&manifest)?;
+            // Whatever is wrong with the workspace of a package of its own is left to cargo.
+            let inherited = inherited(&manifest, &table, root).unwrap_or_default();
+            let inherited = inherited.iter().map(|(name, entry)| (name, entry));
+            folders.extend(named(&folder, dependencies(&table).chain(inherited)));
         }
     }
     Ok(found.into_iter().collect())

@@ -10,7 +10,7 @@ use crate::source::cache::assert_plain_tarballs;
 use crate::source::locked::RESTORE;
 use paired::address::without_credentials;
 use paired::cargo::{
-    REPLACED, Toolchain, cargo_error, configuration_with_origins, configured_by, is_offline,
+    COLOR, REPLACED, Toolchain, cargo_error, configuration_with_origins, configured_by, is_offline,
     origin, out_of_a_wrong_configuration, rustc_in,
 };
 use paired::error::Failure;
@@ -64,6 +64,7 @@ fn ask(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
     let mut command = MetadataCommand::new();
     command
         .current_dir(dir)
+        .env(COLOR.0, COLOR.1)
         .other_options(options.collect::<Vec<_>>());
     let output = interrupt::output(&mut command.cargo_command())?;
     if !output.status.success() {

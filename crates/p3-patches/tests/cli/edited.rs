@@ -210,6 +210,28 @@ fn the_lock_file_without_patches_is_written() {
         assert!(refused.starts_with("exit 3\n"), "{refused}");
         assert_eq!(fixture.state(), before);
     }
+    // What configures cargo, rustup and git, in folders above and at home too.
+    let home = fixture.home_without("none");
+    for folder in ["../.cargo", ".git"] {
+        fs::create_dir_all(fixture.prover().join(folder)).unwrap();
+    }
+    for other in [
+        "../.cargo/config.toml",
+        "../rust-toolchain",
+        "rust-toolchain.toml",
+        ".git/config",
+        "../cargo-home/credentials.toml",
+    ] {
+        for args in [
+            &["status", "--published-lock", other][..],
+            &["try", "demo", "--json", other, "--", "run"],
+        ] {
+            let mut command = fixture.command(args);
+            let run = fixture.transcript(&command.env("CARGO_HOME", &home).output().unwrap());
+            assert_ended(&run, 3, other);
+            assert!(!fixture.prover().join(other).exists(), "{run}");
+        }
+    }
     write(&fixture.prover().join("no/folder"), "");
     let nowhere = fixture.run(&["status", "--published-lock", "no/folder/x"]);
     assert!(

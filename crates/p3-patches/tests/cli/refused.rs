@@ -1,7 +1,7 @@
 //! Bad input: one clear line with the path, a hint, the documented exit code, and nothing half-written.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -93,22 +93,32 @@ fn a_pipe_in_place_of_a_file_that_cargo_reads() {
     let fixture = Fixture::new();
     let package = |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\n");
     let tables = "[workspace]\nmembers = [\"member\"]\n";
-    let other = "other = { path = \"other\" }\n[workspace]";
+    let other = "other = { path = \"other\" }\nbeside = { path = \"../z/beside\" }\n[workspace]";
     let manifest = format!("{MANIFEST}{}", tables.replace("[workspace]", other));
     fixture.set_manifest(&manifest);
-    for name in ["member", "other"] {
-        let folder = fixture.prover().join(name);
-        write(&folder.join("Cargo.toml"), &package(name));
+    for (place, more) in [
+        ("member", ""),
+        ("other", ""),
+        ("../z/beside", "license.workspace = true\n"),
+    ] {
+        let folder = fixture.prover().join(place);
+        let name = place.rsplit('/').next().unwrap();
+        write(&folder.join("Cargo.toml"), &(package(name) + more));
         write(&folder.join("src/lib.rs"), "");
     }
+    let root = "[workspace]\nmembers = [\"beside\"]\n[workspace.package]\nlicense = \"MIT\"\n";
+    write(&fixture.path().join("z/Cargo.toml"), root);
     fixture.cargo(&["fetch", "--offline"]);
     let state = fixture.state();
+    let home = fixture.home_without("none");
     for place in [
         "prover/member/Cargo.toml",
         "prover/other/Cargo.toml",
+        "z/Cargo.toml",
         "prover/.cargo/config.toml",
         "prover/rust-toolchain.toml",
         "Cargo.toml",
+        "cargo-home/config.toml",
     ] {
         fixture.succeed(&["apply", "demo"]);
         let path = fixture.path().join(place);
@@ -118,16 +128,35 @@ fn a_pipe_in_place_of_a_file_that_cargo_reads() {
         let made = Command::new("mkfifo").arg(&path).status().unwrap();
         assert!(made.success());
         let said = format!("[DIR]/{place}: not a plain file\nhint: ");
+        let run = |args: &[&str]| {
+            let mut command = fixture.command(args);
+            fixture.transcript(&command.env("CARGO_HOME", &home).output().unwrap())
+        };
         for command in [&["status"][..], &["apply"], &["try", "demo", "--", "run"]] {
-            assert_ended(&fixture.run(command), 3, &said);
+            assert_ended(&run(command), 3, &said);
         }
-        assert_ended(&fixture.run(&["remove"]), 0, &said);
+        assert_ended(&run(&["remove"]), 0, &said);
         fs::remove_file(&path).unwrap();
         if let Some(before) = before {
             fs::write(&path, before).unwrap();
         }
         assert_eq!(fixture.state(), state, "{place}");
     }
+
+    // A tree is gone with its pipe.
+    fixture.succeed(&["apply", "demo"]);
+    let path = fixture.tree("p3-goldilocks").join("Cargo.toml");
+    fs::remove_file(&path).unwrap();
+    let made = Command::new("mkfifo").arg(&path).status().unwrap();
+    assert!(made.success());
+    assert_ended(
+        &fixture.run(&["status"]),
+        3,
+        "/Cargo.toml: not a plain file\n",
+    );
+    let removed = fixture.succeed(&["remove"]);
+    assert!(!removed.contains("warning"), "{removed}");
+    assert_eq!(fixture.state(), state);
 }
 
 /// The hint does not ask for the removal of what is there.
@@ -491,6 +520,75 @@ fn a_dependency_that_is_not_there() {
     fixture.set_manifest(&fixture.manifest().replace("any 0.8 will do\n", nowhere));
     let status = fixture.run(&["status"]);
     assert_ended(&status, 4, "\nhint: `cargo fetch` in that folder brings");
+}
+
+/// Workflows often color what cargo prints, and this tool reads that.
+#[test]
+fn cargos_colors_change_nothing() {
+    let fixture = Fixture::new();
+    let run = |args: &[&str]| {
+        let mut command = fixture.command(args);
+        command
+            .env("CARGO_TERM_COLOR", "always")
+            .env("CLICOLOR_FORCE", "1");
+        fixture.transcript(&command.output().unwrap())
+    };
+    let config = fixture.prover().join(".cargo/config.toml");
+    write(&config, "[term]\ncolor = \"always\"\n");
+    for command in [&["apply", "demo"][..], &["status", "--verify"], &["status"]] {
+        assert_ended(&run(command), 0, "");
+    }
+    let broken = "any 0.8 will do\na = { path = \"../nowhere\" }\n";
+    fixture.set_manifest(&fixture.manifest().replace("any 0.8 will do\n", broken));
+    assert_ended(&run(&["status"]), 3, "nowhere/Cargo.toml`: No such file");
+}
+
+/// Cargo says that a package below a workspace, but not among its members, is in none, and so does each command.
+#[test]
+fn a_package_beside_the_members_is_refused() {
+    let fixture = Fixture::new();
+    fixture.set_manifest(&format!("{MANIFEST}[workspace]\nmembers = []\n"));
+    fixture.succeed(&["apply", "demo"]);
+    let (manifest, lock) = fixture.state();
+    let stray = fixture.prover().join("stray/Cargo.toml");
+    write(&stray, "[package]\nname = \"stray\"\nversion = \"0.1.0\"\n");
+    write(&stray.with_file_name("src/lib.rs"), "");
+    let stray = stray.to_str().unwrap();
+    for command in [
+        &["status"][..],
+        &["status", "--without-cargo"],
+        &["remove"],
+        &["apply"],
+    ] {
+        let run = fixture.run(&[command, &["--manifest-path", stray]].concat());
+        assert_ended(
+            &run,
+            3,
+            "\nhint: add the package to the `members` or to the `exclude`",
+        );
+        assert_eq!(fixture.state(), (manifest.clone(), lock.clone()));
+    }
+}
+
+/// The owner of a mounted folder is not root, who works there in a container.
+#[test]
+fn files_keep_their_owner() {
+    let fixture = Fixture::new();
+    let files = ["Cargo.toml", "Cargo.lock"].map(|name| fixture.prover().join(name));
+    let owner = |path: &PathBuf| {
+        let file = fs::metadata(path).unwrap();
+        (file.uid(), file.gid())
+    };
+    let own = owner(&files[0]);
+    // Only root may give files away.
+    let other = if own.0 == 0 { (1234, 1234) } else { own };
+    for file in &files {
+        chown(file, Some(other.0), Some(other.1)).unwrap();
+    }
+    for command in [&["apply", "demo"][..], &["remove"]] {
+        fixture.succeed(command);
+        assert_eq!(files.each_ref().map(owner), [other; 2]);
+    }
 }
 
 /// A prover that becomes a member of a workspace keeps its block, of which cargo takes no notice from then on.

@@ -177,7 +177,7 @@ fn names_with_line_breaks_forge_no_line() {
     );
     let run = fixture.run(&STATUS);
     assert_ended(&run, 3, "has a control character");
-    assert_whole(&run, "hint: cargo writes that file");
+    assert_whole(&run, "hint: restore Cargo.lock");
 }
 
 #[test]
@@ -283,6 +283,45 @@ fn redirections_in_manifests_of_members_are_told() {
 }
 
 /// An override that is gone from the block: the package is built as published.
+/// A package beside the workspace may inherit what redirects from a workspace of its own.
+#[test]
+fn redirections_that_a_path_package_inherits_are_told() {
+    let fixture = Fixture::new();
+    let path = "any 0.8 will do\nbeside = { path = \"../z/beside\" }\n";
+    fixture.set_manifest(&MANIFEST.replace("any 0.8 will do\n", path));
+    let package = "[package]\nname = \"beside\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+    let inherits = format!("{package}[dependencies]\np3-util.workspace = true\n");
+    let beside = fixture.path().join("z/beside");
+    write(&beside.join("Cargo.toml"), &inherits);
+    write(&beside.join("src/lib.rs"), "");
+    let root = |entry: &str| {
+        let text =
+            format!("[workspace]\nmembers = [\"beside\"]\n[workspace.dependencies]\n{entry}\n");
+        write(&fixture.path().join("z/Cargo.toml"), &text);
+    };
+    root("p3-util = \"0.8\"");
+    fixture.cargo(&["metadata", "--offline", "--format-version", "1"]);
+    fixture.succeed(&["apply", "demo"]);
+    fixture.succeed(&STATUS);
+    for (entry, from) in [
+        ("p3-util = { path = \"evil\" }", "the folder [DIR]/z/evil"),
+        (
+            "p3-util = { git = \"https://me:t@h/r\" }",
+            "git+https://h/r",
+        ),
+    ] {
+        root(entry);
+        assert_ended(
+            &fixture.run(&STATUS),
+            1,
+            &format!("p3-util comes from {from}, in place of"),
+        );
+    }
+    // What the package does not inherit is of no account.
+    root("p3-util = \"0.8\"\np3-field = { path = \"evil\" }");
+    fixture.succeed(&STATUS);
+}
+
 #[test]
 fn an_override_that_is_gone_is_missed() {
     let fixture = Fixture::new();

@@ -141,13 +141,21 @@ fn only_plain_overlays_of_releases_are_published() {
     fs::set_permissions(&library, Permissions::from_mode(0o755)).unwrap();
     let provenance = place("overlays/0.8.0/provenance.json");
     let no_overlay = "publish.sh: 0.8.0: no overlay, which has a provenance.json\n";
-    for is_empty in [false, true] {
-        if is_empty {
-            write(&provenance, "");
-        }
+    let make: [&dyn Fn(); 4] = [
+        &|| {},
+        &|| write(&provenance, ""),
+        &|| write(&provenance, "{ \n"),
+        &|| {
+            fs::remove_file(&provenance).unwrap();
+            write(&provenance.join("x"), "}\n");
+        },
+    ];
+    for make in make {
+        make();
         let (succeeded, why) = publish();
         assert!(!succeeded && why == no_overlay, "{why}");
     }
+    fs::remove_dir_all(&provenance).unwrap();
     write(&provenance, "{}\n");
     write(&place("overlays/0.8.0/p3-x/.cargo_vcs_info.json"), "");
     let folder_at = |path: &Path| fs::create_dir(path).unwrap();

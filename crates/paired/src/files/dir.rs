@@ -12,8 +12,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result};
-use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RawMode};
+use rustix::fs::{self, AtFlags, FileType, Gid, Mode, OFlags, RawMode, Stat, Uid};
 use rustix::io::Errno;
+use rustix::process::geteuid;
 
 use crate::error::Failure;
 use crate::terminal::shown;
@@ -192,16 +193,17 @@ impl Dir {
         read().with_context(|| format!("cannot read {}", shown(&self.path)))
     }
 
-    fn mode(&self, name: &OsStr) -> rustix::io::Result<Option<RawMode>> {
+    fn stat(&self, name: &OsStr) -> rustix::io::Result<Option<Stat>> {
         match fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Some(stat.st_mode)),
+            Ok(stat) => Ok(Some(stat)),
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
     fn kind(&self, name: &OsStr) -> rustix::io::Result<Option<FileType>> {
-        Ok(self.mode(name)?.map(FileType::from_raw_mode))
+        let stat = self.stat(name)?;
+        Ok(stat.map(|stat| FileType::from_raw_mode(stat.st_mode)))
     }
 
     /// Moves the file or folder `name` to `new` in another folder, where it replaces a file.
@@ -358,7 +360,7 @@ impl Place {
         Ok(())
     }
 
-    /// Writes the next contents of the file to `folder`, with the permissions of the present file. Fails where the place has a
+    /// Writes the next contents of the file to `folder`, with the permissions and, by root, the owner of the present file. Fails where the place has a
     /// folder, a link or a device.
     pub fn stage(self, folder: &Dir, contents: &[u8]) -> Result<Staged> {
         self.stage_as(folder, unfinished(), contents)
@@ -368,10 +370,10 @@ impl Place {
     /// left.
     pub(crate) fn stage_as(self, folder: &Dir, name: OsString, contents: &[u8]) -> Result<Staged> {
         let path = self.path();
-        let present = match self.folder.mode(&self.name)? {
+        let present = match self.folder.stat(&self.name)? {
             None => None,
-            Some(mode) => match FileType::from_raw_mode(mode) {
-                FileType::RegularFile => Some(Mode::from_raw_mode(mode)),
+            Some(stat) => match FileType::from_raw_mode(stat.st_mode) {
+                FileType::RegularFile => Some(stat),
                 FileType::Symlink => return Err(is_link(&path).into()),
                 _ => return Err(is_other(&path, "not a plain file").into()),
             },
@@ -384,9 +386,22 @@ impl Place {
             place: self,
         };
         let write = || -> io::Result<()> {
-            let mode = present.map_or(0o666, |mode| mode.as_raw_mode());
-            let file = folder.write_new(&staged.name, contents, mode)?;
-            if let Some(mode) = present {
+            let mode = present.map(|present| Mode::from_raw_mode(present.st_mode));
+            let file = folder.write_new(
+                &staged.name,
+                contents,
+                mode.map_or(0o666, Mode::as_raw_mode),
+            )?;
+            // Only root may give a file away, as in a container over its owner's folder.
+            if let Some(present) = present.filter(|_| geteuid().is_root()) {
+                let (owner, group) = (present.st_uid, present.st_gid);
+                fs::fchown(
+                    &file,
+                    Some(Uid::from_raw(owner)),
+                    Some(Gid::from_raw(group)),
+                )?;
+            }
+            if let Some(mode) = mode {
                 fs::fchmod(&file, mode)?;
             }
             file.sync_all()

@@ -12,6 +12,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::cargo::home;
 use crate::error::Failure;
 use crate::files::contents::json;
 use crate::files::{plain, replace};
@@ -193,10 +194,18 @@ pub fn assert_distinct<'p>(paths: impl Iterator<Item = &'p Path>) -> Result<(), 
     Ok(())
 }
 
-/// Refuses to write to a file that the command has `read`, or into a folder among these.
+/// Refuses to write to a file that the command has `read`, or into a folder among these, and to a file that configures cargo, rustup
+/// or git.
 pub fn assert_unread(written: &Path, read: &[PathBuf]) -> Result<(), Failure> {
     if !is_kept(written) {
         return Ok(());
+    }
+    if is_configuration(&place_of(written)) {
+        let what = format!(
+            "{}: a file that cargo, rustup or git may read",
+            shown(written)
+        );
+        return Err(Failure::input(what).hint("name another file"));
     }
     let (identity, place) = (Identity::of(written), place_of(written));
     for path in read {
@@ -210,6 +219,17 @@ pub fn assert_unread(written: &Path, read: &[PathBuf]) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Tells whether cargo, rustup or git may read a file in this place, whatever folder the command works in.
+fn is_configuration(place: &Path) -> bool {
+    const FOLDERS: [&str; 2] = [".cargo", ".git"];
+    const FILES: [&str; 2] = ["rust-toolchain", "rust-toolchain.toml"];
+    let is_below = |name: &str| place.components().any(|part| part.as_os_str() == name);
+    let is_at_home = || home().is_ok_and(|home| place.parent() == Some(&place_of(&home)));
+    FOLDERS.into_iter().any(is_below)
+        || FILES.iter().any(|file| place.ends_with(file))
+        || is_at_home()
 }
 
 /// Whether the path is a plain file or can become one. A pipe or a device, such as /dev/null, may be named twice.
