@@ -19,8 +19,8 @@ use tempfile::TempPath;
 use wait4::Wait4;
 
 use crate::cargo::{
-    self, Toolchain, cargo, cargo_error, configuration, configuration_with_origins, incremental,
-    rustc,
+    self, COLOR, Toolchain, cargo, cargo_error, configuration, configuration_with_origins,
+    incremental, rustc,
 };
 use crate::error::Failure;
 use crate::files::claimed::Claimed;
@@ -312,8 +312,11 @@ impl Builder<'_> {
         };
         let runner = runner.map(|runner| launch::words(runner, self.folder));
         let mut environment = launch.environment;
-        environment.retain(|(name, _)| name != BUILD_DIR);
-        environment.extend(env::var_os(BUILD_DIR).map(|own| (BUILD_DIR.into(), own)));
+        // The build has values of this tool's.
+        for name in [BUILD_DIR, COLOR.0] {
+            environment.retain(|(set, _)| set != name);
+            environment.extend(env::var_os(name).map(|own| (name.into(), own)));
+        }
         // Cargo adds folders of build scripts to the loader's path only where they lie below the target folder.
         searched.retain(|path| path.starts_with(&build));
         if let Some((_, loaded)) = environment.iter_mut().find(|(name, _)| name == LOADER_PATH) {
