@@ -92,7 +92,7 @@ impl Head {
         let toml = lines.collect::<Vec<_>>().join("\n");
         let head: Self = toml::from_str(&toml).map_err(|error| error.to_string())?;
         head.machine.check()?;
-        check_time(&head.time)?;
+        check_day(&head.time)?;
         let sum = &head.patches_sha256;
         let is_sum = sum.len() == 64 && sum.bytes().all(|digit| digit.is_ascii_hexdigit());
         if !sum.is_empty() && !is_sum {
@@ -154,6 +154,7 @@ fn check(file: &str, head: &Head, runs: &[Run]) -> Result<(), String> {
     if name != own {
         return Err(format!("named {name}, and not {own}"));
     }
+    check_time(&head.time)?;
     if runs.is_empty() {
         return Err("no samples".to_owned());
     }
@@ -198,11 +199,17 @@ fn check_patches(stem: &str, head: &Head) -> Result<(), String> {
     }
 }
 
-/// Checks that a measurement's time is one, and over by this machine's clock; an error says what it is.
-pub(super) fn check_time(time: &str) -> Result<(), String> {
-    if !text::is_time(time) {
-        return Err(format!("time: {time:?} is none"));
+/// Checks that a measurement's time is one; an error says what it is.
+fn check_day(time: &str) -> Result<(), String> {
+    match text::is_time(time) {
+        true => Ok(()),
+        false => Err(format!("time: {time:?} is none")),
     }
+}
+
+/// Checks as [`check_day`] does, and that the time is over by this machine's clock.
+pub(super) fn check_time(time: &str) -> Result<(), String> {
+    check_day(time)?;
     match *time > *text_of(SystemTime::now() + CLOCKS) {
         true => Err(format!(
             "time: {time} is yet to come, by this machine's clock"
