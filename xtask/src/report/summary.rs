@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use crate::project::Project;
 use crate::report::results::Section;
+use crate::test::Metadata;
 use p3_patches::catalog::Entry;
 use p3_patches::catalog::effects::OUTDATED;
 use paired::escape;
@@ -19,9 +20,6 @@ const ISAS: [(Isa, &str); 3] = [
     (Isa::V4, "AVX-512"),
     (Isa::V4Ifma, "AVX-512 IFMA"),
 ];
-
-/// The name of a patch that changes builds with AVX-512 IFMA only begins with this.
-const IFMA_ONLY: &str = "ifma-";
 
 /// The cell of an instruction set whose builds a patch does not change.
 const NO_CODE: &str = "no such code";
@@ -72,8 +70,12 @@ fn patch(project: &Project, Entry { name, .. }: &Entry, sections: &[Section]) ->
         .collect();
     let timed = own.iter().filter(|section| section.alone);
     let timed: Vec<_> = timed.map(|section| lines(&section.records)).collect();
-    let has_code =
-        |isa: Isa| header.changes(isa) && (isa == Isa::V4Ifma || !name.starts_with(IFMA_ONLY));
+    let manifest = project.root.join(format!("crates/{name}/Cargo.toml"));
+    let metadata = match manifest.is_file() {
+        true => Metadata::load(&manifest)?,
+        false => Metadata::default(),
+    };
+    let has_code = |isa: Isa| header.changes(isa) && metadata.has_code(isa);
     let measured = ISAS.map(|(isa, _)| newest(&timed, |line| line.row.isa == isa.to_string()));
     let mut cells = vec![
         format!("[{name}](crates/{name})"),
@@ -229,6 +231,7 @@ fn mark(outdated: bool) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
     use std::collections::BTreeMap;
 
     use super::*;
@@ -319,18 +322,20 @@ mod tests {
     }
 
     #[test]
-    fn every_patch_named_for_an_instruction_set_is_for_its_architecture() {
+    fn a_build_without_code_is_of_an_architecture_that_the_patch_changes() {
         let project = Project::at(concat!(env!("CARGO_MANIFEST_DIR"), "/..").as_ref());
-        let ifma = project
-            .catalog
-            .names()
-            .filter(|name| name.starts_with(IFMA_ONLY));
         let mut found = 0;
-        for name in ifma {
-            let base = project.catalog.default_base_of(name).unwrap();
-            let header = project.catalog.header(&base, name).unwrap();
-            assert_eq!(header.architectures, ["x86_64"], "{name}");
-            found += 1;
+        for (name, metadata) in Metadata::of_kernels(&project).unwrap() {
+            let base = project.catalog.default_base_of(&name).unwrap();
+            let header = project.catalog.header(&base, &name).unwrap();
+            let isas = Isa::value_variants();
+            let without = isas.iter().filter(|isa| !metadata.has_code(**isa));
+            for isa in without {
+                assert!(header.changes(*isa), "{name}: {isa}");
+                found += 1;
+            }
+            let has_code = |isa: &Isa| header.changes(*isa) && metadata.has_code(*isa);
+            assert!(isas.iter().any(has_code), "{name}");
         }
         assert!(found > 0);
     }

@@ -1,4 +1,5 @@
-//! Reads a crate's table `[package.metadata.p3]`, which lists the tests that a stage runs or leaves out.
+//! Reads a crate's table `[package.metadata.p3]`, which lists the tests that a stage runs or leaves out, and the builds without code of
+//! the patch.
 
 use std::fs;
 use std::path::Path;
@@ -27,6 +28,8 @@ pub struct Metadata {
     miri_ifma: Vec<String>,
     /// Parts of the paths of tests that Bochs does not run.
     skipped_in_bochs: Vec<String>,
+    /// The instruction sets whose builds the patch does not change, though it changes others of their architecture.
+    without_code: Vec<Name>,
 }
 
 /// The name of an instruction set.
@@ -78,6 +81,12 @@ impl Metadata {
     pub fn has_instructions(&self, isa: Isa) -> bool {
         let isa = isa.to_string();
         self.instructions.iter().any(|Name(name)| *name == isa)
+    }
+
+    /// Tells whether the patch may change a build for `isa`, where it changes some of that architecture.
+    pub fn has_code(&self, isa: Isa) -> bool {
+        let isa = isa.to_string();
+        !self.without_code.iter().any(|Name(name)| *name == isa)
     }
 
     /// Returns the tests that Miri runs on `isa`.
@@ -134,6 +143,10 @@ mod tests {
         let manifest = folder.path().join("Cargo.toml");
         for (line, why) in [
             ("skiped-in-bochs = []", "skiped-in-bochs"),
+            (
+                "without-code = [\"avx2\"]",
+                "\"avx2\" is no instruction set",
+            ),
             (
                 "instructions = [\"avx2\"]",
                 "\"avx2\" is no instruction set",
