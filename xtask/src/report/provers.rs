@@ -26,7 +26,7 @@ struct Audience {
     unmeasured: &'static str,
 }
 
-const AUDIENCES: [Audience; 3] = [
+const AUDIENCES: [Audience; 4] = [
     Audience {
         who: "Goldilocks, hashing bytes (Blake3, Keccak, SHA-256)",
         patches: &[
@@ -43,7 +43,7 @@ const AUDIENCES: [Audience; 3] = [
         unmeasured: "proofs that hash with Keccak or SHA-256",
     },
     Audience {
-        who: "KoalaBear or BabyBear, 31 bits",
+        who: "KoalaBear or BabyBear, hashing with Poseidon2",
         patches: &[
             "quintic-inline",
             "quintic-lazy-reduction",
@@ -57,10 +57,24 @@ const AUDIENCES: [Audience; 3] = [
             "row-prefetch",
             "row-tiles",
             "packed-rows",
-            "keccak-planes",
         ],
         proof: Some("stark-prove/keccak-air-koala-bear"),
         unmeasured: "proofs over BabyBear, proofs that hash with Poseidon1",
+    },
+    Audience {
+        who: "KoalaBear or BabyBear, hashing with Keccak",
+        patches: &[
+            "quartic-lazy-reduction",
+            "inline-array-maps",
+            "tiled-dft",
+            "monty-dot-products",
+            "row-prefetch",
+            "row-tiles",
+            "packed-rows",
+            "keccak-planes",
+        ],
+        proof: Some("stark-prove/keccak-air-koala-bear-keccak"),
+        unmeasured: "proofs over BabyBear",
     },
     Audience {
         who: "aarch64 (Apple silicon, Graviton)",
