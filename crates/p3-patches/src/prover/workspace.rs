@@ -150,7 +150,9 @@ pub fn assert_member(root: &Path, own: &Table, member: &Path) -> Result<()> {
         return Ok(());
     }
     let member = fs::canonicalize(member)?;
-    if found(root, own, folder, read)?.contains(&member) {
+    // A member may be named by a link to its folder.
+    let is_it = |found: &PathBuf| fs::canonicalize(found).is_ok_and(|found| found == member);
+    if found(root, own, folder, read)?.iter().any(is_it) {
         return Ok(());
     }
     let what = format!("none of the packages of the workspace of {}", shown(root));
@@ -486,6 +488,41 @@ mod tests {
             let found = super::others(&root, &own, root.parent().unwrap()).unwrap();
             assert_eq!(found, expected, "{members}");
         }
+    }
+
+    /// Members by a list, by a link and by a path of a member belong to the workspace, and no other package does.
+    #[test]
+    fn a_package_is_a_member_or_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let manifest = |place: &str, text: &str| {
+            let path = top.join(place).join("Cargo.toml");
+            write_changed(&path, text.as_bytes()).unwrap();
+            path
+        };
+        let package = |name: &str| format!("[package]\nname = \"{name}\"\n");
+        let text = "[workspace]\nmembers = [\"listed\", \"link\", \"broken\"]\n";
+        let root = manifest("w", text);
+        let depends = format!(
+            "{}[dependencies]\nb = {{ path = \"../below\" }}\n",
+            package("a")
+        );
+        let listed = manifest("w/listed", &depends);
+        let below = manifest("w/below", &package("b"));
+        manifest("elsewhere", &package("c"));
+        std::os::unix::fs::symlink(top.join("elsewhere"), top.join("w/link")).unwrap();
+        let linked = top.join("w/link/Cargo.toml");
+        let broken = manifest("w/broken", "[package");
+        let stray = manifest("w/stray", &package("d"));
+        let own = super::parse(&root).unwrap();
+        for member in [&root, &listed, &below, &linked, &broken] {
+            super::assert_member(&root, &own, member).unwrap();
+        }
+        let refused = super::assert_member(&root, &own, &stray).unwrap_err();
+        assert!(
+            refused.to_string().contains("none of the packages of"),
+            "{refused}"
+        );
     }
 
     #[test]
