@@ -192,7 +192,16 @@ fn check_patches(stem: &str, head: &Head) -> Result<(), String> {
         |name| head.patches.contains_key(name) && !head.baseline_patches.contains_key(name);
     let below: BTreeSet<&str> = below.split('+').filter(|name| !name.is_empty()).collect();
     let is_of_baseline = head.baseline_patches.keys().eq(below);
-    match is_of_baseline && !stem.ends_with(ON) && (asked == SERIES || asked.split('+').all(is_own))
+    // The command of the series names no patch.
+    let named = head
+        .command
+        .split_whitespace()
+        .skip_while(|word| *word != "ab")
+        .nth(1);
+    let is_of_all = || !named.is_some_and(|name| head.patches.contains_key(name));
+    match is_of_baseline
+        && !stem.ends_with(ON)
+        && (asked == SERIES && is_of_all() || asked.split('+').all(is_own))
     {
         true => Ok(()),
         false => Err(format!("patches: not those of {stem}")),
@@ -867,6 +876,17 @@ pub mod tests {
         ] {
             read_as(made, patches, copied).unwrap();
         }
+        // One of a patch by the command is none of the series.
+        filed.write("series", "2026-11-25", "Narrow", 0.5, &both);
+        let series = format!("{RECORDS}/0.8.0/triple-x86-64-v3/series/2026-11-25-narrow.csv");
+        let text = fs::read_to_string(filed.root().join(&series)).unwrap();
+        read(filed.root(), &series).unwrap();
+        filed.put(&series, &text.replace("ab \"x\"", "ab quick-sponge"));
+        let refused = read(filed.root(), &series).unwrap_err().to_string();
+        assert!(
+            refused.ends_with("patches: not those of series"),
+            "{refused}"
+        );
         // A later record without patches is none.
         let later = format!("{RECORDS}/0.8.0/triple-x86-64-v3/series/2026-11-24-narrow.csv");
         filed.write("series", "2026-11-24", "Narrow", 0.5, &[]);
