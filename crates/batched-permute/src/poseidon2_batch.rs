@@ -1,4 +1,5 @@
-//! Packed Poseidon2 states together: the internal rounds of one are a single dependency chain, and hide behind the others'.
+//! Packed Poseidon2 states together: the internal rounds of one are a single dependency chain, and
+//! hide behind the others'.
 
 use p3_field::Field;
 
@@ -10,8 +11,8 @@ type Packing = <Goldilocks as Field>::Packing;
 
 /// The number of packed states to interleave, which is the fastest one measured.
 ///
-/// AVX2 has registers for one state only, and waits for its chain the longest. On AVX-512 one state of width 16 keeps the
-/// ports busy; in limbs of 52 bits, one of width 12 does, too.
+/// AVX2 has registers for one state only, and waits for its chain the longest. On AVX-512 one state
+/// of width 16 keeps the ports busy; in limbs of 52 bits, one of width 12 does, too.
 pub const fn batch(width: usize) -> usize {
     let widest = if cfg!(target_feature = "avx512ifma") {
         8

@@ -1,18 +1,19 @@
 //! Vectors of field elements as Gaussian integers, for butterflies without modular additions.
 //!
-//! Modulo the order `p = 2^64 - 2^32 + 1`, `i = 2^48` is a fourth root of unity: `2^96 = -1`. Two vectors of words `[l, h]`
-//! stand for the elements `l + i h`. A product by `i` exchanges the words and changes a sign. Since `2^64 = 2^32 - 1`,
-//! `(2^32 - 1) - 2^16 i` is a zero.
+//! Modulo the order `p = 2^64 - 2^32 + 1`, `i = 2^48` is a fourth root of unity: `2^96 = -1`. Two
+//! vectors of words `[l, h]` stand for the elements `l + i h`. A product by `i` exchanges the words
+//! and changes a sign. Since `2^64 = 2^32 - 1`, `(2^32 - 1) - 2^16 i` is a zero.
 //!
 //! # Bounds
 //!
-//! Words of loaded elements are in `[0, 2^48)`, words between layers in `[2^41, 2^52)`. In units of `2^50`, with `e = 2^-11`:
+//! Words of loaded elements are in `[0, 2^48)`, words between layers in `[2^41, 2^52)`. In units of
+//! `2^50`, with `e = 2^-11`:
 //!
 //! - Words of a product are in `(-e, 1/2 + e)`.
 //! - The first operand of a butterfly is in `[1 + 2^-8 - e, 5/4 + 2^-7)` when `normalized`, and in
 //!   `[1 + 2^-8 - e, 3/2 + 2^-7)` as a product with [`ZERO`].
-//! - Radix 4 adds three products to it, of which it subtracts at most two: words are above `2^-8 - 4 e > 2^-9`, and below
-//!   `3 + 2^-6`.
+//! - Radix 4 adds three products to it, of which it subtracts at most two: words are above
+//!   `2^-8 - 4 e > 2^-9`, and below `3 + 2^-6`.
 
 use crate::poseidon2_limbs::Limb;
 
@@ -21,7 +22,8 @@ const MASK_48: u64 = (1 << 48) - 1;
 /// The order in Gaussian integers, up to a unit: `M[0] - i M[1] = 0`.
 const M: [u64; 2] = [(1 << 32) - 1, 1 << 16];
 
-/// A zero whose words are in `[2^50 + 2^41, 2^50 + 2^43)`: `(1 + i) (M[0] - i M[1])`, times `2^18 + 2^10`.
+/// A zero whose words are in `[2^50 + 2^41, 2^50 + 2^43)`: `(1 + i) (M[0] - i M[1])`, times
+/// `2^18 + 2^10`.
 pub const ZERO: [u64; 2] = {
     let m = (1 << 18) + (1 << 10);
     [m * (M[0] + M[1]), m * (M[0] - M[1])]
@@ -54,8 +56,9 @@ pub fn load<V: Limb>(x: V) -> [V; 2] {
 ///
 /// The result is any representative.
 ///
-/// Bits above 48 move to the other word first: those of `h` leave `l` nonnegative, those of `l` leave `h` below `2^48 + 2^4`. With
-/// `g = h >> 16`, the result is `low + 2^64 g = low + g (2^32 - 1)`, where `g` is at most `2^32`.
+/// Bits above 48 move to the other word first: those of `h` leave `l` nonnegative, those of `l`
+/// leave `h` below `2^48 + 2^4`. With `g = h >> 16`, the result is
+/// `low + 2^64 g = low + g (2^32 - 1)`, where `g` is at most `2^32`.
 #[inline(always)]
 pub fn store<V: Limb>([l, h]: [V; 2]) -> V {
     let l = l.wrapping_sub(h.shr(48));
@@ -66,10 +69,11 @@ pub fn store<V: Limb>([l, h]: [V; 2]) -> V {
     V::add_modulo(low, g.shl(32).wrapping_sub(g))
 }
 
-/// A twiddle, any representative: `x0 + 2^32 x1 + 2^48 x2 = x0 + x1 + i (2^16 x1 + x2)`, since `2^32 = 1 + 2^16 i`.
+/// A twiddle, any representative: `x0 + 2^32 x1 + 2^48 x2 = x0 + x1 + i (2^16 x1 + x2)`, since
+/// `2^32 = 1 + 2^16 i`.
 ///
-/// The words of `w` are at most `2^32 + 2^16 - 2` and `2^32 - 1`. `i w`, with `M[1] + i M[0]` and `M[0] - i M[1]`, has
-/// words in `[2^16, 2^32 + 2^16)` and in `[2^32 - 2^16 - 1, 2^33)`.
+/// The words of `w` are at most `2^32 + 2^16 - 2` and `2^32 - 1`. `i w`, with `M[1] + i M[0]` and
+/// `M[0] - i M[1]`, has words in `[2^16, 2^32 + 2^16)` and in `[2^32 - 2^16 - 1, 2^33)`.
 #[inline(always)]
 pub fn prepare<V: Limb>(twiddle: V) -> Twiddle<V> {
     let x1 = twiddle.shr(32).and(V::splat((1 << 16) - 1));
@@ -97,8 +101,8 @@ pub fn prepare<V: Limb>(twiddle: V) -> Twiddle<V> {
 ///
 /// The words are in `(-e, 1/2 + e)`, in the units of the module's documentation.
 ///
-/// Factors of 52 and 37 bits: the sums of lower halves are below `2^53`, those of upper halves below `2^38`. A lower half counts
-/// `2^-4`, an upper half `2^48 = i`.
+/// Factors of 52 and 37 bits: the sums of lower halves are below `2^53`, those of upper halves
+/// below `2^38`. A lower half counts `2^-4`, an upper half `2^48 = i`.
 #[inline(always)]
 fn product<V: Limb>([l, h]: [V; 2], twiddle: Twiddle<V>) -> [V; 2] {
     let halves = |w: V, v: V| {

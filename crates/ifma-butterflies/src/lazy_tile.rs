@@ -1,19 +1,21 @@
-//! A tile of the butterfly network in lazy butterflies: elements are loaded and stored once for all its layers, two of which
-//! are done at a time.
+//! A tile of the butterfly network in lazy butterflies: elements are loaded and stored once for all
+//! its layers, two of which are done at a time.
 //!
-//! A tile is `2^n` rows of a few vectors. [`transform_lazily`] takes it through `n` layers in three kinds of steps, each of which
-//! does one layer (radix 2) or two (radix 4) on as many rows at once:
+//! A tile is `2^n` rows of a few vectors. [`transform_lazily`] takes it through `n` layers in three
+//! kinds of steps, each of which does one layer (radix 2) or two (radix 4) on as many rows at once:
 //!
 //! ```text
 //!     matrix --enter--> scratch --within--> scratch --within--> .. --leave--> matrix
 //!              load                                                  store
 //! ```
 //!
-//! Elements are in the form of [`LazyButterflies`] from the first step to the last one, and are reduced once. A step of radix 4 on
-//! rows 0, 1, 2, 3 leaves the results of the two layers in these places; blocks are finished depth first.
+//! Elements are in the form of [`LazyButterflies`] from the first step to the last one, and are
+//! reduced once. A step of radix 4 on rows 0, 1, 2, 3 leaves the results of the two layers in these
+//! places; blocks are finished depth first.
 //!
-//! The second layer of a step has two twiddles, which differ by the fourth root of unity or by its inverse. For the inverse the last
-//! two results are exchanged ("turned"), so that one butterfly serves both.
+//! The second layer of a step has two twiddles, which differ by the fourth root of unity or by its
+//! inverse. For the inverse the last two results are exchanged ("turned"), so that one butterfly
+//! serves both.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -60,9 +62,11 @@ impl<L: LazyButterflies<P>, P: PackedField> Step<L, P, 4> for Radix4<L::Twiddle>
     }
 }
 
-/// Transforms `2^layers.len()` rows, block `index` of the layer that `layers` ends with. `src` gives a row, `dst` takes one.
+/// Transforms `2^layers.len()` rows, block `index` of the layer that `layers` ends with. `src`
+/// gives a row, `dst` takes one.
 ///
-/// All rows are read before any is written. A row has at most as many elements as `scratch` was made for.
+/// All rows are read before any is written. A row has at most as many elements as `scratch` was
+/// made for.
 pub fn transform_lazily<'a, 'b, F: Field, L: LazyButterflies<F::Packing>>(
     lazy: L,
     src: impl Fn(usize) -> &'a [F],
@@ -167,8 +171,8 @@ impl<L, D> Tile<L, D> {
     }
 }
 
-/// Whether the twiddles of a layer's second block are those of the first one times the inverse of the fourth root. Then the last
-/// two results of radix 4 are exchanged.
+/// Whether the twiddles of a layer's second block are those of the first one times the inverse of
+/// the fourth root. Then the last two results of radix 4 are exchanged.
 fn is_turned<F: Field, L: LazyButterflies<F::Packing>>(lazy: L, layers: &[Vec<F>]) -> bool {
     let [.., second, _] = layers else {
         panic!("a tile has at least two layers");

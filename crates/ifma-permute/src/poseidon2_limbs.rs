@@ -1,31 +1,39 @@
-//! Vectors of field elements in limbs of 52 bits, for the rounds of Poseidon2 without modular additions.
+//! Vectors of field elements in limbs of 52 bits, for the rounds of Poseidon2 without modular
+//! additions.
 //!
-//! Two vectors of signed words `[l, h]` stand for elements `l + 2^52 h`. A multiply-add takes the low 52 bits of its factors,
-//! and adds the lower or the upper 52 bits of the product to a word of 64. Modulo the order `p = 2^64 - 2^32 + 1`,
-//! `2^96 = -1`, so that `2^104 = -2^8`, and bits 44 and up of `h` count `-1` in `l`. `[2^52 m, -m]` is a zero.
+//! Two vectors of signed words `[l, h]` stand for elements `l + 2^52 h`. A multiply-add takes the
+//! low 52 bits of its factors, and adds the lower or the upper 52 bits of the product to a word of
+//! 64. Modulo the order `p = 2^64 - 2^32 + 1`, `2^96 = -1`, so that `2^104 = -2^8`, and bits 44 and
+//! up of `h` count `-1` in `l`. `[2^52 m, -m]` is a zero.
 //!
 //! # Operands
 //!
-//! An operand is carried: `h` in `[0, 2^44 + 2^11)`, and of `l` the low 52 bits count, which is all that a factor shows. See
-//! [`carry`]. A product's columns are `w0 + 2^52 w1 - 2^8 (w2 + 2^52 w3)`. The products of the upper limbs, the last two columns,
-//! are made from factors `2^4 h`, below `2^48 + 2^15`, and so arrive multiplied by `2^8`.
+//! An operand is carried: `h` in `[0, 2^44 + 2^11)`, and of `l` the low 52 bits count, which is all
+//! that a factor shows. See [`carry`]. A product's columns are `w0 + 2^52 w1 - 2^8 (w2 + 2^52 w3)`.
+//! The products of the upper limbs, the last two columns, are made from factors `2^4 h`, below
+//! `2^48 + 2^15`, and so arrive multiplied by `2^8`.
 //!
 //! # Bounds
 //!
 //! In units of `2^52`, with `e` for terms below `2^-4`, words are in these intervals:
 //!
-//! - Of a product's columns, `w0` is in `[0, 1)` and `w1` in `[0, 3)`; `[0, 3 + e)` and `[0, e)` are taken from them. With the
-//!   zero `[4, -4 / 2^52]`, an S-box returns `l` in `(1 - e, 5)` and `h` in `(-e, 3)`.
-//! - The external layer multiplies by at most 35. With a constant, `l` is below 184 and `h` below 106: `2^59.6` and `2^58.8`.
+//! - Of a product's columns, `w0` is in `[0, 1)` and `w1` in `[0, 3)`; `[0, 3 + e)` and `[0, e)`
+//!   are taken from them. With the zero `[4, -4 / 2^52]`, an S-box returns `l` in `(1 - e, 5)` and
+//!   `h` in `(-e, 3)`.
+//! - The external layer multiplies by at most 35. With a constant, `l` is below 184 and `h` below
+//!   106: `2^59.6` and `2^58.8`.
 //! - Between external and internal rounds, elements are compacted.
-//! - In the internal rounds, the tail is compacted in every round: `l` in `[0, 1)`, `h` in `(-e, e)`. A sum is then in
-//!   `(1 - e, 6)` and `(-e, 3 + e)`, and element 0 in `(-5, e)` and `(-3 - e, 2 e)`. The zero `[8, -8 / 2^52]` in each constant
-//!   makes its `l` positive, as an operand needs it.
-//! - Elements whose diagonal entry exceeds 1 grow, at most from `x` to `4 x + 6`. They are compacted after every [`SEGMENT`]
-//!   rounds, when they are below `4^4 + 6 (4^4 - 1) / 3 = 766`; undoing a pair doubles that, `2^62.6`. The tail meets them
-//!   after three rounds at most, below `4^3 + 6 (4^3 - 1) / 3 = 190`.
-//! - The others grow by at most 6 per round, or converge to at most 10. They are compacted every [`FULL`] segments, when they
-//!   are below `6 * 64 + 1 = 385`. The tail is below `385 + 190 + 10 + 2 (190 + 190 + 4 * 10) = 1425`, that is `2^62.5`.
+//! - In the internal rounds, the tail is compacted in every round: `l` in `[0, 1)`, `h` in
+//!   `(-e, e)`. A sum is then in `(1 - e, 6)` and `(-e, 3 + e)`, and element 0 in `(-5, e)` and
+//!   `(-3 - e, 2 e)`. The zero `[8, -8 / 2^52]` in each constant makes its `l` positive, as an
+//!   operand needs it.
+//! - Elements whose diagonal entry exceeds 1 grow, at most from `x` to `4 x + 6`. They are
+//!   compacted after every [`SEGMENT`] rounds, when they are below `4^4 + 6 (4^4 - 1) / 3 = 766`;
+//!   undoing a pair doubles that, `2^62.6`. The tail meets them after three rounds at most, below
+//!   `4^3 + 6 (4^3 - 1) / 3 = 190`.
+//! - The others grow by at most 6 per round, or converge to at most 10. They are compacted every
+//!   [`FULL`] segments, when they are below `6 * 64 + 1 = 385`. The tail is below
+//!   `385 + 190 + 10 + 2 (190 + 190 + 4 * 10) = 1425`, that is `2^62.5`.
 
 use core::marker::PhantomData;
 
@@ -55,7 +63,8 @@ pub trait Limb: Vector {
     /// Adds the upper 52 bits of the product of the low 52 bits of `a` and `b`. `vpmadd52huq`.
     fn add_product_high(self, a: Self, b: Self) -> Self;
 
-    /// Says that only the low 52 bits are meant, as a factor. No instruction: the multiply-adds look at these alone.
+    /// Says that only the low 52 bits are meant, as a factor. No instruction: the multiply-adds
+    /// look at these alone.
     #[inline(always)]
     fn low_52(self) -> Self {
         self
@@ -71,7 +80,8 @@ const fn zero(m: u64) -> [u64; 2] {
     [m << 52, m.wrapping_neg()]
 }
 
-/// Returns the same value as an operand of a product. `h` takes at most `2^19` from `l`, or gives it.
+/// Returns the same value as an operand of a product. `h` takes at most `2^19` from `l`, or gives
+/// it.
 ///
 /// # Preconditions
 ///
@@ -81,7 +91,8 @@ const fn zero(m: u64) -> [u64; 2] {
 ///
 /// `h` is in `[0, 2^44 + 2^11)`. Of `l`, the low 52 bits are meant.
 ///
-/// The lower limb has no bits to spare, and the upper one has eight: so `h` is folded first and takes the carry unmasked.
+/// The lower limb has no bits to spare, and the upper one has eight: so `h` is folded first and
+/// takes the carry unmasked.
 #[inline(always)]
 fn carry<V: Limb>([l, h]: [V; 2]) -> [V; 2] {
     let l = l.wrapping_sub(h.sar(44));
@@ -125,7 +136,8 @@ fn factor<V: Limb>([l, h]: [V; 2]) -> Factor<V> {
     ([l.low_52(), h], h.shl(4))
 }
 
-/// 11 instructions without [`factor`]'s: 8 multiply-adds, a shift, two subtractions. The accumulators' copies are free.
+/// 11 instructions without [`factor`]'s: 8 multiply-adds, a shift, two subtractions. The
+/// accumulators' copies are free.
 #[inline(always)]
 fn product<V: Limb>(([l, h], h16): Factor<V>, ([m, k], k16): Factor<V>) -> [V; 2] {
     let none = V::splat(0);
@@ -198,9 +210,10 @@ impl<V: Limb> Representation for Limbs<V> {
 
     /// For `|l| < 2^63 - 2^32` and `|h| < 2^62 - 2^13`.
     ///
-    /// `[2^32 - 1 - 2^18, -2^12 - 2^62]` is `-p`, and makes `h` negative. Let its bits be `-c, u, v`: `h = -2^44 c + 2^12 u + v`.
-    /// Then `2^52 h = c + (2^32 - 1) u + 2^52 v`, where `c` is in `(0, 2^19]` and `u < 2^32`, so that `c + (2^32 - 1) u` is at
-    /// most `2^64 - 2^33 + 1 + 2^19`.
+    /// `[2^32 - 1 - 2^18, -2^12 - 2^62]` is `-p`, and makes `h` negative. Let its bits be
+    /// `-c, u, v`: `h = -2^44 c + 2^12 u + v`. Then `2^52 h = c + (2^32 - 1) u + 2^52 v`, where `c`
+    /// is in `(0, 2^19]` and `u < 2^32`, so that `c + (2^32 - 1) u` is at most
+    /// `2^64 - 2^33 + 1 + 2^19`.
     #[inline(always)]
     fn reduce([l, h]: [V; 2]) -> V {
         const { assert!(V::FLIP == 0) };
@@ -225,8 +238,9 @@ impl<V: Limb> Representation for Limbs<V> {
         sum
     }
 
-    /// The low bits `a` of `l` and `b` of `h` count `2^-bits a = -2^(96 - bits) a` and `2^(52 - bits) b`. The magnitudes of the
-    /// words are at most the `2^bits`-th part, plus `2^52` and `2^44`.
+    /// The low bits `a` of `l` and `b` of `h` count `2^-bits a = -2^(96 - bits) a` and
+    /// `2^(52 - bits) b`. The magnitudes of the words are at most the `2^bits`-th part, plus `2^52`
+    /// and `2^44`.
     #[inline(always)]
     fn div_2exp([l, h]: [V; 2], bits: u32) -> [V; 2] {
         let a = l.and(V::splat((1 << bits) - 1));
@@ -290,7 +304,8 @@ mod tests {
     /// An operand's upper limb is below this.
     const OPERAND: i64 = (1 << 44) + (1 << 11);
 
-    /// Words next to every carry: around 0, bits 12, 32, 44, 52 and 62, and the ends of signed words.
+    /// Words next to every carry: around 0, bits 12, 32, 44, 52 and 62, and the ends of signed
+    /// words.
     const EDGES: [i64; 23] = [
         0,
         1,
@@ -433,7 +448,8 @@ mod tests {
         ((1 << 52) - (1 << 48)..5 << 52).contains(&l) && (-(1 << 48)..3 << 52).contains(&h)
     }
 
-    /// `(2^44 - 1) (2^44 + 1)` is -1 modulo `2^44`: with the largest lower limbs, most is taken from a product's lower word.
+    /// `(2^44 - 1) (2^44 + 1)` is -1 modulo `2^44`: with the largest lower limbs, most is taken
+    /// from a product's lower word.
     #[test]
     fn products_are_exact_at_their_bounds() {
         let ls = [0, 1, 1 << 51, MASK_52 as i64 - 1, MASK_52 as i64];

@@ -1,9 +1,10 @@
 //! Arrays from closures that are always compiled next to their caller.
 //!
-//! In Rust 1.95, [`core::array::from_fn`] and `array::map` call their closure through a function that is not `#[inline]`.
-//! With more than one codegen unit, which is cargo's default, rustc puts all those functions into a unit of their own. A
-//! closure too large for LLVM to import from there stays a call for each element, with its result passed through memory;
-//! whether it does changes with unrelated code, as units are merged by size. Closures are copied into each unit that uses
+//! In Rust 1.95, [`core::array::from_fn`] and `array::map` call their closure through a function
+//! that is not `#[inline]`. With more than one codegen unit, which is cargo's default, rustc puts
+//! all those functions into a unit of their own. A closure too large for LLVM to import from there
+//! stays a call for each element, with its result passed through memory; whether it does changes
+//! with unrelated code, as units are merged by size. Closures are copied into each unit that uses
 //! them, so that calling one directly is enough.
 
 use core::mem::{ManuallyDrop, MaybeUninit, transmute_copy};
@@ -19,7 +20,8 @@ pub fn array_from_fn<T, const N: usize>(mut f: impl FnMut(usize) -> T) -> [T; N]
     for (i, element) in array.iter_mut().enumerate() {
         element.write(f(i));
     }
-    // SAFETY: the loop has written every element, and `[MaybeUninit<T>; N]` has the layout of `[T; N]`.
+    // SAFETY: the loop has written every element, and `[MaybeUninit<T>; N]` has the layout of
+    // `[T; N]`.
     unsafe { transmute_copy::<_, [T; N]>(&array) }
 }
 
@@ -31,8 +33,8 @@ pub fn array_from_fn<T, const N: usize>(mut f: impl FnMut(usize) -> T) -> [T; N]
 pub fn array_map<T, U, const N: usize>(array: [T; N], mut f: impl FnMut(T) -> U) -> [U; N] {
     let array = ManuallyDrop::new(array);
     array_from_fn(|i| {
-        // SAFETY: the reference is valid for reads. `array_from_fn` passes each index once and `array` drops no
-        // element, so that this is the only owner of the element.
+        // SAFETY: the reference is valid for reads. `array_from_fn` passes each index once and
+        // `array` drops no element, so that this is the only owner of the element.
         f(unsafe { ptr::read(&array[i]) })
     })
 }

@@ -10,13 +10,15 @@
 //!         e[y][x] = b[x] ^ (!b[x + 1] & b[x + 2])               chi, five stores
 //! ```
 //!
-//! A plane takes the five words of `d` and five of `b`. Each step by itself takes all 25 words of the state, and an instruction set
-//! with 16 registers has the compiler store and load words between any two steps.
+//! A plane takes the five words of `d` and five of `b`. Each step by itself takes all 25 words of
+//! the state, and an instruction set with 16 registers has the compiler store and load words
+//! between any two steps.
 
 use core::arch::x86_64::*;
 use core::mem::transmute;
 
-/// A vector of words, one of each of `N` interleaved states. Its operations run only on a CPU that has its instruction set.
+/// A vector of words, one of each of `N` interleaved states. Its operations run only on a CPU that
+/// has its instruction set.
 pub trait Words<const N: usize>: Copy {
     /// Loads a word of each state.
     fn load(words: &[u64; N]) -> Self;
@@ -120,7 +122,8 @@ impl Words<2> for __m128i {
 
     #[inline(always)]
     fn rotate<const BITS: i32, const REST: i32>(self) -> Self {
-        // SAFETY: the CPU has SSE2, and SSSE3 where the shuffle is compiled. Each byte of the control is one of a vector's.
+        // SAFETY: the CPU has SSE2, and SSSE3 where the shuffle is compiled. Each byte of the
+        // control is one of a vector's.
         unsafe {
             match BITS {
                 1 => _mm_or_si128(_mm_add_epi64(self, self), _mm_srli_epi64::<63>(self)),
@@ -179,7 +182,8 @@ struct Aligned<T>(T);
 
 /// Permutes interleaved states.
 ///
-/// The caller is not inlined: a state that is held in local variables would be split into words again.
+/// The caller is not inlined: a state that is held in local variables would be split into words
+/// again.
 #[inline(always)]
 pub fn permute<W: Words<N>, const N: usize>(state: &mut [[u64; N]; 25]) {
     let mut next = Aligned([[0; N]; 25]);
@@ -189,7 +193,8 @@ pub fn permute<W: Words<N>, const N: usize>(state: &mut [[u64; N]; 25]) {
     }
 }
 
-/// Writes the state `a`, advanced by a round, to `e`. Word `5 * y + x` of a state is in column `x` of plane `y`.
+/// Writes the state `a`, advanced by a round, to `e`. Word `5 * y + x` of a state is in column `x`
+/// of plane `y`.
 #[inline(always)]
 fn round<W: Words<N>, const N: usize>(a: &[[u64; N]; 25], e: &mut [[u64; N]; 25], constant: u64) {
     let mut c = [W::splat(0); 5];
@@ -203,7 +208,8 @@ fn round<W: Words<N>, const N: usize>(a: &[[u64; N]; 25], e: &mut [[u64; N]; 25]
     for (x, d) in d.iter_mut().enumerate() {
         *d = c[(x + 4) % 5].xor(c[(x + 1) % 5].rotate::<1, 63>());
     }
-    // Takes the word `i` of the state and the bits by which rho rotates it, for each word of plane `y`.
+    // Takes the word `i` of the state and the bits by which rho rotates it, for each word of plane
+    // `y`.
     macro_rules! plane {
         ($y:expr, $(($i:expr, $bits:expr)),*) => {
             let b = [$(W::load(&a[$i]).xor(d[$i % 5]).rotate::<$bits, { 64 - $bits }>()),*];

@@ -1,8 +1,9 @@
-//! Columnwise dot products whose sums are reduced once in many rows, for any field that has such sums.
+//! Columnwise dot products whose sums are reduced once in many rows, for any field that has such
+//! sums.
 //!
-//! Each row of a matrix of packed elements comes with `N` weights; column `c` has `N` sums over all rows. One row after the other would
-//! load and store each sum for each row. So a pass takes [`ROWS`] rows, and adds a whole column of them to a sum while that is in
-//! registers:
+//! Each row of a matrix of packed elements comes with `N` weights; column `c` has `N` sums over all
+//! rows. One row after the other would load and store each sum for each row. So a pass takes
+//! [`ROWS`] rows, and adds a whole column of them to a sum while that is in registers:
 //!
 //! ```text
 //!              column c
@@ -12,7 +13,8 @@
 //!     row 7    x7
 //! ```
 //!
-//! A sum of extension elements is one for each coefficient. Sums are reduced after [`UnreducedSum::TERMS`] rows, and at the end.
+//! A sum of extension elements is one for each coefficient. Sums are reduced after
+//! [`UnreducedSum::TERMS`] rows, and at the end.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -25,8 +27,9 @@ use crate::{
 /// The rows of a pass over the sums.
 pub const ROWS: usize = 8;
 
-/// Vectors of a row up to which a pass copies it. Short rows are near each other, and the processor expects that they are
-/// read in the order of memory. Long ones are streams, which it follows side by side.
+/// Vectors of a row up to which a pass copies it. Short rows are near each other, and the processor
+/// expects that they are read in the order of memory. Long ones are streams, which it follows side
+/// by side.
 pub const SHORT: usize = 16;
 
 /// A sum of products of packed elements and scalar weights, before it is reduced.
@@ -43,7 +46,8 @@ pub trait UnreducedSum<F: Field>: Copy {
     /// Returns a weight in the form that products take.
     fn weight(x: F) -> Self::Weight;
 
-    /// Adds the products of a vector of columns and the weights of its rows, those of `sums[i]` in `weights[i]`.
+    /// Adds the products of a vector of columns and the weights of its rows, those of `sums[i]` in
+    /// `weights[i]`.
     ///
     /// # Preconditions
     ///
@@ -58,8 +62,8 @@ pub trait UnreducedSum<F: Field>: Copy {
     fn reduce(self) -> F::Packing;
 }
 
-/// `acc[c * N + j] += scales[j] * row[c]`, as [`Field::batched_columnwise_dot_product`] has it, with sums that are
-/// reduced once in [`UnreducedSum::TERMS`] rows.
+/// `acc[c * N + j] += scales[j] * row[c]`, as [`Field::batched_columnwise_dot_product`] has it,
+/// with sums that are reduced once in [`UnreducedSum::TERMS`] rows.
 pub fn unreduced_columnwise_dot_product<S, F, EF, R, I, const N: usize>(
     acc: &mut [EF::ExtensionPacking],
     mut items: I,
@@ -144,7 +148,8 @@ where
 {
     let mut column = [F::Packing::ZERO; ROWS];
     for sums in sums.chunks_exact_mut(weights.len()) {
-        // No closure: where the compiler does not inline it, vectors pass through memory, one after the other.
+        // No closure: where the compiler does not inline it, vectors pass through memory, one after
+        // the other.
         for (slot, row) in column.iter_mut().zip(&mut *rows) {
             match row.next() {
                 Some(x) => *slot = x,

@@ -1,9 +1,10 @@
 //! Dot products of packed elements, reduced once in [`TERMS`] terms.
 //!
-//! Two loops of provers are such products, and have a hook each: columns of a matrix with weights ([`Columnwise`]), and coefficients of
-//! extension elements with base elements ([`coeffwise_dot_product`]). Both add products of digits and limbs to unreduced sums
-//! ([`crate::lazy_product`]); one factor is cut into limbs once for all the sums that it goes to. Few terms do not pay for the
-//! reductions, and are added up as before.
+//! Two loops of provers are such products, and have a hook each: columns of a matrix with weights
+//! ([`Columnwise`]), and coefficients of extension elements with base elements
+//! ([`coeffwise_dot_product`]). Both add products of digits and limbs to unreduced sums
+//! ([`crate::lazy_product`]); one factor is cut into limbs once for all the sums that it goes to.
+//! Few terms do not pay for the reductions, and are added up as before.
 
 use core::array;
 
@@ -130,7 +131,8 @@ fn coeffwise<'a, const D: usize>(
     }
 }
 
-/// `values[0] * coeffs[0] + values[1] * coeffs[1] + ...`, as [`Algebra::batched_linear_combination`] has it.
+/// `values[0] * coeffs[0] + values[1] * coeffs[1] + ...`, as
+/// [`Algebra::batched_linear_combination`] has it.
 ///
 /// # Panics
 /// Panics if the lengths differ.
@@ -270,7 +272,8 @@ mod tests {
         }
     }
 
-    /// An iterator need not know how many rows it has, and a row may be shorter than the accumulators.
+    /// An iterator need not know how many rows it has, and a row may be shorter than the
+    /// accumulators.
     #[test]
     fn short_and_uncounted_rows_are_padded() {
         type Ext = BinomialExtensionField<Goldilocks, 2>;

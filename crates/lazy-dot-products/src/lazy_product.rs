@@ -1,11 +1,11 @@
 //! Products of words that are added up without a reduction, [`TERMS`] of them.
 //!
-//! A product of 64-bit words fills two words, and its parts carry into each other. Here one factor is cut into three limbs and
-//! the other into two digits, so short that a word takes the sum of 1024 products of a digit and a limb. Nothing is carried
-//! between the sums before the end.
+//! A product of 64-bit words fills two words, and its parts carry into each other. Here one factor
+//! is cut into three limbs and the other into two digits, so short that a word takes the sum of
+//! 1024 products of a digit and a limb. Nothing is carried between the sums before the end.
 //!
-//! With digits `x = x0 + 2^s x1`, a dot product is `sum x0 y + 2^s (sum x1 y)`, where `y` is cut into limbs. So there are six sums,
-//! here with digits of 32 bits and limbs of 22, 22 and 20:
+//! With digits `x = x0 + 2^s x1`, a dot product is `sum x0 y + 2^s (sum x1 y)`, where `y` is cut
+//! into limbs. So there are six sums, here with digits of 32 bits and limbs of 22, 22 and 20:
 //!
 //! ```text
 //!                  y2     y1     y0
@@ -23,14 +23,15 @@ pub mod ifma;
 
 /// Terms after which sums are reduced.
 ///
-/// With digits of 32 bits and limbs of 22, `1024 (2^32 - 1) (2^22 - 1) = 2^64 - 2^42 - 2^32 + 2^10`. A sum starts below `2^22`
-/// and is carried less than `2^42`, so that it stays below `2^64`. No further term fits.
+/// With digits of 32 bits and limbs of 22,
+/// `1024 (2^32 - 1) (2^22 - 1) = 2^64 - 2^42 - 2^32 + 2^10`. A sum starts below `2^22` and is
+/// carried less than `2^42`, so that it stays below `2^64`. No further term fits.
 pub const TERMS: usize = 1024;
 
 /// A vector whose words take sums of products.
 ///
-/// The provided methods have digits of 32 bits, and limbs of 22, 22 and 20 bits. An instruction set that multiplies more
-/// bits overrides all of them.
+/// The provided methods have digits of 32 bits, and limbs of 22, 22 and 20 bits. An instruction set
+/// that multiplies more bits overrides all of them.
 pub trait LazyProduct: Vector {
     /// The position of the upper digit.
     const DIGIT: u32 = 32;
@@ -41,7 +42,8 @@ pub trait LazyProduct: Vector {
         [self, self.high()]
     }
 
-    /// Returns the three limbs, in the bits that [`Self::add_product`] looks at. Two of `vpand` and `vpsrlq`.
+    /// Returns the three limbs, in the bits that [`Self::add_product`] looks at. Two of `vpand` and
+    /// `vpsrlq`.
     #[inline(always)]
     fn limbs(self) -> [Self; 3] {
         let mask = Self::splat(LIMB_MASK);
@@ -54,18 +56,21 @@ pub trait LazyProduct: Vector {
         [x & LIMB_MASK, (x >> LIMB) & LIMB_MASK, x >> (2 * LIMB)]
     }
 
-    /// Adds the product of the number with these digits and that with these limbs. Six of `vpmuludq` and `vpaddq`.
+    /// Adds the product of the number with these digits and that with these limbs. Six of
+    /// `vpmuludq` and `vpaddq`.
     ///
     /// # Preconditions
     ///
-    /// Each sum began as [`start`] has it, and fewer than [`TERMS`] products were added to it since.
+    /// Each sum began as [`start`] has it, and fewer than [`TERMS`] products were added to it
+    /// since.
     ///
     /// # Postconditions
     ///
     /// No sum has wrapped, nor does it in [`Self::carry`].
     #[inline(always)]
     fn add_product(sums: &mut Sums<Self>, digits: [Self; 2], limbs: [Self; 3]) {
-        // A limb is dead after its two products. AVX2 has registers for two pairs of sums, digits and little else.
+        // A limb is dead after its two products. AVX2 has registers for two pairs of sums, digits
+        // and little else.
         for (i, limb) in limbs.into_iter().enumerate() {
             for (sums, digit) in sums.iter_mut().zip(digits) {
                 sums[i] = sums[i].wrapping_add(digit.mul_low(limb));

@@ -1,11 +1,13 @@
 //! Dot products of packed elements, reduced once in [`TERMS`] terms.
 //!
-//! The product of two elements has 62 bits, so that a word of 64 takes a group of four. Their sum is not reduced: its upper half
-//! is added to a second sum, which grows by 32 bits only. The groups themselves are added up modulo `2^64`. That loses nothing, as
-//! the lower halves have a sum below `2^64`: it is the sum of the groups, modulo `2^64`, less the upper halves.
+//! The product of two elements has 62 bits, so that a word of 64 takes a group of four. Their sum
+//! is not reduced: its upper half is added to a second sum, which grows by 32 bits only. The groups
+//! themselves are added up modulo `2^64`. That loses nothing, as the lower halves have a sum below
+//! `2^64`: it is the sum of the groups, modulo `2^64`, less the upper halves.
 //!
-//! Arrays are written element by element. The standard library calls the closures of `array::map` and
-//! `array::from_fn` by a function that is not inlined in every program; vectors then pass through memory.
+//! Arrays are written element by element. The standard library calls the closures of `array::map`
+//! and `array::from_fn` by a function that is not inlined in every program; vectors then pass
+//! through memory.
 
 use core::marker::PhantomData;
 use core::mem::transmute;
@@ -36,14 +38,15 @@ const GROUP: usize = 4;
 // Input: elements in [0, P)
 // Output: an element in [0, P)
 //   1. a group, in [0, 4 (P - 1)^2 + 1), where 4 (P - 1)^2 < B^2
-//   2. H := the sum of the groups' upper halves, and L := that of the lower ones, both in [0, G B). L + B H is the dot product,
-//      and L is what is left of it modulo B^2, less B H.
+//   2. H := the sum of the groups' upper halves, and L := that of the lower ones, both in
+//      [0, G B). L + B H is the dot product, and L is what is left of it modulo B^2, less B H.
 //   3. H' := H / B modulo P, in [1, 2P). For that, H < P B.
 //   4. L + (B^2 mod P) H', in [0, G B + 2P^2), where G B + 2P^2 < P B. Modulo P, it is L + B H.
-//   5. R := that, divided by B as in step 3, in [1, 2P), less P if it is not below P. Montgomery forms are multiples of B, and
-//      their products of B^2.
+//   5. R := that, divided by B as in step 3, in [1, 2P), less P if it is not below P. Montgomery
+//      forms are multiples of B, and their products of B^2.
 //
-// In steps 3 and 5, x in [0, P B) becomes x + P B - Q P, with Q = μ x mod B in [0, B). That is a multiple of B in (0, 2 P B).
+// In steps 3 and 5, x in [0, P B) becomes x + P B - Q P, with Q = μ x mod B in [0, B). That is a
+// multiple of B in (0, 2 P B).
 
 /// The operations that sums of groups take beside those of [`Words`].
 pub trait GroupWords: Words {
@@ -58,7 +61,8 @@ type Packing<FP> = <MontyField31<FP> as Field>::Packing;
 
 #[inline(always)]
 fn to_register<FP: FieldParameters>(x: Packing<FP>) -> Register {
-    // SAFETY: a packing is a transparent array of as many transparent `u32` as the register has, and any bits are one.
+    // SAFETY: a packing is a transparent array of as many transparent `u32` as the register has,
+    // and any bits are one.
     unsafe { transmute(x) }
 }
 
@@ -119,7 +123,8 @@ fn montgomery<FP: FieldParameters, V: GroupWords>(x: V) -> V {
     x.wrapping_sub(q.mul_low(V::splat(p)))
 }
 
-/// Returns the elements that the upper halves of `even` and `odd` stand for, by [`Words::join_high`].
+/// Returns the elements that the upper halves of `even` and `odd` stand for, by
+/// [`Words::join_high`].
 ///
 /// # Preconditions
 ///
@@ -213,7 +218,8 @@ impl<FP: FieldParameters> UnreducedSum<MontyField31<FP>> for Sums<FP> {
     }
 }
 
-/// Pairs from which on the reductions of a dot product take less time than is saved. AVX2 has half the registers.
+/// Pairs from which on the reductions of a dot product take less time than is saved. AVX2 has half
+/// the registers.
 pub const LEAST_TERMS: usize = if cfg!(target_feature = "avx512f") {
     8
 } else {
@@ -474,7 +480,8 @@ mod tests {
         check_coefficients::<BB>();
     }
 
-    /// The hook takes slices that are shorter than the degree, and iterators that do not know their length.
+    /// The hook takes slices that are shorter than the degree, and iterators that do not know their
+    /// length.
     #[test]
     fn test_short_coefficients() {
         let values = [Packing::<KB>::TWO; 40];

@@ -1,19 +1,22 @@
 //! The internal rounds of Poseidon2 with the opposite entries of the diagonal in pairs.
 //!
-//! A round takes `s_0` to `(s_0 + rc)^D`, and then the state to `(1 + Diag(v)) s`, which is `s_i -> v_i s_i + sum`.
-//! The diagonals are `[-2, 1, 2, 1/2, 3, 4, -1/2, -3, -4]` and then inverse powers of two of either sign.
-//! Where `v_i = d` and `v_j = -d`, let `a = s_i + s_j` and `b = s_i - s_j`. The round takes them to
+//! A round takes `s_0` to `(s_0 + rc)^D`, and then the state to `(1 + Diag(v)) s`, which is
+//! `s_i -> v_i s_i + sum`. The diagonals are `[-2, 1, 2, 1/2, 3, 4, -1/2, -3, -4]` and then inverse
+//! powers of two of either sign. Where `v_i = d` and `v_j = -d`, let `a = s_i + s_j` and
+//! `b = s_i - s_j`. The round takes them to
 //!
 //! ```text
 //! a' = d b + 2 sum
 //! b' = d a
 //! ```
 //!
-//! That is one modular addition instead of two. `a` is also all that the sum of the state needs, which saves another one.
-//! Two rounds take `a` to `a'' = d^2 a + 2 sum'`. So where `d^2` is one short product, the pair is kept as `(a, b / d)`:
-//! the second part is the `a` of the round before, and nothing has to be multiplied for it.
+//! That is one modular addition instead of two. `a` is also all that the sum of the state needs,
+//! which saves another one. Two rounds take `a` to `a'' = d^2 a + 2 sum'`. So where `d^2` is one
+//! short product, the pair is kept as `(a, b / d)`: the second part is the `a` of the round before,
+//! and nothing has to be multiplied for it.
 //!
-//! There is nothing lazy here: every operation takes canonical elements and returns canonical elements.
+//! There is nothing lazy here: every operation takes canonical elements and returns canonical
+//! elements.
 
 use p3_field::PrimeCharacteristicRing;
 
@@ -24,15 +27,17 @@ const LARGEST_EXPONENT: u32 = 15;
 
 /// A ring whose elements are cheaply divided by small powers of two.
 ///
-/// It is a trait of field elements, packed or not, and no vocabulary of words: sums and products are the ring's own.
+/// It is a trait of field elements, packed or not, and no vocabulary of words: sums and products
+/// are the ring's own.
 ///
-/// A quotient is a shift `q` less a short product that takes the remainder's place. AVX2: `vpsrld`, `vpand`, `vpmaddwd`, `vpslld`
-/// (for `n = 8`, `vpmaddubsw` alone multiplies a byte). AVX-512: the last shift is under the mask of a `vptestmd`.
+/// A quotient is a shift `q` less a short product that takes the remainder's place. AVX2: `vpsrld`,
+/// `vpand`, `vpmaddwd`, `vpslld` (for `n = 8`, `vpmaddubsw` alone multiplies a byte). AVX-512: the
+/// last shift is under the mask of a `vptestmd`.
 ///
 /// # Preconditions
 ///
-/// `n` lies in `1..=LARGEST_EXPONENT` or is the two-adicity of `P - 1`, for a `P` that [`Pairing::new`] accepts. Elements are
-/// canonical.
+/// `n` lies in `1..=LARGEST_EXPONENT` or is the two-adicity of `P - 1`, for a `P` that
+/// [`Pairing::new`] accepts. Elements are canonical.
 ///
 /// # Postconditions
 ///
@@ -56,7 +61,8 @@ struct Entry {
     n: u32,
 }
 
-/// The kinds of entries: pairs kept as `(a, b / d)`, pairs kept as `(a, b)`, single `2^-n`, single `-2^-n`.
+/// The kinds of entries: pairs kept as `(a, b / d)`, pairs kept as `(a, b)`, single `2^-n`, single
+/// `-2^-n`.
 const SQUARES: usize = 0;
 const PAIRS: usize = 1;
 const PLUS: usize = 2;
@@ -71,10 +77,12 @@ pub struct Pairing<const WIDTH: usize> {
 }
 
 impl<const WIDTH: usize> Pairing<WIDTH> {
-    /// `exponents` is the diagonal behind the first nine entries: `n` for `2^-n` and `-n` for `-2^-n`.
+    /// `exponents` is the diagonal behind the first nine entries: `n` for `2^-n` and `-n` for
+    /// `-2^-n`.
     ///
     /// # Panics
-    /// At compile time, if `exponents` does not fill a diagonal, repeats itself or has a division that is not cheap.
+    /// At compile time, if `exponents` does not fill a diagonal, repeats itself or has a division
+    /// that is not cheap.
     #[must_use]
     pub const fn new<MP: MontyParameters>(exponents: Option<&[i32]>) -> Option<Self> {
         let Some(exponents) = exponents else {
@@ -132,7 +140,8 @@ impl<const WIDTH: usize> Pairing<WIDTH> {
         Some(pairing)
     }
 
-    /// Calls `f` with each entry of a kind. An index loop, since iterators stay rolled, and the state then goes through memory.
+    /// Calls `f` with each entry of a kind. An index loop, since iterators stay rolled, and the
+    /// state then goes through memory.
     #[inline(always)]
     fn each(&self, kind: usize, mut f: impl FnMut(Entry)) {
         let mut e = if kind == 0 { 0 } else { self.ends[kind - 1] };
@@ -167,7 +176,8 @@ pub fn internal_rounds<R: Divide2Exp, C: Copy, const WIDTH: usize>(
 /// `s -> (1 + Diag(v)) s` on a paired state.
 #[inline(always)]
 fn linear_layer<R: Divide2Exp, const WIDTH: usize>(s: &mut [R; WIDTH], pairing: &Pairing<WIDTH>) {
-    // The sum of all elements but s_0, in two chains. Of a pair it takes a, which stands in the place of d.
+    // The sum of all elements but s_0, in two chains. Of a pair it takes a, which stands in the
+    // place of d.
     let mut of_pairs = s[4] + s[5];
     pairing.each(PAIRS, |Entry { i, .. }| of_pairs += s[i]);
     pairing.each(SQUARES, |Entry { i, .. }| of_pairs += s[i]);
@@ -282,10 +292,12 @@ mod tests {
 
     type Packing<FP> = <MontyField31<FP> as Field>::Packing;
 
-    /// Elements at whose Montgomery form a division by `2^n`, for some `n`, or a correction by `P` changes its course.
+    /// Elements at whose Montgomery form a division by `2^n`, for some `n`, or a correction by `P`
+    /// changes its course.
     fn edges<FP: FieldParameters>() -> Vec<MontyField31<FP>> {
         let p = FP::PRIME;
-        // For each n the largest remainder, the quotients 1 and 2^(31-n), none at all, and the largest multiple of 2^n.
+        // For each n the largest remainder, the quotients 1 and 2^(31-n), none at all, and the
+        // largest multiple of 2^n.
         let powers = (0..31).map(|n| 1 << n);
         let around = powers.flat_map(|d| [d - 1, d, d + 1, p - d, p - 1 - d, (p - 1) / d * d]);
         around

@@ -2,15 +2,17 @@
 //!
 //! # Partial rounds
 //!
-//! With the sparse matrices of Appendix B of the Poseidon paper, a partial round computes the power `y = s_0^D + c`, and then
+//! With the sparse matrices of Appendix B of the Poseidon paper, a partial round computes the power
+//! `y = s_0^D + c`, and then
 //!
 //! ```text
 //! s_0 <- m y + Σ w_i s_i        s_i <- s_i + v_i y
 //! ```
 //!
-//! In a block of rounds the `s_i` stay what they are at its start. What the earlier powers of the block would have added to them
-//! reaches `s_0` through the constants `Σ w_i v_i`, one for each pair of rounds. The `s_i` are updated once, at the end of the
-//! block. So every element is a dot product with constants.
+//! In a block of rounds the `s_i` stay what they are at its start. What the earlier powers of the
+//! block would have added to them reaches `s_0` through the constants `Σ w_i v_i`, one for each
+//! pair of rounds. The `s_i` are updated once, at the end of the block. So every element is a dot
+//! product with constants.
 //!
 //! # Circulant matrix
 //!
@@ -20,8 +22,8 @@
 //! x^W - 1 = (x^(W/8) - 1) (x^(W/8) + 1) (x^(W/4) + 1) (x^(W/2) + 1)
 //! ```
 //!
-//! It is computed modulo each factor, where every coefficient is a dot product of as many terms as the factor has.
-//! The halves of the Chinese remainder theorem are in the constants.
+//! It is computed modulo each factor, where every coefficient is a dot product of as many terms as
+//! the factor has. The halves of the Chinese remainder theorem are in the constants.
 
 use alloc::vec::Vec;
 use core::array;
@@ -43,8 +45,8 @@ use crate::{FieldParameters, MontyField31, MontyParameters};
 //   1. a group of at most four products, in [0, 4(P - 1)^2 + 1). 4 P^2 < 2 P B.
 //   2. fold: what is in [0, 2 P B) has P B taken off unless it is below. The result is in [0, P B).
 //   3. a sum: two folded words, in [0, 2 P B). 2 P B < B^2.
-//   4. the reduction of a folded word C: C - Q P with Q = μ C mod B is a multiple of B in (-P B, P B). Its upper half, plus P if
-//      it is negative, is in [0, P).
+//   4. the reduction of a folded word C: C - Q P with Q = μ C mod B is a multiple of B in
+//      (-P B, P B). Its upper half, plus P if it is negative, is in [0, P).
 
 /// Products whose sum fits a word.
 const GROUP: usize = 4;
@@ -56,7 +58,8 @@ type Halves<V> = [V; 2];
 
 #[inline(always)]
 fn halves<FP: FieldParameters>(x: Packing<FP>) -> Halves<Register> {
-    // SAFETY: a packing is a transparent array of as many transparent `u32` as the register has, and any bits are one.
+    // SAFETY: a packing is a transparent array of as many transparent `u32` as the register has,
+    // and any bits are one.
     let x: Register = unsafe { transmute(x) };
     [x, x.high()]
 }
@@ -153,9 +156,9 @@ impl Sums<Register> {
     }
 }
 
-/// The constants of a dot product, in whole groups. Its length is not known to the compiler: if it were, the loops over groups
-/// would unroll, masks of the lower halves would be moved out of the loops around them, and `mul_low` would become
-/// a product of whole words.
+/// The constants of a dot product, in whole groups. Its length is not known to the compiler: if it
+/// were, the loops over groups would unroll, masks of the lower halves would be moved out of the
+/// loops around them, and `mul_low` would become a product of whole words.
 type Row = [[u32; GROUP]];
 
 /// A row that ends in zeros where `constants` do not fill a group.
@@ -167,7 +170,8 @@ fn row<MP: MontyParameters>(constants: &[MontyField31<MP>]) -> Vec<[u32; GROUP]>
         .collect()
 }
 
-/// Rounds after which the state is updated, in whole groups. Longer blocks have fewer updates, and more powers in the sums.
+/// Rounds after which the state is updated, in whole groups. Longer blocks have fewer updates, and
+/// more powers in the sums.
 const BLOCK: usize = 2 * GROUP;
 
 /// The partial rounds, in blocks.
@@ -270,8 +274,8 @@ impl<FP: FieldParameters, const WIDTH: usize> PartialRounds<FP, WIDTH> {
     }
 }
 
-/// A circulant matrix as the coefficients of its first column modulo each factor of `x^WIDTH - 1`, divided by what the
-/// remainders of a product are multiplied by when they are put together.
+/// A circulant matrix as the coefficients of its first column modulo each factor of `x^WIDTH - 1`,
+/// divided by what the remainders of a product are multiplied by when they are put together.
 #[derive(Clone)]
 pub struct Circulant<const WIDTH: usize> {
     /// From the factor `x^(WIDTH/8) - 1` to `x^(WIDTH/2) + 1`.
@@ -285,7 +289,8 @@ const fn degrees(width: usize) -> [usize; 3] {
     [width / 8, width / 4, width / 2]
 }
 
-/// Where the coefficients begin that belong to the factor of coefficient `i`, and how many these are.
+/// Where the coefficients begin that belong to the factor of coefficient `i`, and how many these
+/// are.
 const fn factor_of(i: usize, width: usize) -> (usize, usize) {
     let [n, ..] = degrees(width);
     let mut factor = (0, n);
@@ -384,7 +389,8 @@ impl<const WIDTH: usize> Circulant<WIDTH> {
     }
 }
 
-/// A polynomial of degree below `2n` to its remainders modulo `x^n - 1` and `x^n + 1`, and these to twice the polynomial.
+/// A polynomial of degree below `2n` to its remainders modulo `x^n - 1` and `x^n + 1`, and these to
+/// twice the polynomial.
 #[inline(always)]
 fn sums_and_differences<R: PrimeCharacteristicRing + Copy>(x: &mut [R]) {
     let (low, high) = x.split_at_mut(x.len() / 2);

@@ -1,16 +1,20 @@
-//! Packed Poseidon1 and its MDS matrices on exact doubles, with one reduction per output of a linear layer.
+//! Packed Poseidon1 and its MDS matrices on exact doubles, with one reduction per output of a
+//! linear layer.
 //!
-//! The circulant matrices of widths 8, 12 and 16 have small coefficients. Field multiplications by them, or Karatsuba
-//! over the field, reduce after each step. Here a linear layer works on integers and reduces once, before the next S-box.
+//! The circulant matrices of widths 8, 12 and 16 have small coefficients. Field multiplications by
+//! them, or Karatsuba over the field, reduce after each step. Here a linear layer works on integers
+//! and reduces once, before the next S-box.
 //!
 //! # Unreduced values
 //!
-//! An element is split into two *halves* `[l, h]` that stand for `l + 2^32 h`. Linear maps with integer coefficients act
-//! on each half alone. Halves are integers below `2^53` in double-precision floats: a multiplication by a coefficient of
-//! any size and an addition are one instruction, and exact. Modulo `p = 2^64 - 2^32 + 1`, `2^64 = 2^32 - 1`.
+//! An element is split into two *halves* `[l, h]` that stand for `l + 2^32 h`. Linear maps with
+//! integer coefficients act on each half alone. Halves are integers below `2^53` in
+//! double-precision floats: a multiplication by a coefficient of any size and an addition are one
+//! instruction, and exact. Modulo `p = 2^64 - 2^32 + 1`, `2^64 = 2^32 - 1`.
 //!
-//! A double of magnitude below `2^51` becomes a word, and back, by adding [`OFFSET`], `1.5 * 2^52`: the sum's bits are
-//! those of `OFFSET` plus the integer. Halves with the offset are called *shifted*.
+//! A double of magnitude below `2^51` becomes a word, and back, by adding [`OFFSET`], `1.5 * 2^52`:
+//! the sum's bits are those of `OFFSET` plus the integer. Halves with the offset are called
+//! *shifted*.
 //!
 //! A full round takes each element through these steps:
 //!
@@ -22,24 +26,28 @@
 //!
 //! # Circulants
 //!
-//! A cyclic convolution of length `2n` is one of length `n` on the sums of opposite elements and a negacyclic one on their
-//! differences. Widths 8, 12, 16, 24 fold to 2, 3, 2, 6 ([`circulant`]). Each fold halves the coefficients, so that
-//! the sums within hold multiples of 1/4 or 1/8; the outputs are integers.
+//! A cyclic convolution of length `2n` is one of length `n` on the sums of opposite elements and a
+//! negacyclic one on their differences. Widths 8, 12, 16, 24 fold to 2, 3, 2, 6 ([`circulant`]).
+//! Each fold halves the coefficients, so that the sums within hold multiples of 1/4 or 1/8; the
+//! outputs are integers.
 //!
 //! # Partial rounds
 //!
-//! The constants are folded forward, one per round is left. The sparse form needs `2 WIDTH` products of full size a round;
-//! the textbook form needs none. With `M` the matrix, `s_r` the element 0 that enters the S-box of round `r`,
-//! `y_r = s_r^7` and `d_r = y_r - s_r`, `K` rounds that begin with `x` are
+//! The constants are folded forward, one per round is left. The sparse form needs `2 WIDTH`
+//! products of full size a round; the textbook form needs none. With `M` the matrix, `s_r` the
+//! element 0 that enters the S-box of round `r`, `y_r = s_r^7` and `d_r = y_r - s_r`, `K` rounds
+//! that begin with `x` are
 //!
 //! ```text
-//!     x_0 <- y_0,    s_r = (M^r x)_0 + sum of (M^(r-t))_00 d_t for 0 < t < r,    x <- M^K x + sum of M^(K-t) e_0 d_t.
+//!     x_0 <- y_0,    s_r = (M^r x)_0 + sum of (M^(r-t))_00 d_t for 0 < t < r,
+//!     x <- M^K x + sum of M^(K-t) e_0 d_t.
 //! ```
 //!
-//! `M^K` is a circulant too: `segment` applies one where there were `K`, and off the chain of S-boxes, which is the
-//! latency that bounds a single state. Several states at once are as many chains. Halves begin a segment in
-//! `[-2^31 - 2^22, 2^31 + 2^22]`. They grow by the sum of the row, 43, 67 or 371, in each round, so that `K = 3`, or 2 for
-//! width 16, keeps every sum below `2^51`.
+//! `M^K` is a circulant too: `segment` applies one where there were `K`, and off the chain of
+//! S-boxes, which is the latency that bounds a single state. Several states at once are as many
+//! chains. Halves begin a segment in `[-2^31 - 2^22, 2^31 + 2^22]`. They grow by the sum of the
+//! row, 43, 67 or 371, in each round, so that `K = 3`, or 2 for width 16, keeps every sum below
+//! `2^51`.
 
 use p3_field::PrimeField64;
 
@@ -102,7 +110,8 @@ pub trait Doubles: Copy {
     #[inline(always)]
     fn integers(_: &mut [Self]) {}
 
-    /// Returns `[x_0, x_1]` with `x_0 + x_1 = self` and `x_1` the nearest multiple of `2^32`. `vaddpd`, `vsubpd`, `vsubpd`.
+    /// Returns `[x_0, x_1]` with `x_0 + x_1 = self` and `x_1` the nearest multiple of `2^32`.
+    /// `vaddpd`, `vsubpd`, `vsubpd`.
     ///
     /// # Preconditions
     ///

@@ -1,10 +1,12 @@
 //! Poseidon2 over Goldilocks on targets with a kernel for packed states.
 //!
-//! [`Poseidon2GoldilocksFused`] holds the round constants twice. The layers of p3-poseidon2 have them for scalar states and for
-//! packed ones of width 20, [`Rounds`] for packed ones of width 8, 12 and 16. Both compute the same permutation.
+//! [`Poseidon2GoldilocksFused`] holds the round constants twice. The layers of p3-poseidon2 have
+//! them for scalar states and for packed ones of width 20, [`Rounds`] for packed ones of width 8,
+//! 12 and 16. Both compute the same permutation.
 //!
-//! A packed state is as many states as a vector has words, and no operation of the rounds crosses words. Its elements become
-//! words once, before the first round, and elements once, after the last:
+//! A packed state is as many states as a vector has words, and no operation of the rounds crosses
+//! words. Its elements become words once, before the first round, and elements once, after the
+//! last:
 //!
 //! ```text
 //! to_words, widen      any representatives, to unreduced values
@@ -58,8 +60,9 @@ type Layers<const WIDTH: usize> =
 
 /// The Poseidon2 permutation for Goldilocks.
 ///
-/// It acts on `[Goldilocks; WIDTH]` and on `[<Goldilocks as Field>::Packing; WIDTH]`. Packed states of width 8, 12 and 16
-/// take rounds without modular additions, see [`Rounds`], with constants prepared at construction.
+/// It acts on `[Goldilocks; WIDTH]` and on `[<Goldilocks as Field>::Packing; WIDTH]`. Packed states
+/// of width 8, 12 and 16 take rounds without modular additions, see [`Rounds`], with constants
+/// prepared at construction.
 #[derive(Clone)]
 pub struct Poseidon2GoldilocksFused<const WIDTH: usize> {
     layers: Layers<WIDTH>,
@@ -190,8 +193,8 @@ mod tests {
 
     const P: u128 = Goldilocks::ORDER_U64 as u128;
 
-    /// Representatives next to every carry: around 0, `2^32`, the order and `2^64`. The last two make a product whose biased
-    /// low word is `2^64 - 1`.
+    /// Representatives next to every carry: around 0, `2^32`, the order and `2^64`. The last two
+    /// make a product whose biased low word is `2^64 - 1`.
     const EDGES: [u64; 16] = [
         0,
         1,

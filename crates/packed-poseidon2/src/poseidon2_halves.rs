@@ -1,10 +1,10 @@
 //! Vectors of field elements in halves, for the rounds of Poseidon2 without modular additions.
 //!
-//! Two vectors of signed words `[l, h]` stand for elements `l + B h`, with `B = 2^32`. Modulo the order `p = B^2 - B + 1`,
-//! `B^2 = B - 1`, and `[m (B + 1), m (B - 2)]` is `m p`, which is zero.
+//! Two vectors of signed words `[l, h]` stand for elements `l + B h`, with `B = 2^32`. Modulo the
+//! order `p = B^2 - B + 1`, `B^2 = B - 1`, and `[m (B + 1), m (B - 2)]` is `m p`, which is zero.
 //!
-//! [`Halves::widen`](Representation::widen) takes a word apart. Sums and small multiples act on both vectors alike, and what
-//! exceeds 32 bits stays where it is:
+//! [`Halves::widen`](Representation::widen) takes a word apart. Sums and small multiples act on
+//! both vectors alike, and what exceeds 32 bits stays where it is:
 //!
 //! ```text
 //! word   | l0 h0 | l1 h1 | ..
@@ -12,17 +12,20 @@
 //! h      | h0  0 | h1  0 | ..
 //! ```
 //!
-//! An S-box needs a word again. It reduces `x` with its round constant to one ([`representative`]), and computes `x^2`, `x^3`
-//! and `x^4` as words. The last product, `x^3 x^4`, is not reduced: its columns become halves ([`mul_unreduced`]).
+//! An S-box needs a word again. It reduces `x` with its round constant to one ([`representative`]),
+//! and computes `x^2`, `x^3` and `x^4` as words. The last product, `x^3 x^4`, is not reduced: its
+//! columns become halves ([`mul_unreduced`]).
 //!
-//! A segment of internal rounds starts with words of magnitude at most `2 B`, and an S-box returns such words. What a round
-//! divides must not be negative, and a quotient's words are above `-B`. So the round before adds a zero `m p` to the sum
-//! that such elements get, with the least `m` for which `m (B - 2)` is at least the sum's magnitude and `B`. [`lifts`]
-//! follows the magnitudes through a segment, and shows at compile time that they stay within what divisions and reductions
+//! A segment of internal rounds starts with words of magnitude at most `2 B`, and an S-box returns
+//! such words. What a round divides must not be negative, and a quotient's words are above `-B`. So
+//! the round before adds a zero `m p` to the sum that such elements get, with the least `m` for
+//! which `m (B - 2)` is at least the sum's magnitude and `B`. [`lifts`] follows the magnitudes
+//! through a segment, and shows at compile time that they stay within what divisions and reductions
 //! take.
 //!
-//! The external layers multiply by at most `7 (WIDTH / 4 + 1) <= 35`. A reduction adds [`REDUCTION_BIAS`], a zero as well, to
-//! words in `(-LIMIT, LIMIT)`, and so has words in `[0, 2^63 - 2 B)`.
+//! The external layers multiply by at most `7 (WIDTH / 4 + 1) <= 35`. A reduction adds
+//! [`REDUCTION_BIAS`], a zero as well, to words in `(-LIMIT, LIMIT)`, and so has words in
+//! `[0, 2^63 - 2 B)`.
 
 use core::marker::PhantomData;
 
@@ -89,7 +92,8 @@ pub fn mul_unreduced<V: Vector>(x: V, y: V) -> [V; 2] {
 ///
 /// The result is in `[0, B^2)`: any representative.
 ///
-/// `high = d + B c` counts `B d + (B - 1) c`. Since `c < 2^31`, `low + (B - 1) c < B^2 - 2 B`, and `B d` is at most `B^2 - B`.
+/// `high = d + B c` counts `B d + (B - 1) c`. Since `c < 2^31`, `low + (B - 1) c < B^2 - 2 B`, and
+/// `B d` is at most `B^2 - B`.
 #[inline(always)]
 fn representative<V: Vector>([low, high]: [V; 2], constant: [u64; 2]) -> V {
     let [low_constant, high_constant] = constant.map(V::splat);
@@ -99,7 +103,8 @@ fn representative<V: Vector>([low, high]: [V; 2], constant: [u64; 2]) -> V {
     V::add_modulo(high.shl(32), y)
 }
 
-/// The halves of a constant, plus the bias of a reduction and the flipped bit of [`Vector::add_modulo`].
+/// The halves of a constant, plus the bias of a reduction and the flipped bit of
+/// [`Vector::add_modulo`].
 const fn biased<V: Vector>(constant: u64) -> [u64; 2] {
     let [low, high] = REDUCTION_BIAS;
     [
@@ -133,7 +138,8 @@ impl<V: Vector> Representation for Halves<V> {
         representative(x, biased::<V>(0))
     }
 
-    /// Stage by stage, so that `N` independent products are in flight at each. The results are those of [`mul_unreduced`].
+    /// Stage by stage, so that `N` independent products are in flight at each. The results are
+    /// those of [`mul_unreduced`].
     #[allow(clippy::needless_range_loop)]
     #[inline(always)]
     fn sbox<const N: usize>(x: &mut [[V; 2]; N], constants: &[[u64; 2]; N]) {
@@ -154,7 +160,8 @@ impl<V: Vector> Representation for Halves<V> {
         }
     }
 
-    /// With 32 registers, LLVM unrolls the loops over elements, and a wide state would spill: half of it at a time.
+    /// With 32 registers, LLVM unrolls the loops over elements, and a wide state would spill: half
+    /// of it at a time.
     #[inline(always)]
     fn sbox_layer<const WIDTH: usize>(state: &mut [[V; 2]; WIDTH], constants: &[[u64; 2]; WIDTH]) {
         match (cfg!(target_feature = "avx512f"), WIDTH) {
@@ -169,8 +176,8 @@ impl<V: Vector> Representation for Halves<V> {
         sum.wrapping_add(V::splat(const { lifts(WIDTH) }[round][part]))
     }
 
-    /// The low bits `a + B b` of the two words make `2^(32 - bits) (a + B b) / B`, and `1 / B = 1 - B`, so that
-    /// `(a + B b) / B = (a + b) - B a`.
+    /// The low bits `a + B b` of the two words make `2^(32 - bits) (a + B b) / B`, and
+    /// `1 / B = 1 - B`, so that `(a + B b) / B = (a + b) - B a`.
     ///
     /// # Postconditions
     ///
@@ -192,7 +199,8 @@ impl<V: Vector> Representation for Halves<V> {
 /// The longest segment.
 const SEGMENT: usize = 8;
 
-/// The number of internal rounds for which words stay within their bounds: 22 rounds are three segments, or four.
+/// The number of internal rounds for which words stay within their bounds: 22 rounds are three
+/// segments, or four.
 pub const fn segment(width: usize) -> usize {
     if width == 8 { SEGMENT } else { 6 }
 }
@@ -202,7 +210,8 @@ pub const fn lifts(width: usize) -> [[u64; 2]; SEGMENT] {
     if !has_rounds(width) {
         return [[0; 2]; SEGMENT];
     }
-    // The places of a pair of the internal diagonal, and its entry: `1 / 2^k` is `(0, k)`, an integer `v` is `(v, 0)`.
+    // The places of a pair of the internal diagonal, and its entry: `1 / 2^k` is `(0, k)`, an
+    // integer `v` is `(v, 0)`.
     let pairs: &[(usize, usize, (u64, u32))] = match width {
         8 => &[(3, 5, (0, 1)), (4, 6, (3, 0))],
         12 => &[

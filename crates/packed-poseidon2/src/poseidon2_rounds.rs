@@ -1,19 +1,21 @@
 //! The rounds of Poseidon2 over Goldilocks without modular additions.
 //!
-//! One text serves every width, every representation of elements and every number of states. It departs from the layers
-//! that permute one state in three ways.
+//! One text serves every width, every representation of elements and every number of states. It
+//! departs from the layers that permute one state in three ways.
 //!
-//! - **Delayed reduction.** A modular addition of vectors costs 4 to 9 instructions, an addition of unreduced words 2. The
-//!   linear layers have only small coefficients, so they work on unreduced words, and each element is reduced once, before
-//!   the next S-box. In the internal rounds, only element 0 meets an S-box: the others stay unreduced for a segment of
-//!   several rounds.
-//! - **Pairs.** The diagonal of the internal layer has entries in pairs `v, -v`. Where elements `s` and `t` form one, the
-//!   internal rounds carry `a = (s + t) / 2` and `b = v (s - t) / 2` in their places: the state's sum takes `2 a`, and
-//!   a round is `a' = sum + b`, `b' = v^2 a`. For `v = 1 / 2^k` that is one division where `s` and `t` would need two.
-//!   For an integer `v`, whose square may have to be undone, `b` is `(s - t) / 2`: `a' = sum + v b`, `b' = v a`.
-//! - **Interleaving.** The internal rounds of one state are a single dependency chain: S-box, sum, S-box. Here they
-//!   run over `B` independent states, so one state's chain hides behind the others' work. The external rounds have
-//!   `WIDTH` independent S-boxes each, which is enough; they run state by state, and spill less for it.
+//! - **Delayed reduction.** A modular addition of vectors costs 4 to 9 instructions, an addition of
+//!   unreduced words 2. The linear layers have only small coefficients, so they work on unreduced
+//!   words, and each element is reduced once, before the next S-box. In the internal rounds, only
+//!   element 0 meets an S-box: the others stay unreduced for a segment of several rounds.
+//! - **Pairs.** The diagonal of the internal layer has entries in pairs `v, -v`. Where elements `s`
+//!   and `t` form one, the internal rounds carry `a = (s + t) / 2` and `b = v (s - t) / 2` in their
+//!   places: the state's sum takes `2 a`, and a round is `a' = sum + b`, `b' = v^2 a`. For
+//!   `v = 1 / 2^k` that is one division where `s` and `t` would need two. For an integer `v`, whose
+//!   square may have to be undone, `b` is `(s - t) / 2`: `a' = sum + v b`, `b' = v a`.
+//! - **Interleaving.** The internal rounds of one state are a single dependency chain: S-box, sum,
+//!   S-box. Here they run over `B` independent states, so one state's chain hides behind the
+//!   others' work. The external rounds have `WIDTH` independent S-boxes each, which is enough; they
+//!   run state by state, and spill less for it.
 //!
 //! A [`Representation`] says what an unreduced value is, and how it is reduced.
 
@@ -26,16 +28,16 @@ use p3_poseidon2::ExternalLayerConstants;
 use crate::Goldilocks;
 use crate::vector::Word;
 
-/// A representation of field elements, or vectors of them, between the rounds: how unreduced values are made, reduced and
-/// multiplied.
+/// A representation of field elements, or vectors of them, between the rounds: how unreduced values
+/// are made, reduced and multiplied.
 pub trait Representation: Clone + Debug {
     /// A field element, or a vector of them: any representatives.
     type Element: Copy;
 
     type Word: Word;
 
-    /// An unreduced value: an array of `PARTS` words, all signed. Linear maps with integer coefficients act on each part
-    /// alone.
+    /// An unreduced value: an array of `PARTS` words, all signed. Linear maps with integer
+    /// coefficients act on each part alone.
     type Unreduced: Copy + IndexMut<usize, Output = Self::Word>;
 
     const PARTS: usize;
@@ -70,8 +72,8 @@ pub trait Representation: Clone + Debug {
     /// The words are those of [`Self::reduce`].
     fn sbox<const N: usize>(x: &mut [Self::Unreduced; N], constants: &[Self::Constant; N]);
 
-    /// A part of the sum in round `round` of a segment, plus that part of a zero that makes elements which get it fit for
-    /// [`Self::div_2exp`] in the next round.
+    /// A part of the sum in round `round` of a segment, plus that part of a zero that makes
+    /// elements which get it fit for [`Self::div_2exp`] in the next round.
     fn lift<const WIDTH: usize>(sum: Self::Word, part: usize, round: usize) -> Self::Word;
 
     /// Returns `x / 2^bits` modulo the order.
@@ -81,8 +83,8 @@ pub trait Representation: Clone + Debug {
     /// `x` is lifted and `bits <= 10`, or `x` is any value and `bits = 32`.
     fn div_2exp(x: Self::Unreduced, bits: u32) -> Self::Unreduced;
 
-    /// Makes elements 1 and up of a state as small as [`Self::widen`] does, before segment `segment`. Before the first, they
-    /// come from an external layer.
+    /// Makes elements 1 and up of a state as small as [`Self::widen`] does, before segment
+    /// `segment`. Before the first, they come from an external layer.
     #[allow(clippy::needless_range_loop)]
     #[inline(always)]
     fn compact<const WIDTH: usize>(state: &mut [Self::Unreduced; WIDTH], _segment: usize) {
@@ -142,8 +144,10 @@ fn sub<R: Representation>(mut a: R::Unreduced, b: R::Unreduced) -> R::Unreduced 
     a
 }
 
-/// Applies a linear map to each part of a state, one part after the other: a part of one state fits the registers.
-// A macro, and maps that work in place: arrays of vectors that closures and functions return are copied.
+/// Applies a linear map to each part of a state, one part after the other: a part of one state fits
+/// the registers.
+// A macro, and maps that work in place: arrays of vectors that closures and functions return are
+// copied.
 macro_rules! by_parts {
     ($state:expr, |$part:ident, $words:ident| $map:expr) => {
         for $part in 0..R::PARTS {
@@ -159,8 +163,8 @@ macro_rules! by_parts {
     };
 }
 
-/// The external linear layer, `circ(2 M4, M4, ..., M4)` with `M4 = circ(2, 3, 1, 1)`. Same matrix as
-/// `mds_light_permutation` with `MDSMat4`.
+/// The external linear layer, `circ(2 M4, M4, ..., M4)` with `M4 = circ(2, 3, 1, 1)`. Same matrix
+/// as `mds_light_permutation` with `MDSMat4`.
 #[inline(always)]
 fn external_layer<T: Word, const WIDTH: usize>(x: &mut [T; WIDTH]) {
     let add = T::wrapping_add;
@@ -182,8 +186,8 @@ fn external_layer<T: Word, const WIDTH: usize>(x: &mut [T; WIDTH]) {
     }
 }
 
-/// The external rounds of each state: constants, S-box on every element, linear layer. The initial rounds are preceded by
-/// a linear layer of their own.
+/// The external rounds of each state: constants, S-box on every element, linear layer. The initial
+/// rounds are preceded by a linear layer of their own.
 // One copy of this for both phases: the code of a permutation has to fit the first-level cache.
 #[inline(never)]
 fn external_rounds<R: Representation, const WIDTH: usize>(
@@ -195,7 +199,8 @@ fn external_rounds<R: Representation, const WIDTH: usize>(
         if initial {
             by_parts!(x, |part, words| external_layer(&mut words));
         }
-        // Each round begins with unreduced values, so that its constants join them before the reduction.
+        // Each round begins with unreduced values, so that its constants join them before the
+        // reduction.
         for constants in constants {
             R::sbox_layer(x, constants);
             by_parts!(x, |part, words| external_layer(&mut words));
@@ -203,9 +208,10 @@ fn external_rounds<R: Representation, const WIDTH: usize>(
     }
 }
 
-/// Calls `f(state, i, j, k)` with the places of each pair of the internal diagonal: `1/2^k, -1/2^k` with that `k`, integers
-/// with 0.
-// A macro: closures of this size are not inlined, and a state that one of them refers to stays in memory.
+/// Calls `f(state, i, j, k)` with the places of each pair of the internal diagonal: `1/2^k, -1/2^k`
+/// with that `k`, integers with 0.
+// A macro: closures of this size are not inlined, and a state that one of them refers to stays in
+// memory.
 macro_rules! for_each_pair {
     ($f:ident, $state:expr) => {{
         let state: &mut [R::Unreduced; WIDTH] = $state;
@@ -234,7 +240,8 @@ macro_rules! for_each_pair {
     }};
 }
 
-/// Puts `a` and `b` of the module's documentation in the places of a pair, whose words are not negative.
+/// Puts `a` and `b` of the module's documentation in the places of a pair, whose words are not
+/// negative.
 #[inline(always)]
 fn enter_pair<R: Representation, const WIDTH: usize>(
     x: &mut [R::Unreduced; WIDTH],
@@ -270,7 +277,8 @@ fn leave_pair<R: Representation, const WIDTH: usize>(
     x[j] = sub::<R>(a, b);
 }
 
-/// The division of an internal round: `b` moves to the place of `a`, whose quotient is the next `b`.
+/// The division of an internal round: `b` moves to the place of `a`, whose quotient is the next
+/// `b`.
 #[inline(always)]
 fn divide_pair<R: Representation, const WIDTH: usize>(
     x: &mut [R::Unreduced; WIDTH],
@@ -314,8 +322,9 @@ fn take_quotients<R: Representation, const WIDTH: usize>(x: &mut [R::Unreduced; 
     }
 }
 
-/// The internal linear layer, `1 + diag(V)`, on one part: `V` is that of `MATRIX_DIAG_{8,12,16}_GOLDILOCKS`. `tail` is the
-/// sum of elements 1 and up, as they were before [`take_quotients`]; `lift` is [`Representation::lift`].
+/// The internal linear layer, `1 + diag(V)`, on one part: `V` is that of
+/// `MATRIX_DIAG_{8,12,16}_GOLDILOCKS`. `tail` is the sum of elements 1 and up, as they were before
+/// [`take_quotients`]; `lift` is [`Representation::lift`].
 #[inline(always)]
 fn internal_layer<T: Word, const WIDTH: usize>(x: &mut [T; WIDTH], tail: T, lift: impl Fn(T) -> T) {
     let (add, sub) = (T::wrapping_add, T::wrapping_sub);
@@ -356,7 +365,8 @@ fn internal_rounds<R: Representation, const WIDTH: usize, const B: usize>(
         for_each_pair!(enter_pair, &mut states[b]);
     }
     let (mut segment, mut round) = (0, 0);
-    // One loop for all segments: of a loop with a bound that the compiler knows it makes copies, too many for the cache.
+    // One loop for all segments: of a loop with a bound that the compiler knows it makes copies,
+    // too many for the cache.
     for &constant in constants {
         if round == R::segment(WIDTH) {
             (segment, round) = (segment + 1, 0);
@@ -418,8 +428,8 @@ impl<R: Representation, const WIDTH: usize> Rounds<R, WIDTH> {
         }
     }
 
-    /// Permutes `B` states. Before, they are as [`Representation::widen`] returns them; afterwards, as
-    /// [`Representation::reduce`] takes them.
+    /// Permutes `B` states. Before, they are as [`Representation::widen`] returns them; afterwards,
+    /// as [`Representation::reduce`] takes them.
     #[inline(always)]
     pub fn permute<const B: usize>(&self, states: &mut [[R::Unreduced; WIDTH]; B]) {
         external_rounds::<R, WIDTH>(states, &self.initial, true);

@@ -1,10 +1,12 @@
 //! Vectors of 64-bit words, and products of field elements on them.
 //!
-//! The kernels for packed states are written once, over [`Vector`]. The file `vector.rs` of an instruction set implements it.
-//! Each method names its instructions: on AVX2 and AVX-512, which share most names, and on WebAssembly.
+//! The kernels for packed states are written once, over [`Vector`]. The file `vector.rs` of an
+//! instruction set implements it. Each method names its instructions: on AVX2 and AVX-512, which
+//! share most names, and on WebAssembly.
 //!
-//! No instruction set multiplies words of 64 bits into 128. So a word is two digits `x0 + B x1`, and a product is made of four
-//! products of digits, column by column ([`product`]); the columns are not added up before the reduction:
+//! No instruction set multiplies words of 64 bits into 128. So a word is two digits `x0 + B x1`,
+//! and a product is made of four products of digits, column by column ([`product`]); the columns
+//! are not added up before the reduction:
 //!
 //! ```text
 //!                   x1 y0  x0 y0         low    = x0 y0
@@ -13,7 +15,8 @@
 //!     digit      2      1      0
 //! ```
 //!
-//! The digits of `low` and `middle` are the lower word. `high` counts `B^2`, which is a multiplication by `B - 1` ([`reduce_product`]).
+//! The digits of `low` and `middle` are the lower word. `high` counts `B^2`, which is a
+//! multiplication by `B - 1` ([`reduce_product`]).
 //!
 //! In what follows, `B = 2^32`. Modulo the order `p = B^2 - B + 1`, `B^2 = B - 1` and `B^3 = -1`.
 
@@ -32,14 +35,16 @@ pub trait Word: Copy + Debug {
     /// Subtracts each word. `vpsubq`; `i64x2.sub`.
     fn wrapping_sub(self, rhs: Self) -> Self;
 
-    /// Shifts each word to the left. `vpsllq`, whose count is immediate once the caller is inlined; `i64x2.shl`.
+    /// Shifts each word to the left. `vpsllq`, whose count is immediate once the caller is inlined;
+    /// `i64x2.shl`.
     fn shl(self, bits: u32) -> Self;
 }
 
 /// A vector of 64-bit words.
 pub trait Vector: Word {
-    /// The amount by which the second operand of [`Self::add_modulo`] is too large: `2^63` where the instruction set
-    /// compares signed words only, else 0. It joins a constant that is added anyway.
+    /// The amount by which the second operand of [`Self::add_modulo`] is too large: `2^63` where
+    /// the instruction set compares signed words only, else 0. It joins a constant that is added
+    /// anyway.
     const FLIP: u64;
 
     /// Repeats `x` in each word. `vpbroadcastq`; `i64x2.splat`.
@@ -51,10 +56,12 @@ pub trait Vector: Word {
     /// Shifts each word to the right, with zeros from the left. `vpsrlq`; `i64x2.shr_u`.
     fn shr(self, bits: u32) -> Self;
 
-    /// Multiplies the lower 32 bits of each word. `vpmuludq`; `i64x2.extmul_low_i32x4_u` of shuffled operands.
+    /// Multiplies the lower 32 bits of each word. `vpmuludq`; `i64x2.extmul_low_i32x4_u` of
+    /// shuffled operands.
     fn mul_low(self, rhs: Self) -> Self;
 
-    /// Moves the upper 32 bits of each word to the lower ones. The upper bits of the result are arbitrary.
+    /// Moves the upper 32 bits of each word to the lower ones. The upper bits of the result are
+    /// arbitrary.
     ///
     /// `vmovshdup`; `i64x2.shr_u`.
     ///
@@ -66,7 +73,8 @@ pub trait Vector: Word {
 
     /// Puts the lower 32 bits of `high` above those of `low`.
     ///
-    /// AVX2: `vmovsldup`, `vpblendd`. AVX-512: `vmovsldup` under a mask. WebAssembly: `i8x16.shuffle`.
+    /// AVX2: `vmovsldup`, `vpblendd`. AVX-512: `vmovsldup` under a mask. WebAssembly:
+    /// `i8x16.shuffle`.
     ///
     /// ```text
     /// low     | a0  ? | a1  ? | ..
@@ -75,15 +83,17 @@ pub trait Vector: Word {
     /// ```
     fn join(low: Self, high: Self) -> Self;
 
-    /// Returns `EPSILON` unseen by the compiler, which would replace a product by shifts and subtractions.
+    /// Returns `EPSILON` unseen by the compiler, which would replace a product by shifts and
+    /// subtractions.
     fn epsilon() -> Self;
 
     /// Returns `x + (flipped_y - FLIP)` modulo the order.
     ///
     /// If the sum carries, it leaves at most `B^2 - B`, and one addition of `EPSILON` corrects it.
     ///
-    /// AVX2: `vpaddq`, `vpcmpgtq`, `vpermilpd`, `vpaddq`. AVX-512: `vpaddq`, `vpcmpltuq`, `vpaddq` under a mask.
-    /// WebAssembly: `i64x2.add`, `i64x2.gt_s`, `v128.xor`, `i64x2.shr_u`, `i64x2.add`.
+    /// AVX2: `vpaddq`, `vpcmpgtq`, `vpermilpd`, `vpaddq`. AVX-512: `vpaddq`, `vpcmpltuq`, `vpaddq`
+    /// under a mask. WebAssembly: `i64x2.add`, `i64x2.gt_s`, `v128.xor`, `i64x2.shr_u`,
+    /// `i64x2.add`.
     ///
     /// # Preconditions
     ///
@@ -116,7 +126,8 @@ pub trait Packed: Copy {
 ///
 /// # Postconditions
 ///
-/// The lower digits of `low` and `middle` are the first two of the result, and `high` in `[0, B^2)` is the rest.
+/// The lower digits of `low` and `middle` are the first two of the result, and `high` in `[0, B^2)`
+/// is the rest.
 #[inline(always)]
 pub fn product<V: Vector>(x: V, y: V, bias: [u64; 2]) -> [V; 3] {
     let (x1, y1) = (x.high(), y.high());
@@ -138,8 +149,9 @@ pub fn product<V: Vector>(x: V, y: V, bias: [u64; 2]) -> [V; 3] {
 ///
 /// The result is in `[0, B^2)`.
 ///
-/// With `high = d + B c`, `B^2 high = EPSILON d - c`. The sum `y = EPSILON d - c + EPSILON + offset` is in
-/// `[0, B^2 - B + offset]`, so that `low + y < 2 B^2 - B`.
+/// With `high = d + B c`, `B^2 high = EPSILON d - c`. The sum
+/// `y = EPSILON d - c + EPSILON + offset` is in `[0, B^2 - B + offset]`, so that
+/// `low + y < 2 B^2 - B`.
 #[inline(always)]
 pub fn reduce_product<V: Vector>(low: V, high: V, offset: u64) -> V {
     let constant = V::splat(V::FLIP + EPSILON + offset);
@@ -147,7 +159,8 @@ pub fn reduce_product<V: Vector>(low: V, high: V, offset: u64) -> V {
     V::add_modulo(low, y.wrapping_add(constant.wrapping_sub(high.shr(32))))
 }
 
-/// Returns a representative of `x y`, for any words. The bias `2 + B (B - 2) = p - EPSILON` cancels what the reduction adds.
+/// Returns a representative of `x y`, for any words. The bias `2 + B (B - 2) = p - EPSILON` cancels
+/// what the reduction adds.
 #[inline(always)]
 pub fn mul<V: Vector>(x: V, y: V) -> V {
     let [low, middle, high] = product(x, y, [2, EPSILON - 1]);
@@ -156,7 +169,8 @@ pub fn mul<V: Vector>(x: V, y: V) -> V {
 
 /// Returns a representative of `x^2`, for any word, by three products of digits.
 ///
-/// The bias is that of [`mul`], less 2: a square is 0 or 1 modulo 4, and so is `low`, which is thus below `B^2 - 2`.
+/// The bias is that of [`mul`], less 2: a square is 0 or 1 modulo 4, and so is `low`, which is thus
+/// below `B^2 - 2`.
 #[inline(always)]
 pub fn square<V: Vector>(x: V) -> V {
     let x1 = x.high();

@@ -1,11 +1,13 @@
 //! Products of field elements by multiply-adds of 52 bits.
 //!
-//! A word is `x0 + 2^52 x1`, with `x1` in `[0, 2^12)`, and a product of two words is three columns, `w0 + 2^52 w1 + 2^104 w2`. Modulo the
-//! order, `2^64 = EPSILON` and `2^96 = -1`: bits 12 to 43 of `w1` count `EPSILON` each, and the bits above, with `2^8 w2`, count `-1`.
+//! A word is `x0 + 2^52 x1`, with `x1` in `[0, 2^12)`, and a product of two words is three columns,
+//! `w0 + 2^52 w1 + 2^104 w2`. Modulo the order, `2^64 = EPSILON` and `2^96 = -1`: bits 12 to 43 of
+//! `w1` count `EPSILON` each, and the bits above, with `2^8 w2`, count `-1`.
 
 use crate::poseidon2_limbs::Limb;
 
-/// The first values of `w1` and `w2`: `2^52 (2^44 - 2^12) - 2^104 2^24`, a multiple of the order. See [`reduce`].
+/// The first values of `w1` and `w2`: `2^52 (2^44 - 2^12) - 2^104 2^24`, a multiple of the order.
+/// See [`reduce`].
 const START: [u64; 2] = [(1 << 44) - (1 << 12), (1u64 << 24).wrapping_neg()];
 
 /// Returns a representative of `x y`, in 20 instructions.
@@ -69,9 +71,10 @@ pub fn square_columns<V: Limb>(x: V) -> [V; 3] {
 ///
 /// The result is in `[0, 2^64)`: any representative.
 ///
-/// With `B = 2^32`, they are `low + B^2 d + B^3 c`, where `low` is in `[0, B^2)` and `d` in `[0, B)`. A product is below
-/// `B^4`, and [`START`] counts `B^3 - B^2 - B^4`, so that `c` is in `[-B, 1)`. Hence `y = EPSILON d - c` is in
-/// `[0, B^2 - B + 2)`, and `low + y` in `[0, 2 B^2 - B + 1)`.
+/// With `B = 2^32`, they are `low + B^2 d + B^3 c`, where `low` is in `[0, B^2)` and `d` in
+/// `[0, B)`. A product is below `B^4`, and [`START`] counts `B^3 - B^2 - B^4`, so that `c` is in
+/// `[-B, 1)`. Hence `y = EPSILON d - c` is in `[0, B^2 - B + 2)`, and `low + y` in
+/// `[0, 2 B^2 - B + 1)`.
 #[inline(always)]
 pub fn reduce<V: Limb>([w0, w1, w2]: [V; 3]) -> V {
     let low = w0.wrapping_add(w1.shl(52));

@@ -1,13 +1,14 @@
 //! Butterflies with one twiddle for a row of vectors.
 //!
-//! With `B = 2^32`, the order is `p = B^2 - B + 1`. Flip the top bits of the two digits of `x`: as signed digits in
-//! `[-2^31, 2^31)` they make `x = z0 + B z1 + 2^31 (1 + B)`. For a twiddle `w`, and with `v = B w` modulo the order,
+//! With `B = 2^32`, the order is `p = B^2 - B + 1`. Flip the top bits of the two digits of `x`: as
+//! signed digits in `[-2^31, 2^31)` they make `x = z0 + B z1 + 2^31 (1 + B)`. For a twiddle `w`,
+//! and with `v = B w` modulo the order,
 //!
 //! `x w = z0 w + z1 v + 2^31 (w + v)`.
 //!
-//! In signed digits of `w` and `v`, the first two terms are the words `z0 w0 + z1 v0` and `z0 w1 + z1 v1`: nothing is carried
-//! between the products. [`PreparedTwiddle`] has constants that are added to the words, so that they are not negative, and
-//! that make up for the last term.
+//! In signed digits of `w` and `v`, the first two terms are the words `z0 w0 + z1 v0` and
+//! `z0 w1 + z1 v1`: nothing is carried between the products. [`PreparedTwiddle`] has constants that
+//! are added to the words, so that they are not negative, and that make up for the last term.
 
 use p3_field::{PrimeCharacteristicRing, PrimeField64};
 
@@ -22,7 +23,8 @@ pub trait SignedVector: Vector {
     /// Multiplies the lower 32 bits of each word, as signed integers. `vpmuldq`.
     fn mul_low_signed(self, rhs: Self) -> Self;
 
-    /// Returns `low + B^2 h` modulo the order, plus [`Vector::FLIP`], for the upper 32 bits `h` of `high`.
+    /// Returns `low + B^2 h` modulo the order, plus [`Vector::FLIP`], for the upper 32 bits `h` of
+    /// `high`.
     ///
     /// # Preconditions
     ///
@@ -32,9 +34,10 @@ pub trait SignedVector: Vector {
     ///
     /// The result less [`Vector::FLIP`] is in `[0, p)`.
     ///
-    /// `B^2 h` is `(B - 1) (h + 1) - (B - 1)`. The first term is `h` above its complement, and at most `B^2 - B`. If it and
-    /// `low` carry, the carry is worth the second term, and they leave less than `B^2 - B < p`. If they do not, the
-    /// second term is subtracted, which leaves at most `B^2 - B = p - 1`.
+    /// `B^2 h` is `(B - 1) (h + 1) - (B - 1)`. The first term is `h` above its complement, and at
+    /// most `B^2 - B`. If it and `low` carry, the carry is worth the second term, and they leave
+    /// less than `B^2 - B < p`. If they do not, the second term is subtracted, which leaves at most
+    /// `B^2 - B = p - 1`.
     fn fold(low: Self, high: Self) -> Self;
 
     /// Returns `x - (flipped_y - FLIP)` modulo the order.
@@ -47,20 +50,23 @@ pub trait SignedVector: Vector {
     ///
     /// The result is in `[0, B^2)`: any representative.
     ///
-    /// If the difference borrows, it leaves at least `B^2 - p + 1 = B`, and one subtraction of `EPSILON` corrects it.
+    /// If the difference borrows, it leaves at least `B^2 - p + 1 = B`, and one subtraction of
+    /// `EPSILON` corrects it.
     fn sub_modulo(x: Self, flipped_y: Self) -> Self;
 }
 
-/// The signed digits of a twiddle `w` and of `v = B w`, in the lower 32 bits of words, and what is added to the two words of a
-/// product: `2^63 + c0` and `2^63 - B + c1`, where `c0 + B c1 = 2^31 (w + v + 1)` modulo the order, with `c0` in
-/// `[-2^31, 2^31)` and `c1` in `[0, B)`. What does not depend on `w` is zero: `2^63 + B (2^63 - B) + 2^31 = 2^31 p`.
+/// The signed digits of a twiddle `w` and of `v = B w`, in the lower 32 bits of words, and what is
+/// added to the two words of a product: `2^63 + c0` and `2^63 - B + c1`, where
+/// `c0 + B c1 = 2^31 (w + v + 1)` modulo the order, with `c0` in `[-2^31, 2^31)` and `c1` in
+/// `[0, B)`. What does not depend on `w` is zero: `2^63 + B (2^63 - B) + 2^31 = 2^31 p`.
 ///
-/// The lower word is in `[0, B^2)`, unless both `w0` and `v0` are `-2^31`: products are in `[-2^62 + 2^31, 2^62]`, and one of
-/// two is at most `2^62 - 2^31`. Both are `-2^31` for `w = 1 / 2` alone, which has `c0 = -2^30`.
+/// The lower word is in `[0, B^2)`, unless both `w0` and `v0` are `-2^31`: products are in
+/// `[-2^62 + 2^31, 2^62]`, and one of two is at most `2^62 - 2^31`. Both are `-2^31` for
+/// `w = 1 / 2` alone, which has `c0 = -2^30`.
 ///
-/// The upper word, with the lower word's upper digit, is in `[0, B^2)`, unless `w1` or `v1` is `-2^31`: the products are in
-/// `[-2^62 + 2^31, 2^62 - 2^31]`. An upper digit is `-2^31` for `2^63 - 2^31` alone. If that is `w`, `v1 = 0`; if it is `v`,
-/// `w1 = 1 - 2^31` and `c1 = 2^30`.
+/// The upper word, with the lower word's upper digit, is in `[0, B^2)`, unless `w1` or `v1` is
+/// `-2^31`: the products are in `[-2^62 + 2^31, 2^62 - 2^31]`. An upper digit is `-2^31` for
+/// `2^63 - 2^31` alone. If that is `w`, `v1 = 0`; if it is `v`, `w1 = 1 - 2^31` and `c1 = 2^30`.
 #[derive(Clone, Copy, Debug)]
 pub struct PreparedTwiddle<V> {
     pub w: [V; 2],
@@ -68,7 +74,8 @@ pub struct PreparedTwiddle<V> {
     pub constants: [V; 2],
 }
 
-/// The signed digits of `x` or `x - p`, for `x` in `[0, p)`: each is in `[-2^31, 2^31)`, in the lower bits of its word.
+/// The signed digits of `x` or `x - p`, for `x` in `[0, p)`: each is in `[-2^31, 2^31)`, in the
+/// lower bits of its word.
 pub const fn signed_digits(x: u64) -> [u64; 2] {
     let x = if x < (1 << 63) - (1 << 31) {
         x

@@ -1,11 +1,13 @@
-//! The butterfly network of `Radix2DitParallel`: rows in natural order in, rows in bit-reversed order out.
+//! The butterfly network of `Radix2DitParallel`: rows in natural order in, rows in bit-reversed
+//! order out.
 //!
-//! Layer `s` consists of `2^s` blocks of consecutive rows. It maps the halves `lo`, `hi` of each block to
-//! `lo + t hi`, `lo - t hi`, and these are two blocks of the next layer. A block has one twiddle `t`, so a butterfly works
-//! on two long runs of memory, however narrow the matrix is.
+//! Layer `s` consists of `2^s` blocks of consecutive rows. It maps the halves `lo`, `hi` of each
+//! block to `lo + t hi`, `lo - t hi`, and these are two blocks of the next layer. A block has one
+//! twiddle `t`, so a butterfly works on two long runs of memory, however narrow the matrix is.
 //!
-//! A column of a block of `2n` rows is a polynomial modulo `X^(2n) - t^2`, and the two halves that follow are its remainders
-//! modulo `X^n - t` and `X^n + t`. At the end `n` is 1, and the remainders are values. For eight rows:
+//! A column of a block of `2n` rows is a polynomial modulo `X^(2n) - t^2`, and the two halves that
+//! follow are its remainders modulo `X^n - t` and `X^n + t`. At the end `n` is 1, and the
+//! remainders are values. For eight rows:
 //!
 //! ```text
 //! row   layer 0   layer 1   layer 2   value
@@ -20,11 +22,13 @@
 //! ```
 //!
 //! Matrices that exceed the cache are transformed in two passes over memory:
-//! - The first `a` layers see the matrix as `2^a` long rows, whose columns are independent. A tile of columns is copied
-//!   to scratch memory by its first layer, and back by its last one.
-//! - The other layers work on `2^a` blocks of rows one by one, again in tiles of columns where a block exceeds the cache.
+//! - The first `a` layers see the matrix as `2^a` long rows, whose columns are independent. A tile
+//!   of columns is copied to scratch memory by its first layer, and back by its last one.
+//! - The other layers work on `2^a` blocks of rows one by one, again in tiles of columns where a
+//!   block exceeds the cache.
 //!
-//! Where a half of a block takes less than a few vectors, a vector takes one element of as many blocks as it has lanes.
+//! Where a half of a block takes less than a few vectors, a vector takes one element of as many
+//! blocks as it has lanes.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -52,10 +56,11 @@ const BLOCK_BYTES: usize = 1 << 14;
 /// Vectors in half a block, below which vectors cross blocks.
 const FEW_VECTORS: usize = 4;
 
-/// The twiddles of a network on `2^log_h` rows, for the coset `shift H` of the group `H` that `root` generates.
+/// The twiddles of a network on `2^log_h` rows, for the coset `shift H` of the group `H` that
+/// `root` generates.
 ///
-/// Entry `l` is for the layer whose blocks have `2^(l + 1)` rows: `root^(2^l e) shift^(2^l)`, where `e` is the index of the
-/// block with its bits reversed.
+/// Entry `l` is for the layer whose blocks have `2^(l + 1)` rows: `root^(2^l e) shift^(2^l)`, where
+/// `e` is the index of the block with its bits reversed.
 pub fn twiddles<F: Field>(log_h: usize, root: F, shift: F) -> Vec<Vec<F>> {
     (0..log_h)
         .map(|layer| {
@@ -83,7 +88,8 @@ pub struct Passes {
 }
 
 impl Passes {
-    /// For a matrix of `2^log_h` rows of `width` elements of type `F`, and the current number of threads.
+    /// For a matrix of `2^log_h` rows of `width` elements of type `F`, and the current number of
+    /// threads.
     pub fn new<F>(log_h: usize, width: usize) -> Self {
         let threads = current_num_threads();
         let bytes = (width << log_h) * size_of::<F>();
@@ -131,8 +137,8 @@ impl Passes {
     }
 }
 
-/// Transforms `mat` in place, multiplies it by `scale`, and gives each block to `consume` when it is done, with the index
-/// of its first row.
+/// Transforms `mat` in place, multiplies it by `scale`, and gives each block to `consume` when it
+/// is done, with the index of its first row.
 pub fn transform<F: Field>(
     passes: Passes,
     mat: &mut RowMajorMatrixViewMut<'_, F>,
@@ -157,7 +163,8 @@ pub fn transform_oop<F: Field>(
     assert_eq!(src.dimensions(), dst.dimensions());
     assert_dimensions(passes, src.values.len(), layers);
     if passes.log_blocks == 0 {
-        // SAFETY: a field element may be moved to memory that takes one or none; `copy_from_slice` checks the lengths.
+        // SAFETY: a field element may be moved to memory that takes one or none; `copy_from_slice`
+        // checks the lengths.
         let src = unsafe { transmute::<&[F], &[MaybeUninit<F>]>(src.values) };
         dst.values.copy_from_slice(src);
     } else {
@@ -174,13 +181,15 @@ pub fn transform_oop<F: Field>(
         };
         first_pass(passes, src, dst, layers);
     }
-    // SAFETY: the copy or the first pass has written every element: its tiles cover all columns of all long rows.
+    // SAFETY: the copy or the first pass has written every element: its tiles cover all columns of
+    // all long rows.
     let dst = unsafe { transmute::<&mut [MaybeUninit<F>], &mut [F]>(&mut *dst.values) };
     let mut dst = RowMajorMatrixViewMut::new(dst, passes.width);
     second_pass(passes, &mut dst, layers, None, consume);
 }
 
-/// Guards the pointers of the passes: they stay inside of the matrix, and every element of it is written.
+/// Guards the pointers of the passes: they stay inside of the matrix, and every element of it is
+/// written.
 fn assert_dimensions<F>(passes: Passes, len: usize, layers: &[Vec<F>]) {
     let log_h = passes.log_blocks + passes.log_block_height;
     assert_eq!(len, passes.width << log_h, "incorrect matrix dimensions");
@@ -202,8 +211,8 @@ struct Rows<'a, F> {
     values: PhantomData<&'a mut [F]>,
 }
 
-// SAFETY: it stands for a borrowed slice of elements, which threads may share and send. What two threads do with the same
-// rows is up to the unsafe methods.
+// SAFETY: it stands for a borrowed slice of elements, which threads may share and send. What two
+// threads do with the same rows is up to the unsafe methods.
 unsafe impl<F: Send> Send for Rows<'_, F> {}
 // SAFETY: as above.
 unsafe impl<F: Sync> Sync for Rows<'_, F> {}
@@ -323,11 +332,12 @@ fn second_pass<F: Field>(
         );
 }
 
-/// Transforms `len` columns of block `index` of the layer that `layers` ends with, through `scratch`.
+/// Transforms `len` columns of block `index` of the layer that `layers` ends with, through
+/// `scratch`.
 ///
 /// # Safety
-/// `2^layers.len()` rows of `src` and of `dst` have `len` elements, those of `src` are initialized, and nothing else reads
-/// or writes them meanwhile. `src` and `dst` may be the same.
+/// `2^layers.len()` rows of `src` and of `dst` have `len` elements, those of `src` are initialized,
+/// and nothing else reads or writes them meanwhile. `src` and `dst` may be the same.
 unsafe fn transform_tile<F: Field>(
     src: Rows<'_, F>,
     dst: Rows<'_, F>,
@@ -396,7 +406,8 @@ fn transform_block<F: Field>(
     }
 }
 
-/// Transforms consecutive blocks, of which `first` is the first, in place: as many as a vector has lanes, each lane one.
+/// Transforms consecutive blocks, of which `first` is the first, in place: as many as a vector has
+/// lanes, each lane one.
 ///
 /// ```text
 /// values   | a0 a1 a2 .. | b0 b1 b2 .. | ..   blocks a, b, ..
@@ -478,7 +489,8 @@ mod tests {
     use super::*;
     use crate::{NaiveDft, TwoAdicSubgroupDft};
 
-    /// Every division of the layers, with blocks and tiles that fit the cache and with tiles of the least size.
+    /// Every division of the layers, with blocks and tiles that fit the cache and with tiles of the
+    /// least size.
     fn all_passes(log_h: usize, width: usize) -> impl Iterator<Item = Passes> {
         let divisions = (0..=log_h).filter(move |&a| a == 0 || (a >= 2 && log_h - a >= 2));
         divisions.flat_map(move |log_blocks| {

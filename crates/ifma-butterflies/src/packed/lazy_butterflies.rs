@@ -4,8 +4,8 @@ use crate::PackedField;
 
 /// Butterflies on vectors that stay unreduced between layers.
 ///
-/// Elements are loaded before the first layer and stored after the last one. Between layers they have a form of their own, whose
-/// bounds each method keeps.
+/// Elements are loaded before the first layer and stored after the last one. Between layers they
+/// have a form of their own, whose bounds each method keeps.
 pub trait LazyButterflies<P: PackedField>: Copy + Send + Sync {
     /// A vector between layers.
     type Element: Copy + Send + Sync;
@@ -33,10 +33,12 @@ pub trait LazyButterflies<P: PackedField>: Copy + Send + Sync {
         scale: Option<Self::Twiddle>,
     ) -> [Self::Element; 2];
 
-    /// Two layers on `[c x[0], s x[1], t x[2], t s x[3]]`, where `c` is `scale` or 1, and `[t, s, t s]` are the twiddles.
+    /// Two layers on `[c x[0], s x[1], t x[2], t s x[3]]`, where `c` is `scale` or 1, and
+    /// `[t, s, t s]` are the twiddles.
     ///
-    /// The first layer makes `[y[0] + y[2], y[1] + y[3], y[0] - y[2], y[1] - y[3]]` of `y`. The second one makes the sum and
-    /// the difference of the first two, then of the last two, the fourth multiplied by the fourth root.
+    /// The first layer makes `[y[0] + y[2], y[1] + y[3], y[0] - y[2], y[1] - y[3]]` of `y`. The
+    /// second one makes the sum and the difference of the first two, then of the last two, the
+    /// fourth multiplied by the fourth root.
     fn radix_4(
         self,
         x: [Self::Element; 4],

@@ -53,10 +53,11 @@ impl<V: FusedProduct> LazyProduct for V {
         [x & LIMB_MASK, x >> LIMB, 0]
     }
 
-    /// The upper half of the digit's product with one limb, and the product with the other, are at `2^52`. They have sums of their
-    /// own, so that neither waits for the other. The halves are in `[0, 2^52)` and `[0, 2^40)`, the product with the other limb in
-    /// `[0, 2^52 - 2^40)`. With the limb that a sum starts with and 1024 terms, `x` is in `[0, 2^62 + 2^52)`, and `y + z` and the
-    /// carry from `x` in `[0, 2^62)`.
+    /// The upper half of the digit's product with one limb, and the product with the other, are at
+    /// `2^52`. They have sums of their own, so that neither waits for the other. The halves are in
+    /// `[0, 2^52)` and `[0, 2^40)`, the product with the other limb in `[0, 2^52 - 2^40)`. With the
+    /// limb that a sum starts with and 1024 terms, `x` is in `[0, 2^62 + 2^52)`, and `y + z` and
+    /// the carry from `x` in `[0, 2^62)`.
     #[inline(always)]
     fn add_product(sums: &mut Sums<Self>, digits: [Self; 2], [a, b, _]: [Self; 3]) {
         *sums = array::from_fn(|i| {

@@ -1,11 +1,12 @@
 //! Vectors of 64-bit words, each of two halves of 32 bits.
 //!
-//! The kernels for packed elements of 31 bits are written once, over [`Words`]. A file for each instruction set implements
-//! it. Each method names its instructions, which AVX2 and AVX-512 call the same.
+//! The kernels for packed elements of 31 bits are written once, over [`Words`]. A file for each
+//! instruction set implements it. Each method names its instructions, which AVX2 and AVX-512 call
+//! the same.
 //!
-//! A register holds an element in each half. The multiplication reads the lower halves, and a product takes the whole word. So a
-//! kernel computes with the even elements and the odd ones apart, which [`Words::high`] brings down, and puts the results
-//! together by [`Words::join_high`]:
+//! A register holds an element in each half. The multiplication reads the lower halves, and a
+//! product takes the whole word. So a kernel computes with the even elements and the odd ones
+//! apart, which [`Words::high`] brings down, and puts the results together by [`Words::join_high`]:
 //!
 //! ```text
 //! register  | e0 o0 | e1 o1 | ..
@@ -29,7 +30,8 @@ pub trait Words: Copy {
     /// Repeats `x` in each word. `vpbroadcastq`.
     fn splat(x: u64) -> Self;
 
-    /// Repeats `x` in both halves: LLVM would build a word whose upper half is zero of two instructions. `vpbroadcastd`.
+    /// Repeats `x` in both halves: LLVM would build a word whose upper half is zero of two
+    /// instructions. `vpbroadcastd`.
     fn repeat(x: u32) -> Self;
 
     /// Adds each word. `vpaddq`.
@@ -50,10 +52,12 @@ pub trait Words: Copy {
     /// Moves the lower halves to the upper ones, above zeros. `vpsllq`.
     fn shl_half(self) -> Self;
 
-    /// Moves the upper halves to the lower ones. The upper halves of the result are arbitrary. `vmovshdup`.
+    /// Moves the upper halves to the lower ones. The upper halves of the result are arbitrary.
+    /// `vmovshdup`.
     fn high(self) -> Self;
 
-    /// Puts the upper halves of `odd` above those of `even`. `vmovshdup`, `vpblendd` (on AVX-512 a move under a mask).
+    /// Puts the upper halves of `odd` above those of `even`. `vmovshdup`, `vpblendd` (on AVX-512 a
+    /// move under a mask).
     ///
     /// ```text
     /// even    |  ? e0 |  ? e1 | ..

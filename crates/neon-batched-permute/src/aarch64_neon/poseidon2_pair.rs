@@ -1,7 +1,9 @@
-//! Batches of Poseidon2 states on NEON, without modular additions: the halves of one element side by side in a vector.
+//! Batches of Poseidon2 states on NEON, without modular additions: the halves of one element side
+//! by side in a vector.
 //!
-//! A product of two scalar elements takes two instructions, and two vectors of halves would take many: so S-boxes stay
-//! scalar, and the linear layers are done on pairs of halves. An addition is one instruction then, for both halves.
+//! A product of two scalar elements takes two instructions, and two vectors of halves would take
+//! many: so S-boxes stay scalar, and the linear layers are done on pairs of halves. An addition is
+//! one instruction then, for both halves.
 
 use core::arch::aarch64::{
     uint64x2_t, vaddq_u64, vandq_u64, vcreate_u32, vdupq_n_s64, vdupq_n_u64, vextq_u64, vmovl_u32,
@@ -98,8 +100,9 @@ impl Representation for Pair {
         unsafe { [vmovl_u32(vcreate_u32(transmute::<Goldilocks, u64>(x)))] }
     }
 
-    /// `h = d + B c` counts `B d + (B - 1) c`. With the bias, `l < 2^63 - 2 B` and `c < 2^31`, so that
-    /// `l + (B - 1) c < B^2 - 2 B`: if the sum with `B d` carries, adding `EPSILON` once is all that is left to do.
+    /// `h = d + B c` counts `B d + (B - 1) c`. With the bias, `l < 2^63 - 2 B` and `c < 2^31`, so
+    /// that `l + (B - 1) c < B^2 - 2 B`: if the sum with `B d` carries, adding `EPSILON` once is
+    /// all that is left to do.
     #[inline(always)]
     fn reduce([x]: [uint64x2_t; 1]) -> Goldilocks {
         let [low, high] = words(x.wrapping_add(pair(REDUCTION_BIAS)));
@@ -109,7 +112,8 @@ impl Representation for Pair {
 
     #[inline(always)]
     fn sbox<const N: usize>(x: &mut [[uint64x2_t; 1]; N], constants: &[Goldilocks; N]) {
-        // Not by stages: the integer registers hold few chains, and the CPU finds the others itself.
+        // Not by stages: the integer registers hold few chains, and the CPU finds the others
+        // itself.
         for (x, constant) in x.iter_mut().zip(constants) {
             let [constant] = Self::widen(*constant);
             let y = Self::reduce([x[0].wrapping_add(constant)]);

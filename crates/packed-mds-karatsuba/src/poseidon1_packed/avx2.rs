@@ -41,7 +41,8 @@ impl Doubles for __m256d {
         unsafe { _mm256_mul_pd(self, rhs) }
     }
 
-    // `target-feature=+avx2` alone does not enable FMA. Products are exact: two instructions give the same result.
+    // `target-feature=+avx2` alone does not enable FMA. Products are exact: two instructions give
+    // the same result.
     #[inline(always)]
     fn add_product(self, a: Self, b: Self) -> Self {
         #[cfg(target_feature = "fma")]

@@ -6,8 +6,9 @@
 //! product  | a_i + b_i         | a_i - b_i         |
 //! ```
 //!
-//! `a` is the cyclic convolution of the sums and `b` the negacyclic one of the differences. The row is folded alike, once and
-//! for all, and halved ([`folded`]). The sums are folded further, down to [`base`].
+//! `a` is the cyclic convolution of the sums and `b` the negacyclic one of the differences. The row
+//! is folded alike, once and for all, and halved ([`folded`]). The sums are folded further, down to
+//! [`base`].
 
 use core::array;
 
@@ -81,7 +82,8 @@ const fn base(n: usize) -> usize {
     }
 }
 
-/// The coefficients of the convolutions that a circulant folds to: half the sums of opposite ones, half the differences.
+/// The coefficients of the convolutions that a circulant folds to: half the sums of opposite ones,
+/// half the differences.
 const fn folded<const N: usize>(mut row: [f64; N]) -> [f64; N] {
     let mut n = N;
     while n > base(N) {
@@ -118,12 +120,13 @@ fn convolve<D: Doubles, const N: usize>(x: &mut [D], row: &[f64]) {
     }
 }
 
-/// From the convolution `a` of the sums and from the differences, whose negacyclic convolution is `b`, to the whole: `a + b`
-/// and `a - b`.
+/// From the convolution `a` of the sums and from the differences, whose negacyclic convolution is
+/// `b`, to the whole: `a + b` and `a - b`.
 #[inline(always)]
 fn unfold_once<D: Doubles, const HALF: usize>(x: &mut [D], row: &[f64]) {
     let differences: [D; HALF] = array::from_fn(|i| x[HALF + i]);
-    // Differences that wrap around change sign. Where the loops are unrolled, the instructions take that over.
+    // Differences that wrap around change sign. Where the loops are unrolled, the instructions take
+    // that over.
     let negated = differences.map(D::neg);
     let rotated = |i: usize| {
         if i < HALF {
@@ -209,7 +212,8 @@ where
     array::from_fn(|i| fold(shift::<V>([l[i], h[i]]), fold_constant::<V>(0)))
 }
 
-/// The limbs of the row of width 24: base `2^16`, each in `[-2^15, 2^15]`, as [`unfold`] needs them.
+/// The limbs of the row of width 24: base `2^16`, each in `[-2^15, 2^15]`, as [`unfold`] needs
+/// them.
 pub(super) const LIMBS_24: [[f64; 24]; 4] = {
     let mut limbs = [[0.0; 24]; 4];
     let mut i = 0;
@@ -256,7 +260,8 @@ fn unfold_24<D: Doubles>(x: &mut [D; 24], row: &[f64; 24]) {
     *x = unfold(*x, row);
 }
 
-/// The product with [`MdsMatrixGoldilocks`] of width 24, whose coefficients are arbitrary: one circulant per limb.
+/// The product with [`MdsMatrixGoldilocks`] of width 24, whose coefficients are arbitrary: one
+/// circulant per limb.
 ///
 /// Halves in `[-2^31, 2^31)` make outputs below `24 * 2^15 * 2^31 < 2^50.6` for each limb.
 #[inline(always)]

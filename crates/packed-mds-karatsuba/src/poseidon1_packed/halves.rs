@@ -20,7 +20,8 @@ pub(super) fn unshift<V: AsDoubles>(x: Halves<V>) -> Halves<V> {
     x.map(|half| half.sub(V::Doubles::splat(OFFSET)))
 }
 
-/// Returns the shifted halves of any words, in `[0, 2^32)`. [`Vector::high`], and two times [`AsDoubles::lower_shifted`].
+/// Returns the shifted halves of any words, in `[0, 2^32)`. [`Vector::high`], and two times
+/// [`AsDoubles::lower_shifted`].
 ///
 /// ```text
 /// x   | l0  h0 | l1  h1 | ..
@@ -32,7 +33,8 @@ pub(super) fn split<V: AsDoubles>(x: V) -> Halves<V> {
     [x.lower_shifted(), x.high().lower_shifted()].map(V::to_bits)
 }
 
-/// The number that [`fold`] adds to the bits of shifted halves: a constant, the bias, and no `OFFSET`.
+/// The number that [`fold`] adds to the bits of shifted halves: a constant, the bias, and no
+/// `OFFSET`.
 #[inline(always)]
 pub const fn fold_constant<V: Vector>(constant: u64) -> [u64; 2] {
     [
@@ -82,7 +84,8 @@ pub fn fold<V: AsDoubles>([l, h]: Halves<V>, constant: [u64; 2]) -> V {
 ///
 /// The halves are in `[-2^31 - 2^22, 2^31 + 2^22]`.
 ///
-/// With `l = l_0 + 2^32 l_1` and `h = h_0 + 2^32 h_1`, the element is `(l_0 - h_1) + 2^32 (h_0 + h_1 + l_1)`.
+/// With `l = l_0 + 2^32 l_1` and `h = h_0 + 2^32 h_1`, the element is
+/// `(l_0 - h_1) + 2^32 (h_0 + h_1 + l_1)`.
 #[inline(always)]
 pub fn normalize<V: AsDoubles>([l, h]: Halves<V>) -> Halves<V> {
     let scale = V::Doubles::splat(1.0 / (1u64 << 32) as f64);

@@ -41,7 +41,8 @@ fn fold_constants<const WIDTH: usize>(constants: &[Goldilocks; WIDTH]) -> [[u64;
     constants.map(|constant| fold_constant::<PackedWords>(constant.as_canonical_u64()))
 }
 
-/// The full rounds of Poseidon1: packed states of widths 8, 12 and 16 unreduced, others as any field.
+/// The full rounds of Poseidon1: packed states of widths 8, 12 and 16 unreduced, others as any
+/// field.
 #[derive(Clone, Debug)]
 pub struct Poseidon1ExternalLayerGoldilocks<const WIDTH: usize> {
     generic: Poseidon1ExternalLayerGeneric<Goldilocks, MdsMatrixGoldilocks, WIDTH>,
@@ -61,7 +62,8 @@ impl<const WIDTH: usize> FullRoundLayerConstructor<Goldilocks, WIDTH>
     }
 }
 
-/// The partial rounds of Poseidon1: packed states of widths 8, 12 and 16 unreduced, others as any field.
+/// The partial rounds of Poseidon1: packed states of widths 8, 12 and 16 unreduced, others as any
+/// field.
 #[derive(Clone, Debug)]
 pub struct Poseidon1InternalLayerGoldilocks<const WIDTH: usize> {
     generic: Poseidon1InternalLayerGeneric<Goldilocks, WIDTH>,
@@ -88,7 +90,8 @@ where
                 .collect(),
             residual: fold_constants(&constants.textbook_residual),
         };
-        // The sparse form is that of whatever matrix the caller has. Only with this one may the textbook form replace it.
+        // The sparse form is that of whatever matrix the caller has. Only with this one may the
+        // textbook form replace it.
         let mut expected: [Goldilocks; WIDTH] = array::from_fn(|i| Goldilocks::new(i as u64));
         let mut state = expected;
         textbook_partial_permute_state::<_, _, _, WIDTH, GOLDILOCKS_S_BOX_DEGREE>(

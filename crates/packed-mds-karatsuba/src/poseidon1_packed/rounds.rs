@@ -9,7 +9,8 @@ use super::{AsDoubles, Doubles, Halves, MAX_ROUNDS, OFFSET, State};
 use crate::MdsMatrixGoldilocks;
 use crate::vector::Packed;
 
-/// The full rounds of one state: constants, S-box on every element, matrix. `GROUP` S-boxes at a time.
+/// The full rounds of one state: constants, S-box on every element, matrix. `GROUP` S-boxes at a
+/// time.
 // One copy for the initial and the terminal rounds.
 #[inline(never)]
 pub fn full_rounds<P: Packed, const WIDTH: usize, const GROUP: usize>(
@@ -43,8 +44,8 @@ pub fn full_rounds<P: Packed, const WIDTH: usize, const GROUP: usize>(
     }
 }
 
-/// `rounds` partial rounds of `B` states, as in the documentation of the module, which has `K` for them. There are as many
-/// constants. Elements 0 are shifted before and after.
+/// `rounds` partial rounds of `B` states, as in the documentation of the module, which has `K` for
+/// them. There are as many constants. Elements 0 are shifted before and after.
 // `i` is the third index of `x`, the second is the half.
 #[allow(clippy::needless_range_loop)]
 #[inline(always)]
@@ -128,7 +129,8 @@ where
     }
 }
 
-/// The partial rounds of `B` states, `K` to a segment: constant and S-box on element 0, matrix; at last the residual.
+/// The partial rounds of `B` states, `K` to a segment: constant and S-box on element 0, matrix; at
+/// last the residual.
 // As above.
 #[allow(clippy::needless_range_loop)]
 #[inline(always)]
@@ -152,7 +154,8 @@ pub fn partial_rounds<P: Packed, const WIDTH: usize, const K: usize, const B: us
         }
     }
     for constants in constants.chunks(K) {
-        // AVX2 gains a twentieth by whole segments whose loops are unrolled. AVX-512 gains nothing, and its code is larger.
+        // AVX2 gains a twentieth by whole segments whose loops are unrolled. AVX-512 gains nothing,
+        // and its code is larger.
         if cfg!(not(target_feature = "avx512f")) && constants.len() == K {
             segment::<P::Words, WIDTH, B>(&mut x, constants, K);
         } else {

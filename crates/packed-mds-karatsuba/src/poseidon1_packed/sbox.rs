@@ -5,7 +5,8 @@ use core::array;
 use super::{AsDoubles, Halves};
 use crate::vector::{EPSILON, mul, product, square};
 
-/// Returns `x y` in shifted halves, not reduced: with `high = 2^32 c + d`, `l = low - c - d` and `h = middle + d`.
+/// Returns `x y` in shifted halves, not reduced: with `high = 2^32 c + d`, `l = low - c - d` and
+/// `h = middle + d`.
 ///
 /// ```text
 /// low     | l0  ? | ..      result    l = l0 - d0 - c0 + OFFSET
@@ -30,8 +31,8 @@ pub fn mul_unreduced<V: AsDoubles>(x: V, y: V) -> Halves<V> {
     [l, middle.lower_shifted().wrapping_add(d)].map(V::to_bits)
 }
 
-/// The S-box of `N` elements, stage by stage: `N` independent multiplications are in flight at each. `finish` is applied
-/// to the shifted results, each with its place.
+/// The S-box of `N` elements, stage by stage: `N` independent multiplications are in flight at
+/// each. `finish` is applied to the shifted results, each with its place.
 #[inline(always)]
 pub(super) fn x7<V: AsDoubles, const N: usize>(
     x: [V; N],

@@ -115,8 +115,8 @@ fn unreduced_products_stay_within_their_bounds() {
     }
 }
 
-/// Halves at the ends of what becomes a word, and sums within 2 of the carry: where `h = 2^32 m`, the sum with the bias
-/// is `2^64 + l + (2^32 - 1) (m - 1)`.
+/// Halves at the ends of what becomes a word, and sums within 2 of the carry: where `h = 2^32 m`,
+/// the sum with the bias is `2^64 + l + (2^32 - 1) (m - 1)`.
 #[test]
 fn fold_holds_at_its_bounds() {
     let ends = [1 - WORD, WORD - 1, 0, -1, 1 << 32, -(1 << 32), 1 << 50];
@@ -164,7 +164,8 @@ fn normalized_halves_stay_within_their_bounds() {
     }
 }
 
-/// Each power of a matrix that the rounds apply, on halves at the ends of their ranges with every sign, against integers.
+/// Each power of a matrix that the rounds apply, on halves at the ends of their ranges with every
+/// sign, against integers.
 fn check_circulants<const N: usize>()
 where
     MdsMatrixGoldilocks: Circulant<N>,
@@ -332,7 +333,8 @@ fn packed_permutations_match_scalar_ones() {
     check_permutation::<24>(22);
 }
 
-/// The textbook form stands for [`MdsMatrixGoldilocks`] only: a foreign matrix keeps the sparse one.
+/// The textbook form stands for [`MdsMatrixGoldilocks`] only: a foreign matrix keeps the sparse
+/// one.
 fn check_matrix<const WIDTH: usize>(round_constants: &[[Goldilocks; WIDTH]])
 where
     MdsMatrixGoldilocks: Circulant<WIDTH> + Permutation<[Goldilocks; WIDTH]>,

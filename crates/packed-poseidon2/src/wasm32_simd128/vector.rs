@@ -67,7 +67,8 @@ impl Vector for v128 {
         u64x2_splat(EPSILON)
     }
 
-    /// The sum carried if it is below `y`; the top bits of both are flipped. The mask's upper half is `EPSILON`.
+    /// The sum carried if it is below `y`; the top bits of both are flipped. The mask's upper half
+    /// is `EPSILON`.
     #[inline(always)]
     fn add_modulo(x: Self, flipped_y: Self) -> Self {
         let sum = i64x2_add(x, flipped_y);

@@ -92,8 +92,8 @@ impl Vector for __m256i {
         epsilon
     }
 
-    /// The sum carried if it is below `y`; the top bits of both are flipped. One lookup by that mask flips the bit back and
-    /// corrects the carry: `2^63`, or `2^63 + EPSILON`.
+    /// The sum carried if it is below `y`; the top bits of both are flipped. One lookup by that
+    /// mask flips the bit back and corrects the carry: `2^63`, or `2^63 + EPSILON`.
     #[inline(always)]
     fn add_modulo(x: Self, flipped_y: Self) -> Self {
         const FLIP: i64 = i64::MIN;
@@ -102,7 +102,8 @@ impl Vector for __m256i {
         unsafe {
             let sum = _mm256_add_epi64(x, flipped_y);
             let carried = _mm256_cmpgt_epi64(flipped_y, sum);
-            // vpermilpd looks at bit 1 of each word, in a table of two words for each half of the vector:
+            // vpermilpd looks at bit 1 of each word, in a table of two words for each half of the
+            // vector:
             //
             //     carried  |    0 |             -1 | ..
             //     result   | FLIP | FLIP + EPSILON | ..

@@ -106,7 +106,8 @@ impl Packed for PackedGoldilocksAVX512 {
 
     #[inline(always)]
     fn to_words(self) -> __m512i {
-        // SAFETY: both are 64 bytes without padding: eight `u64`, through `repr(transparent)` types.
+        // SAFETY: both are 64 bytes without padding: eight `u64`, through `repr(transparent)`
+        // types.
         unsafe { transmute(self) }
     }
 

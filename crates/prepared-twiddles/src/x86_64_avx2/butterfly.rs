@@ -20,7 +20,8 @@ impl SignedVector for __m256i {
         unsafe { _mm256_xor_si256(self, rhs) }
     }
 
-    /// In assembly: LLVM hoists the sign extension of a twiddle out of a loop, and then multiplies words of 64 bits.
+    /// In assembly: LLVM hoists the sign extension of a twiddle out of a loop, and then multiplies
+    /// words of 64 bits.
     #[inline(always)]
     fn mul_low_signed(self, rhs: Self) -> Self {
         // Miri has no assembly.

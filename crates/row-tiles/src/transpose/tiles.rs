@@ -8,8 +8,9 @@
 //! | AVX2 | 64 bits | 4 x 4 |
 //! | AVX-512 | 64 bits | 8 x 8 |
 //!
-//! Each stage swaps one bit of a word's row with the same bit of its column: `log2` of the side in all. The rows are looked up, and
-//! their lengths are checked, once for all tiles of these rows. A check for each row of each tile takes longer than the shuffles.
+//! Each stage swaps one bit of a word's row with the same bit of its column: `log2` of the side in
+//! all. The rows are looked up, and their lengths are checked, once for all tiles of these rows. A
+//! check for each row of each tile takes longer than the shuffles.
 
 use core::arch::x86_64::*;
 use core::array;
@@ -18,11 +19,13 @@ use core::mem::transmute;
 /// A square of words, row by row.
 type Tile<W, const L: usize> = [[W; L]; L];
 
-/// Transposes rows of 32-bit words: `dst[c * stride + r] = row(r)[c]` for `r < rows` and `c < cols`.
+/// Transposes rows of 32-bit words: `dst[c * stride + r] = row(r)[c]` for `r < rows` and
+/// `c < cols`.
 ///
 /// # Panics
 ///
-/// Panics if a row is shorter than `cols`, if `stride` is below `rows`, or if `dst` ends before the last written word.
+/// Panics if a row is shorter than `cols`, if `stride` is below `rows`, or if `dst` ends before the
+/// last written word.
 #[cfg(not(target_feature = "avx512f"))]
 #[inline]
 pub fn transpose_u32<'a>(
@@ -35,7 +38,8 @@ pub fn transpose_u32<'a>(
     transpose_words(rows, cols, row, dst, stride, transposed_32);
 }
 
-/// Transposes rows of 64-bit words, as `transpose_u32` does those of 32 bits, and with the same panics.
+/// Transposes rows of 64-bit words, as `transpose_u32` does those of 32 bits, and with the same
+/// panics.
 #[inline]
 pub fn transpose_u64<'a>(
     rows: usize,
@@ -47,8 +51,8 @@ pub fn transpose_u64<'a>(
     transpose_words(rows, cols, row, dst, stride, transposed_64);
 }
 
-/// Transposes rows of words. `transposed` returns the columns of a tile as rows; rows and columns that fill no tile are copied word
-/// by word.
+/// Transposes rows of words. `transposed` returns the columns of a tile as rows; rows and columns
+/// that fill no tile are copied word by word.
 #[inline(always)]
 fn transpose_words<'a, W: Copy + 'a, const L: usize>(
     rows: usize,
@@ -69,14 +73,14 @@ fn transpose_words<'a, W: Copy + 'a, const L: usize>(
         for c0 in (0..tiled).step_by(L) {
             let mut tile = [[sources[0][c0]; L]; L];
             for (words, source) in tile.iter_mut().zip(&sources) {
-                // SAFETY: a source has `cols` words, of which `c0 .. c0 + L` are the first ones of a whole tile; an array of
-                // words is aligned as a word is.
+                // SAFETY: a source has `cols` words, of which `c0 .. c0 + L` are the first ones of
+                // a whole tile; an array of words is aligned as a word is.
                 *words = unsafe { source.as_ptr().add(c0).cast::<[W; L]>().read() };
             }
             for (j, words) in transposed(tile).into_iter().enumerate() {
                 let start = (c0 + j) * stride + r0;
-                // SAFETY: with `c0 + j < cols` and `r0 + L <= rows`, the last word is at most `(cols - 1) * stride + rows - 1`,
-                // which `dst` has by the assertion above.
+                // SAFETY: with `c0 + j < cols` and `r0 + L <= rows`, the last word is at most
+                // `(cols - 1) * stride + rows - 1`, which `dst` has by the assertion above.
                 unsafe { dst.as_mut_ptr().add(start).cast::<[W; L]>().write(words) };
             }
         }
@@ -92,7 +96,8 @@ fn transpose_words<'a, W: Copy + 'a, const L: usize>(
 #[cfg(not(target_feature = "avx512f"))]
 #[inline(always)]
 fn transposed_32(tile: Tile<u32, 8>) -> Tile<u32, 8> {
-    // SAFETY: eight words of 32 bits are a register of 256 bits. The module is compiled for AVX2 only.
+    // SAFETY: eight words of 32 bits are a register of 256 bits. The module is compiled for AVX2
+    // only.
     unsafe {
         let mut t: [__m256i; 8] = transmute(tile);
         for i in 0..4 {
@@ -119,7 +124,8 @@ fn transposed_32(tile: Tile<u32, 8>) -> Tile<u32, 8> {
 #[cfg(not(target_feature = "avx512f"))]
 #[inline(always)]
 fn transposed_64(tile: Tile<u64, 4>) -> Tile<u64, 4> {
-    // SAFETY: four words of 64 bits are a register of 256 bits. The module is compiled for AVX2 only.
+    // SAFETY: four words of 64 bits are a register of 256 bits. The module is compiled for AVX2
+    // only.
     unsafe {
         let mut t: [__m256i; 4] = transmute(tile);
         for i in 0..2 {
@@ -140,7 +146,8 @@ fn transposed_64(tile: Tile<u64, 4>) -> Tile<u64, 4> {
 #[cfg(target_feature = "avx512f")]
 #[inline(always)]
 fn transposed_64(tile: Tile<u64, 8>) -> Tile<u64, 8> {
-    // SAFETY: eight words of 64 bits are a register of 512 bits. The module is compiled for AVX-512F here.
+    // SAFETY: eight words of 64 bits are a register of 512 bits. The module is compiled for
+    // AVX-512F here.
     unsafe {
         let mut t: [__m512i; 8] = transmute(tile);
         for i in [0, 2, 4, 6] {
