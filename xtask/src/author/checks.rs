@@ -131,6 +131,10 @@ pub fn run(project: &Project, started: impl Fn(&str)) -> Result<Vec<Finding>> {
                 kernels(project, base, name),
             )?;
             record(
+                format!("{name}: comments for {base}"),
+                comments(project, base, name),
+            )?;
+            record(
                 format!("{name}: export for {base} is reproducible"),
                 reproducible(project, base, name),
             )?;
@@ -487,6 +491,30 @@ fn kernels(project: &Project, base: &str, name: &str) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A comment that the patch adds has at most as many columns as upstream's have.
+fn comments(project: &Project, base: &str, name: &str) -> Result<()> {
+    const COLUMNS: usize = 100;
+    let patch = project.catalog.patch(base, name)?;
+    let diff = patch.diff();
+    let added = diff.lines().filter_map(|line| line.strip_prefix('+'));
+    let mut comments = added.filter(|line| line.trim_start().starts_with("//"));
+    let Some(long) = comments.find(|line| line.chars().count() > COLUMNS) else {
+        return Ok(());
+    };
+    let what = format!(
+        "{}: a comment of {} columns",
+        patch.shown,
+        long.chars().count()
+    );
+    let start: String = long.trim_start().chars().take(60).collect();
+    Err(Failure::input(what)
+        .hint(format!(
+            "wrap it at {COLUMNS}, as upstream's are: `{}`",
+            shown(start)
+        ))
+        .into())
 }
 
 /// Two exports of the same patch are the same bytes.

@@ -335,6 +335,15 @@ fn check_reads_kernels() {
         "FAIL  demo: kernel files for 0.8.0: patches/0.8.0/demo.patch: the diff adds goldilocks/src/demo.rs, a kernel\n      \
          hint: name it under `Kernels:`, with its text in crates/demo/src/demo.rs; `edit` and `refresh` do\n",
     );
+    write(
+        &fixture.kernel(),
+        &format!("{KERNEL}/// {}\n", "x".repeat(97)),
+    );
+    check_says(
+        &fixture,
+        DEMO,
+        "FAIL  demo: comments for 0.8.0: patches/0.8.0/demo.patch: a comment of 101 columns\n      hint: wrap it at 100, ",
+    );
     for (text, what) in [(&b""[..], "is empty\n"), (b"\xff", "is not UTF-8 text\n")] {
         fs::write(fixture.kernel(), text).unwrap();
         let expected = format!("{field}crates/demo/src/demo.rs");
