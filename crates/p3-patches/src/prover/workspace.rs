@@ -218,7 +218,7 @@ fn found(
         let is_there = manifest.symlink_metadata().is_ok() && manifest != root;
         if is_there && found.insert(manifest.clone()) {
             let table = read(&manifest)?;
-            // Whatever is wrong with the workspace of a package of its own is left to cargo.
+            // Cargo says it where the workspace of such a package is wrong.
             let inherited = inherited(&manifest, &table, root).unwrap_or_default();
             let inherited = inherited.iter().map(|(name, entry)| (name, entry));
             folders.extend(named(&folder, dependencies(&table).chain(inherited)));

@@ -210,7 +210,7 @@ fn the_lock_file_without_patches_is_written() {
         assert!(refused.starts_with("exit 3\n"), "{refused}");
         assert_eq!(fixture.state(), before);
     }
-    // What configures cargo, rustup and git, in folders above and at home too.
+    // Cargo, rustup and git are configured in folders above and at home, too.
     let home = fixture.home_without("none");
     for folder in ["../.cargo", ".git"] {
         fs::create_dir_all(fixture.prover().join(folder)).unwrap();

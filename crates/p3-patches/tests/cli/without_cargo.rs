@@ -317,7 +317,7 @@ fn redirections_that_a_path_package_inherits_are_told() {
             &format!("p3-util comes from {from}, in place of"),
         );
     }
-    // What the package does not inherit is of no account.
+    // An entry that the package does not inherit redirects nothing.
     root("p3-util = \"0.8\"\np3-field = { path = \"evil\" }");
     fixture.succeed(&STATUS);
 }

@@ -360,8 +360,8 @@ impl Place {
         Ok(())
     }
 
-    /// Writes the next contents of the file to `folder`, with the permissions and, by root, the owner of the present file. Fails where the place has a
-    /// folder, a link or a device.
+    /// Writes the next contents of the file to `folder`, with the permissions of the present file and, where root writes, its owner.
+    /// Fails where the place has a folder, a link or a device.
     pub fn stage(self, folder: &Dir, contents: &[u8]) -> Result<Staged> {
         self.stage_as(folder, unfinished(), contents)
     }

@@ -200,14 +200,14 @@ pub fn assert_unread(written: &Path, read: &[PathBuf]) -> Result<(), Failure> {
     if !is_kept(written) {
         return Ok(());
     }
-    if is_configuration(&place_of(written)) {
+    let (identity, place) = (Identity::of(written), place_of(written));
+    if is_configuration(&place) {
         let what = format!(
             "{}: a file that cargo, rustup or git may read",
             shown(written)
         );
         return Err(Failure::input(what).hint("name another file"));
     }
-    let (identity, place) = (Identity::of(written), place_of(written));
     for path in read {
         if Identity::of(path) == identity {
             return Err(same_file(path, written));
