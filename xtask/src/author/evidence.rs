@@ -68,10 +68,7 @@ pub fn markdown(project: &Project, patch: &Patch, base: &str) -> Result<String> 
             .filter(|(module, _)| has(module))
             .map(|(_, what)| (*what).to_owned()),
     );
-    let manifest = krate.join("Cargo.toml");
-    if manifest.is_file() {
-        lines.extend(of_metadata(&Metadata::load(&manifest)?));
-    }
+    lines.extend(of_metadata(&Metadata::of(project, name)?));
     let fuzz = project.root.join("fuzz/Cargo.toml");
     if fuzz.is_file() {
         let Fuzz { features } = toml::from_str(&read(&fuzz)?).with_context(|| shown(&fuzz))?;

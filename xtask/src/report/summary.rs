@@ -70,11 +70,7 @@ fn patch(project: &Project, Entry { name, .. }: &Entry, sections: &[Section]) ->
         .collect();
     let timed = own.iter().filter(|section| section.alone);
     let timed: Vec<_> = timed.map(|section| lines(&section.records)).collect();
-    let manifest = project.root.join(format!("crates/{name}/Cargo.toml"));
-    let metadata = match manifest.is_file() {
-        true => Metadata::load(&manifest)?,
-        false => Metadata::default(),
-    };
+    let metadata = Metadata::of(project, name)?;
     let has_code = |isa: Isa| header.changes(isa) && metadata.has_code(isa);
     let measured = ISAS.map(|(isa, _)| newest(&timed, |line| line.row.isa == isa.to_string()));
     let mut cells = vec![
@@ -231,8 +227,9 @@ fn mark(outdated: bool) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use clap::ValueEnum;
     use std::collections::BTreeMap;
+
+    use clap::ValueEnum;
 
     use super::*;
     use crate::bench::record::tests::report;

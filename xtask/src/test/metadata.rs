@@ -67,6 +67,15 @@ impl Metadata {
         Ok(manifest.package.metadata.p3)
     }
 
+    /// Reads the manifest of one optimization; a crate that is not there names nothing.
+    pub fn of(project: &Project, name: &str) -> Result<Self> {
+        let manifest = project.crates_dir().join(name).join("Cargo.toml");
+        match manifest.is_file() {
+            true => Self::load(&manifest),
+            false => Ok(Self::default()),
+        }
+    }
+
     /// Reads the manifest of each optimization; returns each with its name.
     pub fn of_kernels(project: &Project) -> Result<Vec<(String, Self)>> {
         let folder = project.root.join("crates");
