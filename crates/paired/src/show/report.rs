@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fmt::Display;
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{self, Path, PathBuf};
-use std::{fs, io};
 
 use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, Table, presets};
@@ -194,8 +194,8 @@ pub fn assert_distinct<'p>(paths: impl Iterator<Item = &'p Path>) -> Result<(), 
     Ok(())
 }
 
-/// Refuses to write to a file that the command has `read`, or into a folder among these, and to a file that configures cargo, rustup
-/// or git.
+/// Refuses to write to a file that the command has `read`, into a folder among these or in place of one that is not there yet, and
+/// to a file that configures cargo, rustup or git.
 pub fn assert_unread(written: &Path, read: &[PathBuf]) -> Result<(), Failure> {
     if !is_kept(written) {
         return Ok(());
@@ -212,11 +212,19 @@ pub fn assert_unread(written: &Path, read: &[PathBuf]) -> Result<(), Failure> {
         if Identity::of(path) == identity {
             return Err(same_file(path, written));
         }
-        if path.is_dir() && place.starts_with(place_of(path)) {
-            let (written, folder) = (shown(written), shown(path));
-            let what = format!("{written}: in {folder}, which this command works with");
-            return Err(Failure::input(what).hint("name a file outside that folder"));
+        if path.is_file() {
+            continue;
         }
+        let at = place_of(path);
+        let (written, folder) = (shown(written), shown(path));
+        let what = if place.starts_with(&at) {
+            format!("{written}: in {folder}, which this command works with")
+        } else if at.starts_with(&place) {
+            format!("{written}: above {folder}, which this command works with")
+        } else {
+            continue;
+        };
+        return Err(Failure::input(what).hint("name a file outside that folder"));
     }
     Ok(())
 }
@@ -262,14 +270,16 @@ impl Identity {
     }
 }
 
-/// Resolves a path; where nothing is there yet, resolves its folder.
+/// Resolves a path as far as there is something, and appends the rest.
 fn place_of(path: &Path) -> PathBuf {
-    let place = path.canonicalize().or_else(|_| {
-        let absolute = path::absolute(path)?;
-        let folder = absolute.parent().unwrap_or(&absolute).canonicalize()?;
-        io::Result::Ok(folder.join(absolute.file_name().unwrap_or_default()))
+    let Ok(absolute) = path::absolute(path) else {
+        return path.to_owned();
+    };
+    let resolved = absolute.ancestors().find_map(|present| {
+        let rest = absolute.strip_prefix(present).ok()?;
+        Some(present.canonicalize().ok()?.join(rest))
     });
-    place.unwrap_or_else(|_| path.to_owned())
+    resolved.unwrap_or(absolute)
 }
 
 /// Returns the path of the samples' file beside the file of `--json`: with the ending `.csv`.
