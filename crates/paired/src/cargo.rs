@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::env;
 use std::iter;
 use std::path::{self, Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use anyhow::{Context, Result, ensure};
 use serde::de::{self, value::StrDeserializer};
@@ -114,8 +114,26 @@ pub fn out_of_a_wrong_toolchain(error: &str) -> Option<&'static str> {
 /// The names of cargo's configuration, below `.cargo`.
 const CONFIGURATIONS: [&str; 2] = ["config", "config.toml"];
 
-/// Says in a phrase which files configure cargo in a folder.
+/// Fails where cargo has ended by a signal, or with an error and without a word: it has not answered what it was asked.
+pub fn assert_answered(output: &Output) -> Result<(), Failure> {
+    let is_silent = output.stderr.trim_ascii().is_empty();
+    if output.status.success() || (output.status.code().is_some() && !is_silent) {
+        return Ok(());
+    }
+    let what = format!("cargo has ended without a message: {}", output.status);
+    Err(Failure::environment(what).hint("`cargo metadata` in that folder has to work"))
+}
+
+/// Says in a phrase which files configure cargo in a folder, or what else the error of a configuration without files may be about.
 pub fn configured_by(folder: &Path) -> String {
+    configured_in(folder).unwrap_or_else(|| {
+        "no file configures cargo here: a variable `CARGO_..` of the environment does, or the manifest names what none defines"
+            .to_owned()
+    })
+}
+
+/// Says in a phrase which files configure cargo in a folder; `None` where there is none.
+pub fn configured_in(folder: &Path) -> Option<String> {
     let folder = path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let folders = folder.ancestors().map(|above| above.join(".cargo"));
     let folders = folders.chain(home().ok());
@@ -124,13 +142,9 @@ pub fn configured_by(folder: &Path) -> String {
     let mut seen = BTreeSet::new();
     files.retain(|file| seen.insert(file.clone()));
     let files = files.iter().map(shown);
-    match files.collect::<Vec<_>>().join(" and ") {
-        files if files.is_empty() => {
-            "no file configures cargo here: a variable `CARGO_..` of the environment does, or the manifest names what none defines"
-                .to_owned()
-        }
-        files => format!("cargo's configuration here is {files}, and what these include"),
-    }
+    let files = files.collect::<Vec<_>>().join(" and ");
+    let phrase = format!("cargo's configuration here is {files}, and what these include");
+    (!files.is_empty()).then_some(phrase)
 }
 
 /// Returns the name of the setting that makes cargo compile path packages incrementally, whatever their profile says: a variable
@@ -161,6 +175,7 @@ fn configured(folder: &Path, args: &[&str], configs: &[String]) -> Result<Option
             text.context("cargo config printed text that is not UTF-8")?,
         ));
     }
+    assert_answered(&output)?;
     let error = cargo_error(&String::from_utf8_lossy(&output.stderr));
     if error.starts_with("config value `") && error.ends_with("` is not set") {
         return Ok(None);

@@ -15,10 +15,19 @@ const FOLDERS: [&str; 4] = [
 /// The variables that name a program for cargo, and the one that names cargo itself.
 const PROGRAMS: [&str; 4] = ["CARGO", "RUSTC", "RUSTC_WORKSPACE_WRAPPER", "RUSTC_WRAPPER"];
 
-/// Makes the relative paths in the environment of `command` absolute, so that they start in this process's folder, whatever
-/// folder the command runs in.
+/// Makes the relative paths in the environment of `command` absolute, those of `PATH` among them, so that they start in this
+/// process's folder, whatever folder the command runs in.
 pub(crate) fn settle_paths(command: &mut Command) {
     let set = |command: &Command, name| command.get_envs().any(|(key, _)| key == name);
+    if !set(command, "PATH")
+        && let Some(path) = env::var_os("PATH")
+        && env::split_paths(&path).any(|folder| folder.is_relative())
+        && let Ok(here) = env::current_dir()
+        && let Ok(absolute) =
+            env::join_paths(env::split_paths(&path).map(|folder| here.join(folder)))
+    {
+        command.env("PATH", absolute);
+    }
     for name in FOLDERS.into_iter().chain(PROGRAMS) {
         if !set(command, name)
             && let Some(path) = from_here(name)

@@ -22,16 +22,17 @@ use crate::source::checksums::Checksums;
 use crate::source::locked::{Locked, packages};
 use crate::source::registry::{self, Comparison};
 use crate::source::resolve::{
-    ANOTHER_REGISTRY, is_unfetched, out_of_a_changed_package, out_of_a_wrong_lock_file,
-    out_of_a_wrong_manifest, out_of_vendored_sources, replacement, unresolved_manifest,
+    ANOTHER_REGISTRY, is_unfetched, out_of_a_changed_package, out_of_a_missing_program,
+    out_of_a_wrong_lock_file, out_of_a_wrong_manifest, out_of_vendored_sources, replacement,
+    unresolved_manifest,
 };
 use paired::address::without_credentials;
-use paired::cargo::{configured_by, out_of_a_wrong_configuration};
+use paired::cargo::{configured_in, out_of_a_wrong_configuration};
 use paired::error::Failure;
 use paired::exit::print_with_hint;
 use paired::files::dir::Dir;
 use paired::files::replace;
-use paired::show::report;
+use paired::show::report::{self, Output};
 use paired::terminal::{print_json, print_line, shown, spinner};
 
 /// Show what is applied to a workspace, and whether it holds.
@@ -250,6 +251,7 @@ fn write_published_lock(
             .hint("name another file, such as published.lock")
             .into());
     }
+    Output::Lock.assert_replaces(path)?;
     let lock = manifest.published_lock(patches)?;
     replace::files(&[(path.to_owned(), lock.into_bytes())])
 }
@@ -494,7 +496,9 @@ impl Workspace<'_> {
             let root = self.manifest.root();
             let unknown = format!("{path}: cannot tell whether the patches are in effect: {error}");
             let what = format!("{what}: {error}");
-            return if let Some(hint) = out_of_a_wrong_configuration(root, error) {
+            return if let Some(hint) = out_of_a_missing_program(error) {
+                Failure::environment(unknown).hint(hint)
+            } else if let Some(hint) = out_of_a_wrong_configuration(root, error) {
                 Failure::input(unknown).hint(hint)
             } else if let Some(hint) = out_of_a_wrong_manifest(error).filter(|_| is_intact) {
                 Failure::input(unknown).hint(hint)
@@ -560,10 +564,12 @@ impl Workspace<'_> {
         let objection = if !differences.is_empty() {
             Some(self.changed_checksum())
         } else if let Some(what) = foreign.first() {
-            let files = configured_by(manifest.root());
-            let hint = format!(
-                "a path, a repository or a `[patch]` of the manifest or of cargo's configuration comes before the registry; {files}"
-            );
+            let hint = match configured_in(manifest.root()) {
+                Some(files) => format!(
+                    "a path, a repository or a `[patch]` of the manifest or of cargo's configuration comes before the registry; {files}"
+                ),
+                None => "a path, a repository, a `[patch]` or a `[replace]` of the manifest comes before the registry".to_owned(),
+            };
             Some(refuse(what, &hint))
         } else if let Some(package) = unlocked.first() {
             let what = format!("Cargo.lock has no checksum of {package}");

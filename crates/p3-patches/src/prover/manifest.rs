@@ -57,6 +57,7 @@ impl Manifest {
         locating.args(locate).arg(&path).current_dir(folder);
         let output = interrupt::output(&mut locating)?;
         if !output.status.success() {
+            cargo::assert_answered(&output)?;
             let stderr = String::from_utf8_lossy(&output.stderr);
             let error = cargo_error(&stderr);
             // rustup knows what to do about a toolchain that is pinned and not installed.

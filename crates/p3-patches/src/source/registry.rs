@@ -18,8 +18,8 @@ use crate::source::index::{Indexed, indexed_by};
 use crate::source::locked::{Locked, REGISTRY, find_locked, packages, published, without};
 use crate::source::package::{Package, is_vendored, read_vendored, unpack, wrong_checksum};
 use crate::source::resolve::{
-    CACHE_FIRST, CONNECT, metadata, out_of_a_changed_package, out_of_a_replacement, resolve,
-    unresolved,
+    CACHE_FIRST, CONNECT, metadata, out_of_a_changed_package, out_of_a_missing_program,
+    out_of_a_replacement, resolve, unresolved,
 };
 use paired::address::without_credentials;
 use paired::cargo::configured_by;
@@ -275,7 +275,10 @@ fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
         metadata(patches.workplace(), &options)
     })?;
     let graph = graph.map_err(|error| {
-        let what = format!("{name} {version} is not in cargo's cache and cannot be fetched");
+        let what = match out_of_a_missing_program(&error) {
+            Some(_) => format!("cargo cannot be asked for {name} {version}"),
+            None => format!("{name} {version} is not in cargo's cache and cannot be fetched"),
+        };
         let hint = out_of_a_replacement(patches.workplace(), &error);
         let hint = hint.as_deref().unwrap_or(CONNECT);
         unresolved(patches.workplace(), &what, &error, hint)

@@ -10,8 +10,8 @@ use crate::source::cache::assert_plain_tarballs;
 use crate::source::locked::RESTORE;
 use paired::address::without_credentials;
 use paired::cargo::{
-    COLOR, REPLACED, Toolchain, cargo_error, configuration_with_origins, configured_by, is_offline,
-    origin, out_of_a_wrong_configuration, rustc_in,
+    COLOR, REPLACED, Toolchain, assert_answered, cargo, cargo_error, configuration_with_origins,
+    configured_by, is_offline, origin, out_of_a_wrong_configuration, rustc_in,
 };
 use paired::error::Failure;
 use paired::interrupt;
@@ -63,11 +63,13 @@ fn ask(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
     let options = options.iter().copied().map(str::to_owned);
     let mut command = MetadataCommand::new();
     command
+        .cargo_path(cargo().get_program())
         .current_dir(dir)
         .env(COLOR.0, COLOR.1)
         .other_options(options.collect::<Vec<_>>());
     let output = interrupt::output(&mut command.cargo_command())?;
     if !output.status.success() {
+        assert_answered(&output)?;
         return Ok(Err(cargo_error(&String::from_utf8_lossy(&output.stderr))));
     }
     let text = String::from_utf8(output.stdout).context("cargo metadata printed no UTF-8")?;
@@ -130,6 +132,7 @@ pub fn out_of_a_changed_package(folder: &Path) -> String {
 /// about cargo's configuration, or about the lock file, is one about an input, and has a hint of its own.
 pub fn unresolved(folder: &Path, what: &str, error: &str, hint: &str) -> Failure {
     let message = format!("{what}: {error}");
+    let hint = out_of_a_missing_program(error).unwrap_or(hint);
     let wrong_input = out_of_a_wrong_configuration(folder, error)
         .or_else(|| out_of_a_wrong_lock_file(folder, error));
     match wrong_input {
@@ -145,6 +148,18 @@ pub fn unresolved_manifest(folder: &Path, what: &str, error: &str, hint: &str) -
         Some(hint) => Failure::input(format!("{what}: {error}")).hint(hint),
         None => unresolved(folder, what, error, hint),
     }
+}
+
+/// Returns the hint for an error of cargo's about a program that it cannot run, or that fails.
+pub fn out_of_a_missing_program(error: &str) -> Option<&'static str> {
+    const ABOUT_PROGRAMS: [&str; 2] = [
+        "could not execute process `",
+        "process didn't exit successfully: `",
+    ];
+    let is_about = ABOUT_PROGRAMS.iter().any(|about| error.contains(about));
+    is_about.then_some(
+        "cargo's configuration or the environment names that program, as `build.rustc-wrapper` and `RUSTC` do",
+    )
 }
 
 /// Returns the hint for an error of cargo's about a checksum in the lock file or about its syntax; `None` for other errors.

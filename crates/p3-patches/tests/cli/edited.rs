@@ -212,11 +212,21 @@ fn the_lock_file_without_patches_is_written() {
     }
     // Cargo, rustup and git are configured in folders above and at home, too.
     let home = fixture.home_without("none");
-    for folder in ["../.cargo", ".git"] {
+    for folder in [
+        "../.cargo",
+        "../.rustup",
+        "../config/git",
+        "../rustup-home",
+        ".git",
+    ] {
         fs::create_dir_all(fixture.prover().join(folder)).unwrap();
     }
     for other in [
         "../.cargo/config.toml",
+        "../.gitconfig",
+        "../.rustup/settings.toml",
+        "../config/git/config",
+        "../rustup-home/settings.toml",
         "../rust-toolchain",
         "rust-toolchain.toml",
         ".git/config",
@@ -227,7 +237,12 @@ fn the_lock_file_without_patches_is_written() {
             &["try", "demo", "--json", other, "--", "run"],
         ] {
             let mut command = fixture.command(args);
-            let run = fixture.transcript(&command.env("CARGO_HOME", &home).output().unwrap());
+            command.env("CARGO_HOME", &home);
+            command.env("XDG_CONFIG_HOME", fixture.path().join("config"));
+            if other.starts_with("../rustup-home") {
+                command.env("RUSTUP_HOME", fixture.path().join("rustup-home"));
+            }
+            let run = fixture.transcript(&command.output().unwrap());
             assert_ended(&run, 3, other);
             assert!(!fixture.prover().join(other).exists(), "{run}");
         }
@@ -238,6 +253,31 @@ fn the_lock_file_without_patches_is_written() {
         nowhere.contains("error: no/folder: no such folder\nhint: "),
         "{nowhere}"
     );
+}
+
+/// A file that a manifest names outside of its folder, or one that has nothing to do with cargo, may be all that there is of it.
+#[test]
+fn no_output_goes_over_a_file_of_another_kind() {
+    let fixture = Fixture::new();
+    let build = "edition = \"2024\"\nbuild = \"../beside/build.rs\"\n";
+    fixture.set_manifest(&MANIFEST.replace("edition = \"2024\"\n", build));
+    write(&fixture.path().join("beside/build.rs"), "fn main() {}\n");
+    write(&fixture.path().join("beside/notes.csv"), "mine\n");
+    let kept = || files(&fixture.path().join("beside"));
+    let before = kept();
+    for args in [
+        &["status", "--published-lock", "../beside/build.rs"][..],
+        &["try", "--json", "../beside/build.rs", "--", "run"],
+        &["try", "--html", "../beside/build.rs", "--", "run"],
+        &["try", "--json", "../beside/notes.json", "--", "run"],
+    ] {
+        let run = fixture.run(args);
+        assert_ended(&run, 3, "no earlier output of this option\nhint: ");
+        assert!(kept() == before, "{args:?}");
+    }
+    for _ in 0..2 {
+        fixture.succeed(&["status", "--published-lock", "../beside/lock"]);
+    }
 }
 
 /// Manifests and sources of a member, named by a pattern, and of a package that it names by a path.

@@ -1,13 +1,15 @@
 //! Provers that `apply` refuses: each hint is followed, and leads where it says.
 
+use std::env;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
 use insta::assert_snapshot;
 
 use crate::chosen::{beside, header, refused};
-use crate::fixture::{Fixture, MANIFEST, write};
+use crate::fixture::{Fixture, MANIFEST, assert_ended, write};
 
 /// A prover with `dependencies`, fetched.
 fn with_dependencies(fixture: &Fixture, dependencies: &str) {
@@ -60,11 +62,10 @@ fn a_package_of_another_release() {
     // `try` gets as far as cargo's first build, which this one refuses.
     let cargo = fixture.path().join("cargo");
     let script = format!(
-        "#!/bin/sh\nif [ \"$1\" = build ]; then echo 'error: no' >&2; exit 1; fi\nexec '{}' \"$@\"\n",
+        "if [ \"$1\" = build ]; then echo 'error: no' >&2; exit 1; fi\nexec '{}' \"$@\"\n",
         env!("CARGO")
     );
-    write(&cargo, &script);
-    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    program(&cargo, &script);
     for (options, error) in [
         (&[][..], "error: [DIR]/prover/Cargo.toml: has more than one"),
         (
@@ -189,4 +190,82 @@ fn a_program_behind_a_feature() {
     let built = run(&["--bin", "prove", "--features=big"]);
     let compiled = "error: the program is built without any patched package";
     assert!(built.contains(compiled), "{built}");
+}
+
+/// Writes a program that a shell runs.
+fn program(path: &Path, lines: &str) {
+    write(path, &format!("#!/bin/sh\n{lines}\n"));
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Neither a manifest nor a patch is at fault where cargo says nothing.
+#[test]
+fn a_cargo_that_does_not_answer() {
+    let fixture = Fixture::new();
+    let cargo = fixture.path().join("cargo");
+    for (line, end) in [
+        ("exit 1", "exit status: 1"),
+        ("kill -9 $$", "signal: 9 (SIGKILL)"),
+    ] {
+        program(&cargo, line);
+        for args in [&["apply", "demo"][..], &["status"]] {
+            let output = fixture.command(args).env("CARGO", &cargo).output().unwrap();
+            let said = format!("error: cargo has ended without a message: {end}\nhint: ");
+            assert_ended(&fixture.transcript(&output), 4, &said);
+        }
+    }
+}
+
+/// A wrapper that cargo cannot run says nothing of the patches, or of cargo's cache.
+#[test]
+fn a_program_of_cargos_that_is_not_there() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "demo"]);
+    let configuration = "[build]\nrustc-wrapper = \"/nonexistent/wrapper\"\n";
+    write(&fixture.prover().join(".cargo/config.toml"), configuration);
+    for args in [&["status"][..], &["status", "--verify"]] {
+        let run = fixture.run(args);
+        let hint =
+            "(os error 2)\nhint: cargo's configuration or the environment names that program";
+        assert_ended(&run, 4, hint);
+        assert!(
+            run.contains("could not execute process `/nonexistent/wrapper "),
+            "{run}"
+        );
+        assert!(
+            !run.contains("not in effect") && !run.contains("not in cargo's cache"),
+            "{run}"
+        );
+    }
+}
+
+/// A relative path of cargo's starts in the user's folder, as a shell has it, and not in the prover's.
+#[test]
+fn a_relative_path_of_cargo() {
+    let fixture = Fixture::new();
+    let mine = fixture.path().join("mine");
+    program(
+        &mine.join("bin/cargo"),
+        &format!("exec '{}' \"$@\"", env!("CARGO")),
+    );
+    program(
+        &fixture.prover().join("bin/cargo"),
+        "touch ../foreign; exit 1",
+    );
+    let path = env::var("PATH").unwrap();
+    for (name, value) in [
+        ("CARGO", "bin/cargo".to_owned()),
+        ("PATH", format!("bin:{path}")),
+    ] {
+        let manifest = fixture.prover().join("Cargo.toml");
+        let mut command = fixture.command(&["status", "--manifest-path"]);
+        command.arg(manifest).current_dir(&mine);
+        let output = command
+            .env_remove("CARGO")
+            .env(name, value)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", fixture.transcript(&output));
+        assert!(!fixture.path().join("foreign").exists(), "{name}");
+    }
 }

@@ -13,6 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
+use paired::show::report::Output;
 use tempfile::TempDir;
 
 use crate::fixture::runs;
@@ -263,6 +264,14 @@ fn a_gain_is_reported_and_the_prover_stays_as_it_was() {
     assert_eq!(csv.lines().count(), 1 + 3 * 4);
     let page = fs::read_to_string(prover.path("try.html")).unwrap();
     assert!(page.contains("prove with patches") && page.contains("run/wall"));
+    // The next run may replace them.
+    for (kind, file) in [
+        (Output::Json, "try.json"),
+        (Output::Samples, "try.csv"),
+        (Output::Page, "try.html"),
+    ] {
+        kind.assert_replaces(&prover.path(file)).unwrap();
+    }
 }
 
 /// `try` refuses to write to a file that it reads, of which there may be no other copy.

@@ -467,7 +467,7 @@ pub fn is_locked(path: &Path) -> Failure {
 
 fn is_other(path: &Path, what: &str) -> Failure {
     Failure::input(format!("{}: {what}", shown(path)))
-        .hint("delete it, or replace it with the file or folder that belongs there")
+        .hint("put the file or folder itself there, or work in another folder")
 }
 
 /// Returns the failure for a file that cannot be written.

@@ -1,9 +1,11 @@
 //! The rows of a comparison as a table, and as files in JSON and CSV.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::env;
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{self, Path, PathBuf};
 
@@ -13,6 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::cargo::home;
+use crate::environment::from_here;
 use crate::error::Failure;
 use crate::files::contents::json;
 use crate::files::{plain, replace};
@@ -152,9 +155,60 @@ pub fn verdict_name(verdict: Verdict) -> &'static str {
     }
 }
 
+/// A kind of file that a command writes by a path of the user's.
+#[derive(Clone, Copy)]
+pub enum Output {
+    /// The report of `--json`.
+    Json,
+    /// The samples beside that report.
+    Samples,
+    /// The page of `--html`.
+    Page,
+    /// A lock file.
+    Lock,
+}
+
+impl Output {
+    /// The text that each file of the kind begins with, without white space.
+    const fn beginning(self) -> &'static str {
+        match self {
+            Self::Json => "{\"schema\":",
+            Self::Samples => "workload,isa,threads,seed,round,side,",
+            Self::Page => {
+                "<!DOCTYPEhtml><htmllang=\"en\"><head><metacharset=\"utf-8\"><metaname=\"viewport\"\
+                 content=\"width=device-width,initial-scale=1\"><metahttp-equiv=\"Content-Security-Policy\""
+            }
+            Self::Lock => "#Thisfileisautomatically@generatedbyCargo.",
+        }
+    }
+
+    /// Refuses to replace a file that is none of this kind: its contents may be all that there is of them.
+    pub fn assert_replaces(self, path: &Path) -> Result<(), Failure> {
+        if !path.is_file() {
+            return Ok(());
+        }
+        let mut head = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(512).read_to_end(&mut head));
+        read.map_err(|error| {
+            Failure::environment(format!("cannot read {}: {error}", shown(path)))
+                .hint("name another file")
+        })?;
+        head.retain(|byte| !byte.is_ascii_whitespace());
+        if head.is_empty() || head.starts_with(self.beginning().as_bytes()) {
+            return Ok(());
+        }
+        let what = format!(
+            "{}: a file that is no earlier output of this option",
+            shown(path)
+        );
+        Err(Failure::input(what).hint("name another file, or delete that one"))
+    }
+}
+
 /// Checks the files of `--json`, with or without `samples` beside it, and of `--html` before an hour of measuring.
 ///
-/// Refuses a file that could not be written, two names of one file, and a file that the command has `read`.
+/// Refuses a file that could not be written, two names of one file, a file that the command has `read`, and one that is there and is
+/// no output of this kind.
 pub fn check_outputs(
     json: Option<&Path>,
     samples: bool,
@@ -162,9 +216,13 @@ pub fn check_outputs(
     read: &[PathBuf],
 ) -> Result<(), Failure> {
     let beside = json.filter(|_| samples).map(samples_of);
-    let files = [json, beside.as_deref(), html];
-    let files = || files.into_iter().flatten();
-    files().try_for_each(replace::check)?;
+    let files = [
+        (json, Output::Json),
+        (beside.as_deref(), Output::Samples),
+        (html, Output::Page),
+    ];
+    let files = || files.iter().filter_map(|&(path, kind)| Some((path?, kind)));
+    files().try_for_each(|(path, _)| replace::check(path))?;
     if let Some(json) = json.filter(|json| samples && !is_kept(json)) {
         let what = format!(
             "{}: not a plain file, and the samples are written beside it",
@@ -172,8 +230,9 @@ pub fn check_outputs(
         );
         return Err(Failure::input(what).hint("name a file"));
     }
-    assert_distinct(files())?;
-    files().try_for_each(|path| assert_unread(path, read))
+    assert_distinct(files().map(|(path, _)| path))?;
+    files().try_for_each(|(path, _)| assert_unread(path, read))?;
+    files().try_for_each(|(path, kind)| kind.assert_replaces(path))
 }
 
 /// Refuses two names of one file, here or on a system that takes `a` and `A` for one letter.
@@ -231,13 +290,25 @@ pub fn assert_unread(written: &Path, read: &[PathBuf]) -> Result<(), Failure> {
 
 /// Tells whether cargo, rustup or git may read a file in this place, whatever folder the command works in.
 fn is_configuration(place: &Path) -> bool {
-    const FOLDERS: [&str; 2] = [".cargo", ".git"];
-    const FILES: [&str; 2] = ["rust-toolchain", "rust-toolchain.toml"];
+    const FOLDERS: [&str; 3] = [".cargo", ".rustup", ".git"];
+    const FILES: [&str; 4] = [
+        "rust-toolchain",
+        "rust-toolchain.toml",
+        ".gitconfig",
+        ".git-credentials",
+    ];
     let is_below = |name: &str| place.components().any(|part| part.as_os_str() == name);
-    let is_at_home = || home().is_ok_and(|home| place.parent() == Some(&place_of(&home)));
+    let configured = from_here("XDG_CONFIG_HOME");
+    let configured = configured.or_else(|| Some(env::home_dir()?.join(".config")));
+    let homes = [
+        home().ok(),
+        from_here("RUSTUP_HOME"),
+        configured.map(|folder| folder.join("git")),
+    ];
+    let is_at_home = |home: PathBuf| place.parent() == Some(&place_of(&home));
     FOLDERS.into_iter().any(is_below)
         || FILES.iter().any(|file| place.ends_with(file))
-        || is_at_home()
+        || homes.into_iter().flatten().any(is_at_home)
 }
 
 /// Whether the path is a plain file or can become one. A pipe or a device, such as /dev/null, may be named twice.
@@ -276,8 +347,10 @@ fn place_of(path: &Path) -> PathBuf {
         return path.to_owned();
     };
     let resolved = absolute.ancestors().find_map(|present| {
-        let rest = absolute.strip_prefix(present).ok()?;
-        Some(present.canonicalize().ok()?.join(rest))
+        let mut place = present.canonicalize().ok()?;
+        // Joined as a whole, an empty rest would end the path with a separator.
+        place.extend(absolute.strip_prefix(present).ok()?);
+        Some(place)
     });
     resolved.unwrap_or(absolute)
 }
@@ -433,6 +506,7 @@ mod tests {
     use proptest::{option, prelude::*};
 
     use super::*;
+    use crate::error::Kind;
     use crate::run::protocol::is_control;
     use crate::run::sample::{LONGEST_NS, MOST_KIB, Side};
     use crate::stats::row::round4;
@@ -481,6 +555,35 @@ mod tests {
         assert_eq!((row.pairs, row.ratio), (5, 0.8));
         disturb(&mut runs[21..23]);
         assert_eq!(Row::new(&runs).unwrap().pairs, 10);
+    }
+
+    #[test]
+    fn a_file_of_another_kind_is_not_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        let kinds = [Output::Json, Output::Samples, Output::Page, Output::Lock];
+        for kind in kinds {
+            kind.assert_replaces(&file).unwrap();
+        }
+        for text in [
+            "{\"name\": 1}\n",
+            "[user]\n",
+            "<!DOCTYPE html>\n",
+            "a,b\n",
+            "\0",
+        ] {
+            fs::write(&file, text).unwrap();
+            for kind in kinds {
+                let refused = kind.assert_replaces(&file).unwrap_err();
+                assert_eq!(refused.kind, Kind::Input, "{text}");
+            }
+        }
+        for text in ["", "\n"] {
+            fs::write(&file, text).unwrap();
+            for kind in kinds {
+                kind.assert_replaces(&file).unwrap();
+            }
+        }
     }
 
     #[test]
