@@ -7,14 +7,14 @@ use cargo_metadata::semver::Version;
 use clap::{Parser, Subcommand};
 
 use super::compared::{
-    self, Compared, Executables, SEEDS, each_once, header, measure, runnable, sides,
+    self, Compared, Executables, SEEDS, each_once, header, measure, measured, runnable, sides,
 };
 use super::phases;
 use super::report::TITLE;
 use super::upstream_bench::{self, Bench};
 use crate::bench::attribution;
 use crate::bench::build::{self, Builder, Candidate, Purpose};
-use crate::bench::built::{self, Built, Named, Subject, TOOL, without};
+use crate::bench::built::{self, Built, Named, Subject, TOOL};
 use crate::bench::filing::{Filed, Filing};
 use crate::bench::record::file_stem;
 use crate::commands::glob;
@@ -22,7 +22,7 @@ use crate::project::Project;
 use crate::report::results;
 use p3_patches::catalog::difference::Difference;
 use p3_patches::cli::Place;
-use p3_patches::commands::{MOST_RUNS, joined, typed};
+use p3_patches::commands::MOST_RUNS;
 use p3_patches::prover::locked_dir::LockedDir;
 use paired::cargo::Toolchain;
 use paired::error::Failure;
@@ -243,11 +243,6 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     Ok(filed.refused()?)
 }
 
-/// Returns the command as it was typed, without the files that it writes: they are no part of what is measured.
-fn measured() -> Result<String> {
-    Ok(joined(&without(&typed()?, &["--json", "--html"])))
-}
-
 /// A command line that can be nothing but `ab`.
 #[derive(Parser)]
 struct Typed {
@@ -279,7 +274,7 @@ fn of_build(words: &[String]) -> Option<Named> {
 
 /// Builds the workers for another machine.
 fn build_only(args: &Args, project: &Project, dir: &Path) -> Result<()> {
-    let command = typed()?;
+    let command = measured()?;
     let isas = each_once(&args.compared.isa, Isa::check_portable)?;
     let folder = built::Folder::create(dir)?;
     let subject = subject(args, project)?;

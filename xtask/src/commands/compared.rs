@@ -6,8 +6,10 @@ use anyhow::Result;
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
 
 use crate::bench::build::{Builder, Candidate, Purpose};
+use crate::bench::built::without;
 use crate::project::Project;
 use p3_patches::catalog::difference::Difference;
+use p3_patches::commands::{joined, typed};
 use paired::error::Failure;
 use paired::isa::Isa;
 use paired::run::pairs::{self, Plan, Workers};
@@ -17,6 +19,13 @@ use paired::show::machine::Machine;
 use paired::show::report::Report;
 use paired::stats::row::Row;
 use paired::terminal::{measuring, spinner};
+
+/// Returns the command as it was typed, for a record: without the files that it writes, and without the place of the checkout, which are
+/// no part of what is measured.
+pub fn measured() -> Result<String> {
+    let words = without(&typed()?, &["--json", "--html", "--project"]);
+    Ok(joined(&words))
+}
 
 /// The default number of inputs of a row.
 pub const SEEDS: u64 = 10;

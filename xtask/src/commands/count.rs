@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction};
 use comfy_table::CellAlignment;
 use serde::Serialize;
 
-use super::compared::Compared;
+use super::compared::{Compared, measured};
 use crate::bench::build::{Builder, Candidate, Purpose, Target};
 use crate::bench::counts::{Counts, SCHEMA};
 use crate::bench::record;
@@ -19,7 +19,6 @@ use crate::inspect::emulator::Emulator;
 use crate::inspect::model::{Models, OLDEST};
 use crate::inspect::tracer::{Count, Machine, Traced, Tracer};
 use crate::project::Project;
-use p3_patches::commands::typed;
 use paired::cargo::Toolchain;
 use paired::error::Failure;
 use paired::files::contents::json;
@@ -135,7 +134,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     let models = Models::find();
     let mut report = Report {
         schema: SCHEMA,
-        command: typed()?,
+        command: measured()?,
         time: record::now(),
         patches_sha256: project.catalog.sha256(&base, &patches)?,
         code: project.catalog.codes(&base, &patches)?,

@@ -12,6 +12,7 @@ use crate::report::results::{Section, is_of_prover};
 use crate::report::{effects, provers, summary};
 use p3_patches::catalog::effects::FILE;
 use paired::error::Failure;
+use paired::files::dir::is_link;
 use paired::files::plain;
 use paired::files::replace;
 use paired::show::figure;
@@ -61,14 +62,14 @@ impl Documents {
         files.push((path.clone(), generated(&path, &text, &Links::default())?));
         let path = project.root.join(PROVERS);
         // A checkout of other patches has none.
-        if path.is_file() {
+        if path.is_file() || path.is_symlink() {
             let text = provers::markdown(project, sections)?;
             files.push((path.clone(), generated(&path, &text, &Links::default())?));
         }
         for name in project.catalog.names() {
             let path = project.crates_dir().join(name).join("README.md");
             // `check` names a crate without one.
-            if path.is_file() {
+            if path.is_file() || path.is_symlink() {
                 let own = sections.iter().filter(|section| section.is_of(name));
                 files.push((path.clone(), crate_readme(&path, own)?));
             }
@@ -123,6 +124,9 @@ fn crate_readme<'s>(path: &Path, sections: impl Iterator<Item = &'s Section>) ->
 
 /// Returns the file's text with `part` between the marker lines.
 fn generated(path: &Path, part: &str, links: &Links) -> Result<String> {
+    if path.is_symlink() {
+        return Err(is_link(path).into());
+    }
     let shown = shown(path);
     let text = plain::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
     let refuse = |what: String| {

@@ -65,7 +65,7 @@ fn refused(fixture: &Fixture, args: &[&str], place: &Path) {
     let run = fixture.run(args);
     let place = place.strip_prefix(fixture.path()).unwrap().display();
     let expected = redact_hashes(&format!(
-        "error: [DIR]/{place}: a symbolic link, which is not followed here\nhint: delete it, or replace it with the file or folder that belongs there\n"
+        "error: [DIR]/{place}: a symbolic link, which is not followed here\nhint: put the file or folder itself there, or work in another folder\n"
     ));
     assert!(run.starts_with("exit 3\n"), "{args:?}: {run}");
     assert!(run.ends_with(&expected), "{args:?}: {run}\n{expected}");
@@ -425,6 +425,9 @@ fn links_among_outputs() {
         victim.link("linked", &place);
         refused(&fixture, &["report"], &place);
         victim.assert_untouched(name);
+        // One to nothing is no document that is not there.
+        fs::remove_file(victim.folder.join("linked")).unwrap();
+        refused(&fixture, &["report"], &place);
         fs::remove_file(&place).unwrap();
         write(&place, &text);
     }
