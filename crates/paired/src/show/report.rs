@@ -164,7 +164,7 @@ pub enum Output {
     Samples,
     /// The page of `--html`.
     Page,
-    /// A lock file.
+    /// The lock file of `--published-lock`.
     Lock,
 }
 
@@ -201,7 +201,7 @@ impl Output {
             "{}: a file that is no earlier output of this option",
             shown(path)
         );
-        Err(Failure::input(what).hint("name another file, or delete that one"))
+        Err(Failure::input(what).hint("name another file"))
     }
 }
 
