@@ -114,16 +114,6 @@ pub fn out_of_a_wrong_toolchain(error: &str) -> Option<&'static str> {
 /// The names of cargo's configuration, below `.cargo`.
 const CONFIGURATIONS: [&str; 2] = ["config", "config.toml"];
 
-/// Fails where cargo has ended by a signal, or with an error and without a word: it has not answered what it was asked.
-pub fn assert_answered(output: &Output) -> Result<(), Failure> {
-    let is_silent = output.stderr.trim_ascii().is_empty();
-    if output.status.success() || (output.status.code().is_some() && !is_silent) {
-        return Ok(());
-    }
-    let what = format!("cargo has ended without a message: {}", output.status);
-    Err(Failure::environment(what).hint("`cargo metadata` in that folder has to work"))
-}
-
 /// Says in a phrase which files configure cargo in a folder, or what else the error of a configuration without files may be about.
 pub fn configured_by(folder: &Path) -> String {
     configured_in(folder).unwrap_or_else(|| {
@@ -175,8 +165,7 @@ fn configured(folder: &Path, args: &[&str], configs: &[String]) -> Result<Option
             text.context("cargo config printed text that is not UTF-8")?,
         ));
     }
-    assert_answered(&output)?;
-    let error = cargo_error(&String::from_utf8_lossy(&output.stderr));
+    let error = error_of(&output)?;
     if error.starts_with("config value `") && error.ends_with("` is not set") {
         return Ok(None);
     }
@@ -212,6 +201,16 @@ const RESOLVERS: [(&str, Option<&str>); 7] = [
     ("location searched: ", None),
     ("As a reminder, you're using offline mode", Some(OFFLINE)),
 ];
+
+/// Returns the error with which cargo has ended, as [`cargo_error`] shortens it. Fails where cargo was ended by a signal, or has ended
+/// without a word: what it was asked for has no answer then.
+pub fn error_of(output: &Output) -> Result<String, Failure> {
+    if output.status.code().is_none() || output.stderr.trim_ascii().is_empty() {
+        let what = format!("cargo has ended without a message: {}", output.status);
+        return Err(Failure::environment(what).hint("`cargo metadata` in that folder has to work"));
+    }
+    Ok(cargo_error(&String::from_utf8_lossy(&output.stderr)))
+}
 
 /// Shortens the error in cargo's stderr to one line, without credentials: the text behind `error:`, with its place in a file, the
 /// cause that names a place of cargo's configuration, its last cause and the file that this is about, the list below it, or the lines

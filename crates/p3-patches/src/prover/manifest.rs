@@ -22,7 +22,7 @@ use crate::prover::workspace;
 use crate::source::locked::{self, Locked};
 use crate::source::registry;
 use crate::source::resolve::{self, CACHE_FIRST, NETWORK_FIRST};
-use paired::cargo::{self, cargo, cargo_error, configuration};
+use paired::cargo::{self, cargo, configuration};
 use paired::error::Failure;
 use paired::files::dir::{Dir, Place, is_link};
 use paired::files::plain;
@@ -57,9 +57,8 @@ impl Manifest {
         locating.args(locate).arg(&path).current_dir(folder);
         let output = interrupt::output(&mut locating)?;
         if !output.status.success() {
-            cargo::assert_answered(&output)?;
+            let error = cargo::error_of(&output)?;
             let stderr = String::from_utf8_lossy(&output.stderr);
-            let error = cargo_error(&stderr);
             // rustup knows what to do about a toolchain that is pinned and not installed.
             let help = stderr.lines().find_map(|line| line.strip_prefix("help: "));
             let configured = cargo::out_of_a_wrong_configuration(folder, &error);

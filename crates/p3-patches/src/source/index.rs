@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::source::cache::{caches, is_of_crates_io};
 use crate::source::resolve::unresolved;
-use paired::cargo::{assert_answered, cargo, cargo_error};
+use paired::cargo::{cargo, error_of};
 use paired::error::Failure;
 use paired::files::changed::write_changed;
 use paired::files::plain;
@@ -25,8 +25,7 @@ pub fn newest(root: &Path, name: &str) -> Result<Version> {
         .current_dir(dir);
     let output = interrupt::output(&mut info)?;
     if !output.status.success() {
-        assert_answered(&output)?;
-        let error = cargo_error(&String::from_utf8_lossy(&output.stderr));
+        let error = error_of(&output)?;
         let what = format!("cannot tell which release of {name} is the newest: {error}");
         if ["could not find", "invalid character", "cannot be empty"]
             .iter()

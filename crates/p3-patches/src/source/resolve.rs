@@ -10,8 +10,8 @@ use crate::source::cache::assert_plain_tarballs;
 use crate::source::locked::RESTORE;
 use paired::address::without_credentials;
 use paired::cargo::{
-    COLOR, REPLACED, Toolchain, assert_answered, cargo, cargo_error, configuration_with_origins,
-    configured_by, is_offline, origin, out_of_a_wrong_configuration, rustc_in,
+    COLOR, REPLACED, Toolchain, cargo, configuration_with_origins, configured_by, error_of,
+    is_offline, origin, out_of_a_wrong_configuration, rustc_in,
 };
 use paired::error::Failure;
 use paired::interrupt;
@@ -69,8 +69,7 @@ fn ask(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
         .other_options(options.collect::<Vec<_>>());
     let output = interrupt::output(&mut command.cargo_command())?;
     if !output.status.success() {
-        assert_answered(&output)?;
-        return Ok(Err(cargo_error(&String::from_utf8_lossy(&output.stderr))));
+        return Ok(Err(error_of(&output)?));
     }
     let text = String::from_utf8(output.stdout).context("cargo metadata printed no UTF-8")?;
     let metadata = MetadataCommand::parse(text);
