@@ -2,14 +2,13 @@
 
 use std::env;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::process::Command;
 
 use insta::assert_snapshot;
 
 use crate::chosen::{beside, header, refused};
 use crate::fixture::{Fixture, MANIFEST, assert_ended, write};
+use crate::killer::script;
 
 /// A prover with `dependencies`, fetched.
 fn with_dependencies(fixture: &Fixture, dependencies: &str) {
@@ -61,11 +60,11 @@ fn a_package_of_another_release() {
 
     // `try` gets as far as cargo's first build, which this one refuses.
     let cargo = fixture.path().join("cargo");
-    let script = format!(
+    let text = format!(
         "if [ \"$1\" = build ]; then echo 'error: no' >&2; exit 1; fi\nexec '{}' \"$@\"\n",
         env!("CARGO")
     );
-    program(&cargo, &script);
+    script(&cargo, &text);
     for (options, error) in [
         (&[][..], "error: [DIR]/prover/Cargo.toml: has more than one"),
         (
@@ -192,12 +191,6 @@ fn a_program_behind_a_feature() {
     assert!(built.contains(compiled), "{built}");
 }
 
-/// Writes a program that a shell runs.
-fn program(path: &Path, lines: &str) {
-    write(path, &format!("#!/bin/sh\n{lines}\n"));
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
-}
-
 /// Neither a manifest nor a patch is at fault where cargo says nothing.
 #[test]
 fn a_cargo_that_does_not_answer() {
@@ -207,7 +200,7 @@ fn a_cargo_that_does_not_answer() {
         ("exit 1", "exit status: 1"),
         ("kill -9 $$", "signal: 9 (SIGKILL)"),
     ] {
-        program(&cargo, line);
+        script(&cargo, line);
         for args in [&["apply", "demo"][..], &["status"]] {
             let output = fixture.command(args).env("CARGO", &cargo).output().unwrap();
             let said = format!("error: cargo has ended without a message: {end}\nhint: ");
@@ -244,11 +237,11 @@ fn a_program_of_cargos_that_is_not_there() {
 fn a_relative_path_of_cargo() {
     let fixture = Fixture::new();
     let mine = fixture.path().join("mine");
-    program(
+    script(
         &mine.join("bin/cargo"),
         &format!("exec '{}' \"$@\"", env!("CARGO")),
     );
-    program(
+    script(
         &fixture.prover().join("bin/cargo"),
         "touch ../foreign; exit 1",
     );

@@ -1,7 +1,5 @@
 //! Runs that are stopped: by Ctrl-C, by kill -9, by another run. A stand-in for cargo holds a run at a known moment.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -10,6 +8,7 @@ use std::time::{Duration, Instant};
 use insta::assert_snapshot;
 
 use crate::fixture::{Fixture, MANIFEST, write};
+use crate::killer::script;
 
 /// A run that waits where cargo is about to resolve the graph: trees are written, the manifest is replaced.
 struct Held {
@@ -22,14 +21,13 @@ impl Held {
         let gate = fixture.path().join("gate");
         let cargo = fixture.path().join("cargo");
         write(&gate.with_extension("before"), &fixture.manifest());
-        let script = format!(
-            "#!/bin/sh\nif [ \"$1\" = metadata ] && ! cmp -s Cargo.toml {gate}.before; then\n  touch {gate}.reached\n  \
+        let text = format!(
+            "if [ \"$1\" = metadata ] && ! cmp -s Cargo.toml {gate}.before; then\n  touch {gate}.reached\n  \
              while [ ! -e {gate}.open ]; do sleep 0.02; done\nfi\nexec {} \"$@\"\n",
             env!("CARGO"),
             gate = gate.display()
         );
-        write(&cargo, &script);
-        fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+        script(&cargo, &text);
         let child = fixture
             .command(args)
             .env("CARGO", &cargo)

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use insta::assert_snapshot;
 
 use crate::fixture::{DEMO, Fixture, MANIFEST, assert_ended, cargo_home, git, in_diff, write};
+use crate::killer::script;
 
 /// Runs `apply demo`, which has to fail and to leave the prover as it was.
 #[track_caller]
@@ -882,14 +883,12 @@ fn the_patches_own_workspace_stays_unpatched() {
 fn a_pinned_toolchain_that_is_not_installed() {
     let fixture = Fixture::new();
     let cargo = fixture.path().join("cargo");
-    write(
+    script(
         &cargo,
-        "#!/bin/sh\n\
-         echo \"error: toolchain 'nightly-2020-01-01' is not installed\" >&2\n\
+        "echo \"error: toolchain 'nightly-2020-01-01' is not installed\" >&2\n\
          echo 'help: run `rustup toolchain install` to install it' >&2\n\
          exit 1\n",
     );
-    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
     let mut apply = fixture.command(&["apply", "demo"]);
     let output = apply.env("CARGO", &cargo).output().unwrap();
     assert_snapshot!(fixture.transcript(&output));
@@ -904,12 +903,8 @@ fn the_callers_folder_decides_nothing() {
     let log = fixture.path().join("folders");
     let stand_in = |name: &str, program: &str| {
         let path = fixture.path().join(name);
-        let text = format!(
-            "#!/bin/sh\npwd -P >>'{}'\nexec '{program}' \"$@\"\n",
-            log.display()
-        );
-        write(&path, &text);
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        let text = format!("pwd -P >>'{}'\nexec '{program}' \"$@\"\n", log.display());
+        script(&path, &text);
         path
     };
     let cargo = stand_in("cargo", env!("CARGO"));

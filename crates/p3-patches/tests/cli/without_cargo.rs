@@ -1,12 +1,12 @@
 //! `status --without-cargo`: a workspace whose configuration of cargo is not trusted.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
 use crate::fixture::{Fixture, MANIFEST, assert_ended, write};
+use crate::killer::script;
 
 const STATUS: [&str; 2] = ["status", "--without-cargo"];
 
@@ -17,9 +17,8 @@ fn no_program_runs() {
     // The workspace names a compiler, which leaves a file.
     let left = fixture.path().join("it ran");
     let compiler = fixture.prover().join("compiler");
-    let text = format!("#!/bin/sh\n: >'{}'\nexec rustc \"$@\"\n", left.display());
-    write(&compiler, &text);
-    fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+    let text = format!(": >'{}'\nexec rustc \"$@\"\n", left.display());
+    script(&compiler, &text);
     let configuration = format!("build.rustc = '{}'\n", compiler.display());
     write(&fixture.prover().join(".cargo/config.toml"), &configuration);
     fixture.succeed(&["status"]);
@@ -65,12 +64,11 @@ fn a_package_that_is_not_cached_is_fetched_outside_of_the_workspace() {
     let folders = fixture.path().join("folders");
     let cargo = fixture.path().join("cargo");
     let text = format!(
-        "#!/bin/sh\npwd >>'{}'\nexec '{}' \"$@\"\n",
+        "pwd >>'{}'\nexec '{}' \"$@\"\n",
         folders.display(),
         env!("CARGO")
     );
-    write(&cargo, &text);
-    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    script(&cargo, &text);
     let mut status = fixture.command(&STATUS);
     status.env("CARGO_HOME", &home).env("CARGO", &cargo);
     let run = fixture.transcript(&status.output().unwrap());
