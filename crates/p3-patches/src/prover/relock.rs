@@ -16,9 +16,9 @@ pub(super) fn relock(
     replaced: &[Locked],
     is_tree: impl Fn(&str, &str) -> bool,
 ) -> Result<String> {
-    let mut lock = document(lock)?;
-    drop_unused(&mut lock, is_tree);
-    let packages = lock
+    let mut edited = document(lock)?;
+    drop_unused(&mut edited, is_tree);
+    let packages = edited
         .get_mut("package")
         .and_then(Item::as_array_of_tables_mut);
     for package in packages.into_iter().flat_map(ArrayOfTables::iter_mut) {
@@ -37,7 +37,18 @@ pub(super) fn relock(
             }
         }
     }
-    Ok(lock.to_string())
+    Ok(printed(&edited, lock))
+}
+
+/// Returns the text of an edited lock file, with the line ends of the text before.
+fn printed(edited: &DocumentMut, before: &str) -> String {
+    let text = edited.to_string();
+    // `toml_edit` prints lines that it knows nothing else of with LF, and comments as they stood.
+    if before.contains("\r\n") {
+        text.replace("\r\n", "\n").replace('\n', "\r\n")
+    } else {
+        text
+    }
 }
 
 /// Removes the entries `[[patch.unused]]` of trees, and the table of such entries where none is left.
@@ -72,8 +83,8 @@ pub(super) fn lock_to_trees(
     packages: &BTreeSet<&str>,
     release: &str,
 ) -> Result<String> {
-    let mut lock = document(lock)?;
-    let entries = lock
+    let mut edited = document(lock)?;
+    let entries = edited
         .get_mut("package")
         .and_then(Item::as_array_of_tables_mut);
     let mut patched = BTreeMap::<_, Vec<_>>::new();
@@ -91,7 +102,7 @@ pub(super) fn lock_to_trees(
             package.remove("checksum");
         }
     }
-    Ok(lock.to_string())
+    Ok(printed(&edited, lock))
 }
 
 #[cfg(test)]
@@ -117,6 +128,30 @@ mod tests {
             let lock = [package, &first, kept, &last].concat();
             let relocked = relock(&lock, &[], is_tree).unwrap();
             assert_eq!(relocked, [package, kept].concat());
+        }
+    }
+
+    #[test]
+    fn line_ends_stay_as_they_were() {
+        let source = "registry+https://github.com/rust-lang/crates.io-index";
+        let lock = format!(
+            "# By cargo.\nversion = 4\n\n[[package]]\nname = \"p3-util\"\nversion = \"0.8.0\"\nsource = \"{source}\"\n\
+             checksum = \"0a\"\ndependencies = [\n \"rand\",\n \"serde\",\n]\n"
+        );
+        let locked = Locked {
+            name: "p3-util".into(),
+            version: "0.8.0".into(),
+            source: source.into(),
+            checksum: "0a".into(),
+        };
+        for lock in [lock.replace('\n', "\r\n"), lock] {
+            let of_tree = lock_to_trees(&lock, &BTreeSet::from(["p3-util"]), "0.8.0").unwrap();
+            let lines = |text: &str| text.matches('\n').count();
+            let crlf = |text: &str| text.matches("\r\n").count();
+            assert_eq!(lines(&of_tree), lines(&lock) - 2);
+            assert_eq!(crlf(&of_tree) > 0, crlf(&lock) > 0);
+            let back = relock(&of_tree, std::slice::from_ref(&locked), |_, _| false).unwrap();
+            assert_eq!(back, lock);
         }
     }
 }
