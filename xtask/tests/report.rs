@@ -404,6 +404,14 @@ fn samples_that_are_none_are_refused_by_name() {
     for (text, why) in [
         (hashing.into_bytes(), "more hashing than it took"),
         (vec![0xff], "not UTF-8"),
+        (
+            whole.replace("2^16x64", "2^16x65").into_bytes(),
+            "2^16x65, x86-64-v3: no row of the report",
+        ),
+        (
+            whole.replace("x86-64-v3", "x86-64-v4").into_bytes(),
+            "2^16x64, x86-64-v4: no row of the report",
+        ),
     ] {
         fs::write(fixture.path("x.csv"), text).unwrap();
         let refused = fixture.report(&[&file]).assert().code(3);

@@ -1,6 +1,6 @@
 //! `report`: what was measured, to look at and to pass on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
@@ -14,9 +14,11 @@ use crate::report::results::{self, Section};
 use p3_patches::catalog::difference::Difference;
 use paired::error::Failure;
 use paired::escape;
+use paired::run::sample::Run;
 use paired::show::page;
 use paired::show::report::{self, Report, read_csv, samples_of};
 use paired::show::section::{self, lines};
+use paired::stats::row::Row;
 use paired::terminal::shown;
 
 /// Show what was measured: as a page, in the documents, for a pull request.
@@ -83,6 +85,15 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     Ok(())
 }
 
+/// Checks that the samples beside a report are of its rows; an error names a row of theirs that the report has not.
+fn assert_of_rows(runs: &[Run], rows: &[Row]) -> Result<(), String> {
+    let names: BTreeSet<_> = rows.iter().map(|row| (&row.workload, &row.isa)).collect();
+    match (runs.iter()).find(|run| !names.contains(&(&run.workload, &run.isa))) {
+        Some(Run { workload, isa, .. }) => Err(format!("{workload}, {isa}: no row of the report")),
+        None => Ok(()),
+    }
+}
+
 /// Returns sections as a page shows them.
 fn on_page(sections: &[Section]) -> Vec<section::Section<'_>> {
     sections.iter().map(Section::shown).collect()
@@ -117,7 +128,12 @@ fn merged(files: &[PathBuf]) -> Result<Vec<Section>> {
         }
         let samples = samples_of(path);
         let runs = if samples.exists() {
-            read_csv(&samples)?
+            let runs = read_csv(&samples)?;
+            assert_of_rows(&runs, &report.rows).map_err(|why| {
+                Failure::input(format!("{}: {why}", shown(&samples)))
+                    .hint("keep the samples that `ab` wrote beside this report")
+            })?;
+            runs
         } else {
             Vec::new()
         };

@@ -12,8 +12,11 @@ use crate::files::dir::{Dir, Staged, cannot_write};
 use crate::terminal::shown;
 
 /// Refuses a folder, a link to nothing, a file in a folder that is not there, and a named pipe, which would block without a reader.
-/// A pipe without a name is a shell's, which has its reader.
+/// A pipe without a name is a shell's, which has its reader. A `-` is refused, which elsewhere stands for the standard output.
 pub fn check(path: &Path) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        return Err(Failure::usage("-: not a name of a file").hint("name a file, such as ./-"));
+    }
     let Ok(present) = fs::metadata(path) else {
         // Its file would be another name of a file that is written, too, and the two are not told apart before.
         if path.is_symlink() {
@@ -86,6 +89,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
+    use crate::error::Kind;
 
     fn names(dir: &Path) -> Vec<String> {
         let entries = fs::read_dir(dir).unwrap();
@@ -125,6 +129,13 @@ mod tests {
         assert_eq!(error.to_string(), expected);
         assert_eq!(fs::read(&file).unwrap(), b"old");
         assert_eq!(names(dir.path()), ["file"]);
+    }
+
+    #[test]
+    fn a_dash_alone_is_no_file() {
+        let refused = check(Path::new("-")).unwrap_err();
+        assert_eq!(refused.kind, Kind::Usage);
+        check(Path::new("./-")).unwrap();
     }
 
     #[test]
