@@ -111,6 +111,15 @@ pub fn out_of_a_wrong_toolchain(error: &str) -> Option<&'static str> {
     )
 }
 
+/// Returns the hint for an error of rustup's about a toolchain that is not there.
+pub fn out_of_a_missing_toolchain(error: &str) -> Option<&'static str> {
+    const PARTS: [&str; 2] = ["is not installed", "has no bin/ directory"];
+    let is_missing = error.contains("toolchain") && PARTS.iter().any(|part| error.contains(part));
+    is_missing.then_some(
+        "RUSTUP_TOOLCHAIN, a file rust-toolchain or rustup's default names that toolchain: install it, or name another one there",
+    )
+}
+
 /// The names of cargo's configuration, below `.cargo`.
 const CONFIGURATIONS: [&str; 2] = ["config", "config.toml"];
 
@@ -203,13 +212,22 @@ const RESOLVERS: [(&str, Option<&str>); 7] = [
 ];
 
 /// Returns the error with which cargo has ended, as [`cargo_error`] shortens it. Fails where cargo was ended by a signal, or has ended
-/// without a word: what it was asked for has no answer then.
+/// without a word or with one that is no error of cargo's: what it was asked for has no answer then.
 pub fn error_of(output: &Output) -> Result<String, Failure> {
-    if output.status.code().is_none() || output.stderr.trim_ascii().is_empty() {
-        let what = format!("cargo has ended without a message: {}", output.status);
-        return Err(Failure::environment(what).hint("`cargo metadata` in that folder has to work"));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let is_error = |line: &str| line.trim_start().starts_with("error");
+    if output.status.code().is_some() && stderr.lines().any(is_error) {
+        return Ok(cargo_error(&stderr));
     }
-    Ok(cargo_error(&String::from_utf8_lossy(&output.stderr)))
+    let what = if stderr.trim().is_empty() || output.status.code().is_none() {
+        format!("cargo has ended without a message: {}", output.status)
+    } else {
+        format!(
+            "cargo has ended with no error of its own: {}",
+            cargo_error(&stderr)
+        )
+    };
+    Err(Failure::environment(what).hint("`cargo metadata` in that folder has to work"))
 }
 
 /// Shortens the error in cargo's stderr to one line, without credentials: the text behind `error:`, with its place in a file, the
@@ -318,7 +336,9 @@ impl Toolchain {
         let output = interrupt::output(rustc.arg("-vV"))?;
         if !output.status.success() {
             let error = cargo_error(&String::from_utf8_lossy(&output.stderr));
-            let hint = out_of_a_wrong_toolchain(&error).unwrap_or("`rustc -vV` has to work there");
+            let hint = out_of_a_missing_toolchain(&error)
+                .or_else(|| out_of_a_wrong_toolchain(&error))
+                .unwrap_or("`rustc -vV` has to work there");
             return Err(Failure::environment(format!("cannot run rustc: {error}"))
                 .hint(hint)
                 .into());
@@ -379,7 +399,38 @@ pub fn with_rustflags<'a>(command: &'a mut Command, flags: &str) -> &'a mut Comm
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::ExitStatus;
+
     use super::*;
+    use crate::error::Kind;
+
+    /// A program that is no cargo may stand in its place, and rustup answers where the toolchain is missing.
+    #[test]
+    fn an_error_is_cargos_or_of_the_surroundings() {
+        let ended = |stderr: &str| Output {
+            status: ExitStatus::from_raw(1 << 8),
+            stdout: Vec::new(),
+            stderr: stderr.into(),
+        };
+        let error = error_of(&ended("note: x\nerror: no such command: `x`\n")).unwrap();
+        assert_eq!(error, "no such command: `x`");
+        for stderr in ["", " \n", "yes: unrecognized option '--workspace'\n"] {
+            assert_eq!(
+                error_of(&ended(stderr)).unwrap_err().kind,
+                Kind::Environment
+            );
+        }
+        for stderr in [
+            "error: toolchain 'x' is not installed\n",
+            "error: custom toolchain 'x' specified in override file '/p/rust-toolchain.toml' is not installed\n",
+            "error: invalid toolchain: the path '/x' has no bin/ directory\n",
+        ] {
+            let error = error_of(&ended(stderr)).unwrap();
+            assert!(out_of_a_missing_toolchain(&error).is_some(), "{error}");
+        }
+        assert!(out_of_a_missing_toolchain("the target is not installed").is_none());
+    }
 
     #[test]
     fn configuration_is_merged_as_cargo_does() {

@@ -399,7 +399,7 @@ fn a_package_that_cargos_configuration_replaces_is_named() {
                 "\n  differs: cargo takes {name} 0.8.0 from [DIR]/mine/{name}/Cargo.toml in place of crates.io\n"
             ),
             false => format!(
-                "\n  differs: {name} 0.8.0 comes from [DIR]/mine/{name}/Cargo.toml, in place of a registry\n"
+                "\n  differs: {name} 0.8.0 comes from [DIR]/mine/{name}/Cargo.toml, in place of crates.io\n"
             ),
         };
         assert!(run.contains(&expected), "{run}");

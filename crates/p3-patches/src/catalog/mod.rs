@@ -116,25 +116,21 @@ impl Catalog {
     /// Returns the header of the patch `name` for `base`. A fault in the rest is found where the patch is asked for.
     pub fn header(&self, base: &str, name: &str) -> Result<Header> {
         let home = self.home(base, name);
-        if let Some(header) = self.header_in(home.as_deref().unwrap_or(base), name)? {
-            return Ok(header);
-        }
-        let (shown, text) = self.text(base, name)?;
-        Ok(split_header(&shown, &text)?.0)
+        let header = self.header_in(home.as_deref().unwrap_or(base), name)?;
+        header.ok_or_else(|| self.not_ported(base, name).into())
     }
 
     /// Returns the path of the patch `name` for `base` as shown to the user, and its text.
     fn text(&self, base: &str, name: &str) -> Result<(String, String)> {
         let home = self.home(base, name);
-        let path = Patch::path(home.as_deref().unwrap_or(base), name);
-        let shown = self.patches.shown(&path);
-        let bytes = self.patches.read(&path)?.ok_or_else(|| {
-            Failure::input(format!("{shown}: no such patch"))
-                .hint(format!("`{name}` has not been ported to Plonky3 {base}"))
-        })?;
-        let text = String::from_utf8(bytes.into_owned())
-            .map_err(|_| Failure::input(format!("{shown}: not UTF-8 text")))?;
-        Ok((shown, text))
+        let text = self.text_in(home.as_deref().unwrap_or(base), name)?;
+        text.ok_or_else(|| self.not_ported(base, name).into())
+    }
+
+    fn not_ported(&self, base: &str, name: &str) -> Failure {
+        let shown = self.patches.shown(&Patch::path(base, name));
+        Failure::input(format!("{shown}: no such patch"))
+            .hint(format!("`{name}` has not been ported to Plonky3 {base}"))
     }
 
     /// Tells whether `name` has been ported to `base`.
@@ -157,23 +153,32 @@ impl Catalog {
         let release = Version::parse(base).ok()?;
         let newer = self.bases.iter().filter(|other| **other > release);
         newer.map(ToString::to_string).find(|other| {
-            let header = self.header_in(other, name);
-            header
-                .ok()
-                .flatten()
-                .is_some_and(|header| header.bases.iter().any(|named| named == base))
+            // A text that cannot be read may be for this release; it is refused where it is asked for.
+            let is_for = |header: Header| header.bases.iter().any(|named| named == base);
+            self.header_in(other, name)
+                .map_or(true, |header| header.is_some_and(is_for))
         })
     }
 
-    /// Returns the header of the text of `name` in the folder of `release`. One that cannot be parsed is reported where the patch
-    /// is asked for.
-    pub fn header_in(&self, release: &str, name: &str) -> Result<Option<Header>> {
+    /// Returns the header of the text of `name` in the folder of `release`, if there is one.
+    fn header_in(&self, release: &str, name: &str) -> Result<Option<Header>> {
         cached(&self.read.headers, release, name, || {
-            let path = Patch::path(release, name);
-            let text = self.patches.read(&path)?.unwrap_or_default();
-            let text = str::from_utf8(&text).unwrap_or_default();
-            Ok(split_header(&path, text).ok().map(|(header, _)| header))
+            let text = self.text_in(release, name)?;
+            text.map(|(shown, text)| Ok(split_header(&shown, &text)?.0))
+                .transpose()
         })
+    }
+
+    /// Returns the path of the text of `name` in the folder of `release` as shown to the user, and that text, if there is one.
+    fn text_in(&self, release: &str, name: &str) -> Result<Option<(String, String)>> {
+        let path = Patch::path(release, name);
+        let Some(bytes) = self.patches.read(&path)? else {
+            return Ok(None);
+        };
+        let shown = self.patches.shown(&path);
+        let text = String::from_utf8(bytes.into_owned())
+            .map_err(|_| Failure::input(format!("{shown}: not UTF-8 text")))?;
+        Ok(Some((shown, text)))
     }
 
     /// Returns the patches among `names` that change no build for this machine's architecture, each with the reason.
@@ -432,6 +437,18 @@ impl Catalog {
     /// Returns every name, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|entry| entry.name.as_str())
+    }
+
+    /// Refuses names in the block of a manifest that are none of these patches: it was written with others.
+    pub fn assert_recorded(&self, recorded: &[String]) -> Result<(), Failure> {
+        let is_unknown = |name: &&String| self.entries.iter().all(|entry| entry.name != **name);
+        match recorded.iter().find(is_unknown) {
+            Some(name) => Err(Failure::input(format!(
+                "the p3-patches block names `{name}`, and no patch here is called that"
+            ))
+            .hint("name the folder that the block was written with by --patches or --project, or take the block out: `cargo p3 remove`")),
+            None => Ok(()),
+        }
     }
 
     /// Returns the entry called `name`; an unknown name is refused with the nearest known one.

@@ -73,7 +73,7 @@ struct Applied {
     /// The note on packages without a reviewed checksum.
     unreviewed: Option<String>,
     /// The note on packages of which the lock file had no checksum.
-    unlocked: Option<String>,
+    doubts: Vec<String>,
     /// The notes on packages of Plonky3's that come from a place of the user's.
     foreign: Vec<String>,
     /// The notes on settings that have cargo compile the trees incrementally.
@@ -114,7 +114,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         absent,
         other_releases,
         unreviewed,
-        unlocked,
+        doubts,
         foreign,
         incremental,
     } = applied?;
@@ -133,7 +133,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     }
     for note in (other_releases.into_iter())
         .chain(unreviewed)
-        .chain(unlocked)
+        .chain(doubts)
         .chain(foreign)
         .chain(incremental)
         .chain(for_this_cpu)
@@ -196,7 +196,7 @@ fn apply(
     progress: &Progress,
 ) -> Result<Applied> {
     catalog.select(&args.names)?;
-    let unlocked = manifest.unlocked()?;
+    let doubts = manifest.doubts(&catalog.patches)?;
     let recorded = manifest.stanza.as_ref();
     let recorded_source = recorded.and_then(|stanza| stanza.git.as_ref());
     let source = args.source.url(manifest)?;
@@ -208,7 +208,10 @@ fn apply(
     };
 
     let asked = match recorded {
-        Some(stanza) if args.names.is_empty() => &stanza.names,
+        Some(stanza) if args.names.is_empty() => {
+            catalog.assert_recorded(&stanza.names)?;
+            &stanza.names
+        }
         _ => &args.names,
     };
     let known = (args.base.as_deref()).or(recorded.map(|stanza| stanza.base.as_str()));
@@ -310,7 +313,7 @@ fn apply(
     let incremental = incremental(manifest, &trees)?;
     Ok(Applied {
         unreviewed,
-        unlocked,
+        doubts,
         foreign,
         incremental,
         inert: catalog.inert(&base, &names)?,

@@ -7,6 +7,7 @@ use anyhow::Result;
 use crate::catalog::Catalog;
 use crate::overlay::{self, Overlay};
 use crate::project::Patches;
+use paired::error::Failure;
 use paired::files::dir::Dir;
 use paired::terminal::{shown, spinner};
 
@@ -34,6 +35,11 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     // The configuration of the current folder is of some prover, and an overlay is for all.
     let catalog = &Catalog::load(&patches.apart()?)?;
     let (base, names) = catalog.chosen(args.base.as_deref(), &args.names)?;
+    if names.is_empty() {
+        return Err(Failure::input(format!("no patch is for Plonky3 {base}"))
+            .hint("patches/series lists patches, each with a text in the folder of a release")
+            .into());
+    }
     let out = &std::path::absolute(&args.out)?;
     let progress = spinner(format!("writing {}", shown(out)));
     if out.exists() {

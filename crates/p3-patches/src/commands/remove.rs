@@ -7,7 +7,7 @@ use crate::project::Patches;
 use crate::prover::locked_dir::LockedDir;
 use crate::prover::manifest::Manifest;
 use crate::prover::tree;
-use paired::error::{Failure, Kind};
+use paired::error::Failure;
 use paired::exit::print_with_hint;
 use paired::interrupt;
 use paired::terminal::{shown, spinner};
@@ -27,8 +27,8 @@ pub struct Args {
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let path = &args.downstream.manifest_path;
     let manifest = match Manifest::load(path) {
-        // Cargo refuses the manifest, but the block is known without cargo.
-        Err(error) if is_about_input(&error) => Manifest::load_by_itself(path)
+        // Cargo refuses the manifest or does not answer, but the block is known without cargo.
+        Err(error) if interrupt::check().is_ok() => Manifest::load_by_itself(path)
             .ok()
             .filter(has_patches)
             .ok_or(error)?,
@@ -75,9 +75,4 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
 /// lock file are.
 fn has_patches(manifest: &Manifest) -> bool {
     manifest.stanza.is_some() || manifest.trees().is_dir()
-}
-
-/// Tells whether an error is one about the prover's own files, not about its surroundings.
-fn is_about_input(error: &anyhow::Error) -> bool {
-    Failure::behind(error).is_some_and(|failure| failure.kind == Kind::Input)
 }

@@ -304,6 +304,7 @@ impl Workspace<'_> {
     fn patched(&self, stanza: &Stanza) -> Result<()> {
         let (args, catalog) = (self.args, self.catalog);
         let progress = spinner("comparing trees");
+        catalog.assert_recorded(&stanza.names)?;
         let (base, names) = catalog.resolve(Some(&stanza.base), &stanza.names)?;
         let mut plan = tree::plan(catalog, &base, &names, false)?;
         plan.assert_available(|package| stanza.overrides.contains_key(package))?;

@@ -321,7 +321,7 @@ fn choose(
     let catalog = &catalog.at_work_in(manifest.root());
     let patches = &catalog.patches;
     let files = files(manifest)?;
-    let unlocked = manifest.unlocked()?;
+    let doubts = manifest.doubts(&catalog.patches)?;
     let mut restore = manifest.restore_lock(prover)?;
     let url = args.source.url(manifest)?;
     let configs = &builder.configs();
@@ -355,6 +355,7 @@ fn choose(
         Some(stanza) => {
             let base = base.or(Some(&stanza.base));
             let asked = if names.is_empty() {
+                catalog.assert_recorded(&stanza.names)?;
                 &stanza.names
             } else {
                 names
@@ -362,11 +363,7 @@ fn choose(
             choice::chosen(catalog, &manifest.path, &graph, base, asked)?
         }
     };
-    for note in manifest
-        .assert_reviewed(patches)?
-        .into_iter()
-        .chain(unlocked)
-    {
+    for note in manifest.assert_reviewed(patches)?.into_iter().chain(doubts) {
         print_line("note", &note);
     }
     if !args.names.is_empty() || manifest.stanza.is_some() {

@@ -9,6 +9,7 @@ use cargo_metadata::semver::{Version, VersionReq};
 use cargo_metadata::{Dependency, Metadata, Node, Package};
 
 use crate::catalog::Catalog;
+use crate::catalog::patch::Patch;
 use crate::prover::graph::{self, brought_by, is_crates_io, is_upstream, shows_users};
 use crate::prover::manifest::{self, Manifest};
 use crate::source::index;
@@ -243,10 +244,18 @@ fn release(catalog: &Catalog, manifest: &Path, graph: &Metadata) -> Result<Versi
 
 /// Returns the refusal of a workspace that has none of `packages`.
 pub fn nothing_to_patch<'p>(manifest: &Path, packages: impl Iterator<Item = &'p str>) -> Failure {
+    let packages = packages.collect::<Vec<_>>();
+    if packages.is_empty() {
+        return Failure::input(format!(
+            "{}: there are no patches to apply",
+            shown(manifest)
+        ))
+        .hint("patches/series lists them; --patches and --project name another folder");
+    }
     Failure::input(format!(
         "{}: no package here depends on {}",
         shown(manifest),
-        packages.collect::<Vec<_>>().join(", ")
+        packages.join(", ")
     ))
     .hint("`cargo p3 status` says what is applied and what fits here; --manifest-path names another workspace")
 }
@@ -260,6 +269,18 @@ fn refuse_unported(
 ) -> Result<()> {
     if catalog.bases.contains(release) {
         return Ok(());
+    }
+    for name in catalog.names() {
+        let Some(home) = catalog.home(&release.to_string(), name) else {
+            continue;
+        };
+        let what = format!(
+            "{}: is for Plonky3 {release}, of which there is no folder of patches",
+            catalog.patches.shown(&Patch::path(&home, name))
+        );
+        return Err(Failure::input(what)
+            .hint(format!("create the folder {release} beside that of {home}"))
+            .into());
     }
     let older = catalog.bases.iter().rfind(|base| *base < release);
     let newer = catalog.bases.iter().find(|base| *base > release);

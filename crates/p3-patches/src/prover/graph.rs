@@ -301,7 +301,7 @@ pub fn assert_no_published(
     )))
 }
 
-/// Lists the packages of Plonky3's that a graph takes neither from a registry, nor from one of the folders `trees`, nor from the
+/// Lists the packages of Plonky3's that a graph takes neither from crates.io, nor from one of the folders `trees`, nor from the
 /// repository whose sources are compared, each in a phrase. A package with a path may be a member of the workspace, too.
 pub fn foreign(
     patches: &Patches,
@@ -317,7 +317,7 @@ pub fn foreign(
                 trees.iter().any(|tree| Some(tree.as_path()) == folder)
             }
             Some(source) => match GitSource::parse(&source.repr) {
-                None => true,
+                None => source.is_crates_io(),
                 found => found.as_ref() == git,
             },
         };
@@ -334,7 +334,7 @@ pub fn foreign(
 /// Says in a phrase that a package of Plonky3's comes from a place of the user's.
 pub fn in_place_of_a_registry(package: &str, from: &str) -> String {
     let (package, from) = (shown(package), shown(from));
-    format!("{package} comes from {from}, in place of a registry")
+    format!("{package} comes from {from}, in place of crates.io")
 }
 
 /// Returns the overrides as values of cargo's `--config`, for a build that leaves the manifest alone. They come before the

@@ -22,6 +22,7 @@ use crate::prover::workspace;
 use crate::source::locked::{self, Locked};
 use crate::source::registry;
 use crate::source::resolve::{self, CACHE_FIRST, NETWORK_FIRST};
+use paired::address::without_credentials;
 use paired::cargo::{self, cargo, configuration};
 use paired::error::Failure;
 use paired::files::dir::{Dir, Place, is_link};
@@ -61,6 +62,12 @@ impl Manifest {
             let stderr = String::from_utf8_lossy(&output.stderr);
             // rustup knows what to do about a toolchain that is pinned and not installed.
             let help = stderr.lines().find_map(|line| line.strip_prefix("help: "));
+            let what = format!("{}: {error}", shown(member));
+            if let Some(missing) = cargo::out_of_a_missing_toolchain(&error) {
+                return Err(Failure::environment(what)
+                    .hint(help.unwrap_or(missing))
+                    .into());
+            }
             let configured = cargo::out_of_a_wrong_configuration(folder, &error);
             let hint = if let Some(help) = help {
                 help
@@ -68,6 +75,8 @@ impl Manifest {
                 configured
             } else if let Some(toolchain) = cargo::out_of_a_wrong_toolchain(&error) {
                 toolchain
+            } else if member.is_symlink() {
+                "that manifest is a symbolic link, and cargo looks for the package's files beside it: name the file that the link leads to"
             } else if plain::read_to_string(member).is_ok_and(|text| text.contains(BEGIN)) {
                 "correct that in the manifest; if it is about an entry of the p3-patches block, delete the block, marks included, and `cargo p3 apply` writes a new one"
             } else if error.contains("believes it's in a workspace") {
@@ -76,9 +85,7 @@ impl Manifest {
                 resolve::out_of_a_wrong_manifest(&error)
                     .unwrap_or("--manifest-path takes the Cargo.toml of a package or a workspace")
             };
-            return Err(Failure::input(format!("{}: {error}", shown(member)))
-                .hint(hint)
-                .into());
+            return Err(Failure::input(what).hint(hint).into());
         }
         // As plain text, cargo leaves out the parts of a path that a terminal would obey.
         #[derive(Deserialize)]
@@ -360,20 +367,30 @@ impl Manifest {
             .into())
     }
 
-    /// Writes down the packages of which the lock file has no checksum: nothing says what they were when that file was written.
-    /// Cargo adds the checksums as soon as it is asked for the graph.
-    pub fn unlocked(&self) -> Result<Option<String>> {
-        let packages = locked::without_checksum(&self.lock()?)?;
+    /// Returns notes on packages that the lock file does not take from crates.io with a checksum: nothing says what they were when that
+    /// file was written. Cargo writes checksums and sources anew as soon as it is asked for the graph.
+    pub fn doubts(&self, patches: &Patches) -> Result<Vec<String>> {
+        let lock = self.lock()?;
+        let packages = locked::without_checksum(&lock)?;
         let shown = packages.iter().take(5).map(String::as_str);
         let mut shown = shown.collect::<Vec<_>>().join(", ");
         if packages.len() > 5 {
             shown += &format!(" and {} more", packages.len() - 5);
         }
-        Ok((!packages.is_empty()).then(|| {
+        let unlocked = (!packages.is_empty()).then(|| {
             format!(
                 "Cargo.lock had no checksum of {shown}; cargo adds what the registry's index has now"
             )
-        }))
+        });
+        let elsewhere = registry::compare_locks(patches, &lock)?.elsewhere;
+        let of_registries = elsewhere
+            .iter()
+            .filter(|package| !package.checksum.is_empty());
+        let other = of_registries.map(|package| {
+            let source = without_credentials(&package.source);
+            format!("Cargo.lock had {package} from another registry, {source}")
+        });
+        Ok(unlocked.into_iter().chain(other).collect())
     }
 
     /// Refuses a `[patch]` that no table can be added to below `registry`.

@@ -142,7 +142,7 @@ pub struct Comparison {
     pub unreviewed: Vec<String>,
     /// The registry's packages of which the lock file has no checksum, each with its version.
     pub unlocked: Vec<String>,
-    /// The packages of Plonky3's that the lock file takes from a path or a repository.
+    /// The packages of Plonky3's that the lock file takes from a path, a repository or another registry than crates.io.
     pub elsewhere: Vec<Locked>,
     /// The number of packages with the reviewed checksum.
     pub same: usize,
@@ -168,7 +168,8 @@ pub fn compare_locks(patches: &Patches, lock: &str) -> Result<Comparison> {
             compared.unlocked.push(package.to_string());
             continue;
         }
-        if package.checksum.is_empty() {
+        let is_own = own.contains_key(&key(&package));
+        if package.checksum.is_empty() || (package.source != REGISTRY && !is_own) {
             if reviewed.knows(&package.name) {
                 compared.elsewhere.push(package);
             }
@@ -346,7 +347,9 @@ mod tests {
         let compared = compare_locks(&patches, &lock.concat()).unwrap();
         assert_eq!(compared.same, 1);
         assert_eq!(compared.differences, [""; 0]);
-        let expected = ["p3-util 0.7.0+evil", "p3-util 0.7.99", "p3-util 0.6.0"];
+        let expected = ["p3-util 0.7.0+evil", "p3-util 0.7.99"];
         assert_eq!(compared.unreviewed, expected);
+        let elsewhere: Vec<_> = compared.elsewhere.iter().map(Locked::to_string).collect();
+        assert_eq!(elsewhere, ["p3-util 0.6.0"]);
     }
 }

@@ -177,7 +177,7 @@ pub fn out_of_a_wrong_lock_file(folder: &Path, error: &str) -> Option<String> {
 /// Returns the hint for an error of cargo's about a manifest: about its syntax, or about a dependency in a place, a version or with a
 /// feature that there is not, or in a cycle. No download mends that.
 pub fn out_of_a_wrong_manifest(error: &str) -> Option<&'static str> {
-    const ABOUT_MANIFESTS: [&str; 11] = [
+    const ABOUT_MANIFESTS: [&str; 8] = [
         "cyclic package dependency: ",
         "failed to parse manifest at `",
         " version mismatch",
@@ -185,13 +185,20 @@ pub fn out_of_a_wrong_manifest(error: &str) -> Option<&'static str> {
         " cannot be used as dependencies",
         " multiple times with different names",
         "package collision in the lockfile",
-        "does not contain packages matching",
         "found a virtual manifest at `",
+    ];
+    const ABOUT_PATCHES: [&str; 3] = [
+        "does not contain packages matching",
         "several `[patch]` entries resolving to same version",
         "resolved to more than one candidate",
     ];
     if let Some(hint) = without_sources(error) {
         return Some(hint);
+    }
+    if ABOUT_PATCHES.iter().any(|about| error.contains(about)) {
+        return Some(
+            "correct that `[patch]`, which stands in the manifest or in cargo's configuration; `cargo metadata` in that folder shows the whole message",
+        );
     }
     let is_lacking =
         error.contains("failed to select a version for ") || error.contains("no matching package ");

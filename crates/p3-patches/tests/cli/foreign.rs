@@ -64,7 +64,7 @@ fn a_package_from_a_place_of_the_users_is_told_of() {
         write(&fixture.prover().join("Cargo.lock"), &published);
         fixture.cargo(&RESOLVE);
         let expected = format!(
-            "p3-util 0.8.0 comes from [DIR]/prover/{PLACE}/Cargo.toml, in place of a registry\n"
+            "p3-util 0.8.0 comes from [DIR]/prover/{PLACE}/Cargo.toml, in place of crates.io\n"
         );
         let verified = || {
             let run = fixture.run(&["status", "--verify"]);
@@ -79,7 +79,7 @@ fn a_package_from_a_place_of_the_users_is_told_of() {
         let by_itself = || {
             let run = fixture.run(&["status", "--without-cargo"]);
             assert!(run.starts_with(code), "{way}: {run}");
-            let difference = "differs: p3-util 0.8.0 comes from a path, in place of a registry\n";
+            let difference = "differs: p3-util 0.8.0 comes from a path, in place of crates.io\n";
             assert_eq!(run.contains(difference), !unseen, "{way}: {run}");
         };
         verified();
@@ -182,7 +182,7 @@ fn each_redirection_is_told_of() {
     let fixture = Fixture::new();
     let status = ["status", "--without-cargo"];
     let from =
-        |place: &str| format!("  differs: p3-util comes from {place}, in place of a registry\n");
+        |place: &str| format!("  differs: p3-util comes from {place}, in place of crates.io\n");
     let tables = [
         "[replace]\n\"p3-util:0.8.0\" = { path = \"ev\" }",
         "[replace]\n\"p3-util@0.8.0\" = { path = \"ev\" }",

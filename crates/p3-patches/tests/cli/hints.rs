@@ -34,6 +34,53 @@ fn a_fork_is_no_release() {
     fixture.cargo(&["tree", "--locked", "--offline"]);
 }
 
+/// A text that cannot be read may be for the prover's release: it is refused by name, and not passed over.
+#[test]
+fn a_text_that_cannot_be_read_is_not_passed_over() {
+    let fixture = Fixture::new().with_older_base();
+    let older = fixture.project().join("patches/0.4.0");
+    fs::remove_file(older.join("demo.patch")).unwrap();
+    let text = fs::read_to_string(fixture.patch("demo")).unwrap();
+    write(&fixture.patch("demo"), &text.replace("Risk:", "Peril:"));
+    let said = "patches/0.8.0/demo.patch:5: unknown field `Peril:`\n";
+    for args in [&["apply"][..], &["apply", "demo"]] {
+        assert_ended(&fixture.run(args), 3, said);
+    }
+    assert_ended(&fixture.run(&["status"]), 0, said);
+    // The header names a release that has no folder.
+    let packages = "Packages: p3-goldilocks, p3-symmetric\n";
+    write(
+        &fixture.patch("demo"),
+        &text.replace(packages, "Packages: p3-util\n"),
+    );
+    fs::remove_dir(older).unwrap();
+    let said = "patches/0.8.0/demo.patch: is for Plonky3 0.4.0, of which there is no folder";
+    assert_ended(&fixture.run(&["apply"]), 3, said);
+}
+
+/// The lock file has a package of Plonky3's from another registry, which cargo replaces without a word.
+#[test]
+fn another_registry_in_the_lock_file_is_named() {
+    let fixture = Fixture::new();
+    let lock = fixture.lock();
+    let (before, package) = lock.split_once("name = \"p3-util\"").unwrap();
+    let (_, after) = package.split_once("registry+").unwrap();
+    let (_, after) = after.split_once('"').unwrap();
+    let edited = format!(
+        "{before}name = \"p3-util\"\nversion = \"0.8.0\"\nsource = \"registry+https://me:s3cr3t@mirror.invalid/index\"{after}"
+    );
+    write(&fixture.prover().join("Cargo.lock"), &edited);
+    let status = fixture.run(&["status", "--without-cargo"]);
+    let from = "p3-util 0.8.0 comes from registry+https://mirror.invalid/index, in place of";
+    assert_ended(&status, 1, from);
+    let applied = fixture.run(&["apply", "demo"]);
+    let note = "note: Cargo.lock had p3-util 0.8.0 from another registry, registry+https://mirror.invalid/index\n";
+    assert!(applied.contains(note), "{applied}");
+    for printed in [status, applied] {
+        assert!(!printed.contains("s3cr3t"), "{printed}");
+    }
+}
+
 /// One package of another release, of which the patches for the base know nothing.
 #[test]
 fn a_package_of_another_release() {

@@ -96,6 +96,21 @@ fn an_overlay_is_replaced_and_its_repository_kept() {
 }
 
 #[test]
+fn an_overlay_of_no_patch_is_refused() {
+    let fixture = Fixture::new();
+    write(&fixture.project().join("patches/series"), "# None.\n");
+    let run = fixture.run(&["overlay", "--out", "overlay"]);
+    assert_ended(
+        &run,
+        3,
+        "no patch is for Plonky3 0.8.0\nhint: patches/series",
+    );
+    assert!(!fixture.prover().join("overlay").exists());
+    let run = fixture.run(&["apply"]);
+    assert_ended(&run, 3, "Cargo.toml: there are no patches to apply\n");
+}
+
+#[test]
 fn a_folder_of_somebody_else_is_refused() {
     let fixture = Fixture::new();
     let refused = |what: &str| {

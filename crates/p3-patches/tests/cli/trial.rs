@@ -999,7 +999,7 @@ fn packages_that_nothing_compares_are_told_of() {
     assert!(printed.starts_with("exit 0"), "{printed}");
     for note in [
         "note: Cargo.lock had no checksum of p3-field 0.8.0; cargo adds what the registry's index has now\n",
-        "note: p3-util 0.8.0 comes from [DIR]/prover/ev/Cargo.toml, in place of a registry\n",
+        "note: p3-util 0.8.0 comes from [DIR]/prover/ev/Cargo.toml, in place of crates.io\n",
     ] {
         assert!(printed.contains(note), "{printed}");
     }
