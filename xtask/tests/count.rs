@@ -225,6 +225,18 @@ fn a_worker_that_fails_is_named_with_what_it_says() {
     }
 }
 
+/// The compiler's flags are split at blanks, so that a longer text would be other flags.
+#[test]
+fn a_cfg_is_one_word() {
+    let fixture = Fixture::emulated();
+    let worker = fixture.worker("worker", BODY, "aa");
+    for cfg in ["", " ", "x -C opt-level=0", "x=\"a b\""] {
+        let mut count = fixture.count(&worker, &worker);
+        let refused = count.args(["--cfg", cfg]).assert().code(2);
+        refused.stderr(contains("a cfg is one word"));
+    }
+}
+
 #[test]
 fn units_that_no_table_can_show_are_refused() {
     let fixture = Fixture::emulated();

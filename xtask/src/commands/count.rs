@@ -52,7 +52,7 @@ pub struct Args {
     #[arg(long, value_name = "CPU", default_value = CORTEX_A76)]
     target_cpu: String,
     /// A cfg that a patch asks for, as rustc takes it; may be given several times.
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", value_parser = cfg)]
     cfg: Vec<String>,
     /// Units to count, by glob over their names; may be given several times [default: all].
     #[arg(long, value_name = "GLOB")]
@@ -327,4 +327,12 @@ fn table(units: &[Unit], terminal: bool) -> String {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table.trim_fmt()
+}
+
+/// Reads a cfg that the compiler's flags can hold, which are split at blanks.
+fn cfg(spec: &str) -> Result<String, String> {
+    if spec.is_empty() || spec.contains(char::is_whitespace) {
+        return Err("a cfg is one word, such as `name` or `name=\"value\"`".to_owned());
+    }
+    Ok(spec.to_owned())
 }

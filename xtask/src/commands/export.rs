@@ -33,7 +33,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// The commit's author, as `Name <address>` [default: git's].
-    #[arg(long)]
+    #[arg(long, value_parser = known_author)]
     author: Option<String>,
     /// The Plonky3 release [default: the newest that each patch has been ported to, previews included].
     #[arg(long, value_name = "VERSION")]
@@ -95,6 +95,18 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     Ok(())
 }
 
+/// Reads an author that a mail's header can name.
+fn known_author(author: &str) -> Result<String, String> {
+    let parts = (author.strip_suffix('>')).and_then(|author| author.split_once(" <"));
+    let is_part = |part: &str| {
+        !part.trim().is_empty() && !part.contains(|c: char| c.is_control() || "<>".contains(c))
+    };
+    match parts {
+        Some((name, address)) if is_part(name) && is_part(address) => Ok(author.to_owned()),
+        _ => Err("not of the form `Name <address>`".to_owned()),
+    }
+}
+
 /// Returns the author that git would name for a commit here.
 fn author(project: &Project) -> Result<String> {
     let output = interrupt::output(
@@ -121,5 +133,8 @@ fn repository(project: &Project) -> Result<Option<String>> {
     let stdout = output.map_or_else(|_| Vec::new(), |output| output.stdout);
     let address = String::from_utf8_lossy(&stdout);
     let address = address_without_credentials(address.trim());
-    Ok(address.starts_with("https://").then_some(address))
+    // The address stands in a command for a shell, in Markdown.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/@%+".contains(c);
+    Ok(Some(address)
+        .filter(|address| address.starts_with("https://") && address.chars().all(is_plain)))
 }

@@ -215,8 +215,17 @@ fn refuse_conflicts(dir: &Path, index: &Index<'_>, tag: &str) -> Result<()> {
     let repository = Dir::open(dir)?;
     for file in changed.lines() {
         let text = repository.read(file).ok().flatten();
-        let Some(Ok(text)) = text.map(String::from_utf8) else {
+        let Some(text) = text else {
             continue;
+        };
+        let Ok(text) = String::from_utf8(text) else {
+            let what = format!("{file}: not UTF-8 text");
+            return Err(Failure::input(what)
+                .hint(format!(
+                    "a patch is text: correct the file in {}",
+                    shown(dir)
+                ))
+                .into());
         };
         let is_marker = |line: &str| {
             ["<<<<<<< ", "||||||| ", ">>>>>>> "]

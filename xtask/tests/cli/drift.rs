@@ -191,6 +191,15 @@ fn a_kernel_is_merged_into_another_release() {
     };
     fs::remove_file(fixture.kernel()).unwrap();
     fixture.succeed(&["edit", "demo"]);
+    let opened = fixture
+        .project()
+        .join(".p3-patches/edit/demo/util/src/demo.rs");
+    let text = fs::read(&opened).unwrap();
+    fs::write(&opened, [&text, &b"\xff"[..]].concat()).unwrap();
+    let run = fixture.run(&["refresh", "demo"]);
+    let said = "util/src/demo.rs: not UTF-8 text\nhint: ";
+    assert!(run.starts_with("exit 3\n") && run.contains(said), "{run}");
+    fs::write(&opened, text).unwrap();
     fixture.succeed(&["refresh", "demo"]);
     let named = "Kernels: util/src/demo.rs\n";
     assert!(patch("0.4.0").contains(named) && !patch("0.4.0").contains("twice"));

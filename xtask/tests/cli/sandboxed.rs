@@ -101,7 +101,7 @@ fn a_read_only_target_is_named() {
             fixture.project().join(".p3-patches"),
         ),
         (
-            format!("{tool} export demo --author A --out export"),
+            format!("{tool} export demo --author 'A <a@b>' --out export"),
             "export".into(),
         ),
     ] {

@@ -136,6 +136,9 @@ fn check_reads_threads_and_an_export_names_them() {
             "https://me:s3cr3t@example.org/patches.git",
             Some("https://example.org/patches.git"),
         ),
+        ("https://example.org/a\n```\n<b>", None),
+        ("https://example.org/`id`", None),
+        ("https://example.org/;id", None),
     ] {
         git(&project, &["config", "remote.origin.url", remote]);
         fixture.succeed(&export);
@@ -146,6 +149,18 @@ fn check_reads_threads_and_an_export_names_them() {
         assert_eq!(is_there, description.contains("git clone"), "{description}");
         assert_eq!(is_there, address.is_some(), "{description}");
         assert!(!description.contains("s3cr3t"), "{description}");
+    }
+    for author in [
+        "",
+        "nobody",
+        "A <>",
+        " <a@b>",
+        "A <a@b>\nSubject: x <c@d>",
+        "A\u{1b}[m <a@b>",
+    ] {
+        let run = fixture.run(&["export", "demo", "--author", author, "--out", "other"]);
+        assert!(run.starts_with("exit 2\n"), "{run}");
+        assert!(!fixture.prover().join("other").exists());
     }
 }
 
