@@ -23,6 +23,7 @@ use crate::catalog::patch::{Patch, split_header};
 use crate::project::Patches;
 use paired::error::Failure;
 use paired::files::contents::sha256;
+use paired::terminal::shown;
 
 /// The list's file, beside the bases.
 const SERIES: &str = "series";
@@ -248,9 +249,11 @@ impl Catalog {
         match base {
             None => Ok(newest.to_string()),
             Some(base) if known.iter().any(|known| known == base) => Ok(base.to_owned()),
-            Some(base) => Err(Failure::input(format!("no patches for Plonky3 {base}"))
-                .hint(format!("bases that exist: {}", known.join(", ")))
-                .into()),
+            Some(base) => Err(
+                Failure::input(format!("no patches for Plonky3 {}", shown(base)))
+                    .hint(format!("bases that exist: {}", known.join(", ")))
+                    .into(),
+            ),
         }
     }
 
@@ -468,9 +471,11 @@ impl Catalog {
                 self.names().collect::<Vec<_>>().join(", ")
             ),
         };
-        Err(Failure::input(format!("no patch is named `{name}`"))
-            .hint(hint)
-            .into())
+        Err(
+            Failure::input(format!("no patch is named `{}`", shown(name)))
+                .hint(hint)
+                .into(),
+        )
     }
 }
 

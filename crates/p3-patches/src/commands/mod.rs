@@ -56,7 +56,10 @@ impl Source {
         {
             let path = shown(&manifest.path);
             let names = stanza.names.join(", ");
-            let what = format!("{path}: {names} are applied to Plonky3 from elsewhere than {url}");
+            let what = format!(
+                "{path}: {names} are applied to Plonky3 from elsewhere than {}",
+                shown(url)
+            );
             let hint =
                 "`cargo p3 remove` takes them out, then `apply` goes by what the workspace has";
             return Err(Failure::input(what).hint(hint));
@@ -64,7 +67,7 @@ impl Source {
         let recorded = recorded.map(|git| git.source.url());
         let url = self.source.as_deref().or(recorded);
         if let (None, Some(rev)) = (url, &self.rev) {
-            let what = format!("--rev {rev}: no git repository is named");
+            let what = format!("--rev {}: no git repository is named", shown(rev));
             let hint = "--source names the git repository that the workspace has Plonky3 from";
             return Err(Failure::input(what).hint(hint));
         }

@@ -215,7 +215,10 @@ impl<'m> Checkout<'m> {
                 [] => "its Plonky3 is not from git; leave out --source".to_owned(),
                 ref others => format!("it takes Plonky3 from {}", others.join(" and ")),
             };
-            let what = format!("{manifest}: no package of Plonky3's here comes from {url}");
+            let what = format!(
+                "{manifest}: no package of Plonky3's here comes from {}",
+                shown(url)
+            );
             return Err(Failure::input(what).hint(hint).into());
         };
         if let Some(other) = at.first() {
@@ -224,6 +227,7 @@ impl<'m> Checkout<'m> {
             return Err(Failure::input(what).hint(hint).into());
         }
         if let Some(rev) = rev.filter(|rev| !source.is_rev(rev)) {
+            let rev = &shown(rev);
             let what = match source.begins_with(rev) {
                 true => format!("--rev {rev}: another commit may begin with the same digits"),
                 false => format!("{manifest}: locked to {source}, not to {rev}"),
@@ -332,10 +336,11 @@ fn source_of(package: &Package) -> Option<GitSource> {
     GitSource::parse(&package.source.as_ref()?.repr)
 }
 
-/// Finds the root of cargo's checkout of a repository, which a package's folder is in.
+/// Finds the root of cargo's checkout of a repository, which a package's folder is in. Cargo marks it by a file, and so may a folder of
+/// the repository itself be marked: the outermost one is cargo's.
 fn root_of(folder: &Path) -> &Path {
     let is_root = |above: &&Path| above.join(".cargo-ok").exists();
-    folder.ancestors().find(is_root).unwrap_or(folder)
+    folder.ancestors().filter(is_root).last().unwrap_or(folder)
 }
 
 /// Opens a package's folder in cargo's checkout of a repository. No part of the way there from the checkout's root may be a link.

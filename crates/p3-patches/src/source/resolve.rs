@@ -1,9 +1,10 @@
 //! Graphs as cargo resolves them, and the way out where it cannot.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use cargo_metadata::{Metadata, MetadataCommand};
+use cargo_metadata::{Metadata, MetadataCommand, Package};
 use toml_edit::Key;
 
 use crate::source::cache::assert_plain_tarballs;
@@ -15,6 +16,7 @@ use paired::cargo::{
 };
 use paired::error::Failure;
 use paired::interrupt;
+use paired::terminal::shown;
 
 /// Attempts to resolve a graph, each with options of cargo's: cargo's cache has to do, or the network may be asked.
 pub type Attempts = [&'static [&'static str]; 2];
@@ -73,9 +75,38 @@ fn ask(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
     }
     let text = String::from_utf8(output.stdout).context("cargo metadata printed no UTF-8")?;
     let metadata = MetadataCommand::parse(text);
-    Ok(Ok(
-        metadata.context("cannot parse what cargo metadata printed")?
-    ))
+    let metadata = metadata.context("cannot parse what cargo metadata printed")?;
+    assert_of_manifests(dir, &metadata)?;
+    Ok(Ok(metadata))
+}
+
+/// Refuses a graph in which a package uses another one that its own manifest does not name. Cargo takes the dependencies of a
+/// registry's package from the registry's index, which no checksum covers, and the manifest from the tarball.
+fn assert_of_manifests(dir: &Path, metadata: &Metadata) -> Result<(), Failure> {
+    let packages: BTreeMap<_, _> = (metadata.packages.iter())
+        .map(|package| (&package.id, package))
+        .collect();
+    for node in metadata.resolve.iter().flat_map(|graph| &graph.nodes) {
+        let Some(package) = packages.get(&node.id) else {
+            continue;
+        };
+        let mut used = node.deps.iter().filter_map(|used| packages.get(&used.pkg));
+        let is_foreign = |used: &&&Package| {
+            let mut named = package.dependencies.iter();
+            named.all(|dependency| dependency.name != *used.name)
+        };
+        if let Some(used) = used.find(is_foreign) {
+            let Package { name, version, .. } = package;
+            let what = format!(
+                "{}: {name} {version} would be built with {} {}, which its manifest does not name",
+                shown(dir),
+                used.name,
+                used.version
+            );
+            return Err(Failure::input(what).hint(out_of_a_changed_package(dir)));
+        }
+    }
+    Ok(())
 }
 
 /// Describes the sources that replace crates.io for a folder, and the files of cargo's configuration that set them, in a phrase:

@@ -595,6 +595,30 @@ fn a_link_in_place_of_the_root_manifest_is_refused() {
     );
 }
 
+/// Cargo marks the root of its checkout by a file, and a repository may have files of that name.
+#[test]
+fn a_repository_marks_no_root_of_its_own() {
+    let user = GitUser::new();
+    let (root, util) = (&user.repository, user.repository.join("util"));
+    let [manifest, package] = ["root.toml", "util"].map(|name| user.fixture.path().join(name));
+    for folder in fs::read_dir(root).unwrap() {
+        let folder = folder.unwrap().path();
+        if folder.join("Cargo.toml").exists() {
+            write(&folder.join(".cargo-ok"), "");
+        }
+    }
+    for (place, outside) in [(util, package), (root.join("Cargo.toml"), manifest)] {
+        fs::rename(&place, &outside).unwrap();
+        std::os::unix::fs::symlink(&outside, &place).unwrap();
+        user.pin("rev", &user.commit());
+        let run = user.apply_fails(&["demo"]);
+        let refused = ": a symbolic link, which is not followed here\n";
+        assert!(run.contains(refused), "{run}");
+        fs::remove_file(&place).unwrap();
+        fs::rename(&outside, &place).unwrap();
+    }
+}
+
 /// Each package is the release's, but what it inherits is not: cargo would build another package, the same one with other
 /// features, or its code in another edition.
 #[test]

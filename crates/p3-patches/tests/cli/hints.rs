@@ -81,6 +81,30 @@ fn another_registry_in_the_lock_file_is_named() {
     }
 }
 
+/// A registry's index says what a package depends on, and no checksum covers it: here, the graph has another package in the place of
+/// one that the manifest names.
+#[test]
+fn a_dependency_that_no_manifest_names_is_refused() {
+    let fixture = Fixture::new();
+    let cargo = fixture.path().join("cargo");
+    let real = env!("CARGO");
+    script(
+        &cargo,
+        &format!(
+            "case \"$1\" in metadata) ;; *) exec {real} \"$@\" ;; esac\n\
+             {real} \"$@\" | sed 's/{{\"name\":\"paste\",\"version\"/{{\"name\":\"other\",\"version\"/'\n"
+        ),
+    );
+    for args in [&["apply", "demo"][..], &["status"]] {
+        let mut command = fixture.command(args);
+        let output = command.env("CARGO", &cargo).output().unwrap();
+        let run = fixture.transcript(&output);
+        let said = " would be built with other 1.0.15, which its manifest does not name\n";
+        assert!(run.contains(said), "{run}");
+        assert!(run.starts_with("exit 3\n"), "{run}");
+    }
+}
+
 /// One package of another release, of which the patches for the base know nothing.
 #[test]
 fn a_package_of_another_release() {

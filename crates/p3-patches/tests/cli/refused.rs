@@ -878,6 +878,22 @@ fn the_patches_own_workspace_stays_unpatched() {
     ]));
 }
 
+/// A name that is refused stays on one line.
+#[test]
+fn a_refused_argument_stays_on_one_line() {
+    let fixture = Fixture::new();
+    for args in [
+        &["apply", "x\ny: z"][..],
+        &["apply", "--base", "0.8.0\ny: z"],
+        &["apply", "--rev", "abcdefgh\ny: z"],
+        &["apply", "--source", "file:///x\ny: z"],
+    ] {
+        let run = fixture.run(args);
+        assert!(run.starts_with("exit 3\n"), "{run}");
+        assert!(run.contains("\\ny: z") && !run.contains("\ny: z"), "{run}");
+    }
+}
+
 /// rustup says what to install; its line is the hint.
 #[test]
 fn a_pinned_toolchain_that_is_not_installed() {
