@@ -16,6 +16,7 @@ use paired::error::Failure;
 use paired::files::dir::Dir;
 use paired::files::replace;
 use paired::interrupt;
+use paired::run::protocol::is_control;
 
 /// Write a patch for upstream: a mail for `git am`, and the text of the pull request.
 ///
@@ -99,7 +100,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
 fn known_author(author: &str) -> Result<String, String> {
     let parts = (author.strip_suffix('>')).and_then(|author| author.split_once(" <"));
     let is_part = |part: &str| {
-        !part.trim().is_empty() && !part.contains(|c: char| c.is_control() || "<>".contains(c))
+        !part.trim().is_empty() && !part.contains(|c: char| is_control(c) || "<>".contains(c))
     };
     match parts {
         Some((name, address)) if is_part(name) && is_part(address) => Ok(author.to_owned()),
@@ -116,11 +117,14 @@ fn author(project: &Project) -> Result<String> {
     )?;
     let ident = String::from_utf8_lossy(&output.stdout);
     // `Name <address> time zone`
-    match ident.rfind('>') {
-        Some(end) if output.status.success() => Ok(ident[..=end].to_owned()),
-        _ => Err(Failure::environment("git does not know who you are")
-            .hint("set user.name and user.email, or pass --author 'Name <address>'")
-            .into()),
+    let author = ident.rfind('>').map(|end| known_author(&ident[..=end]));
+    match author {
+        Some(Ok(author)) if output.status.success() => Ok(author),
+        _ => Err(Failure::environment(
+            "git does not know who you are, in the form `Name <address>`",
+        )
+        .hint("set user.name and user.email, or pass --author 'Name <address>'")
+        .into()),
     }
 }
 
