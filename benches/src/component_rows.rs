@@ -10,7 +10,6 @@ use p3_goldilocks::{
     default_goldilocks_poseidon2_8 as p2w8, default_goldilocks_poseidon2_12 as p2w12,
     poseidon1::default_goldilocks_poseidon1_8 as p1w8,
 };
-#[cfg(feature = "since-0-6")]
 use p3_koala_bear::KoalaBear;
 
 #[cfg(feature = "since-0-6")]
@@ -23,7 +22,7 @@ use crate::rows::p2w16;
 use crate::{dot, fri};
 #[cfg(feature = "since-0-6")]
 use crate::{keccak, permute};
-use crate::{koala_bear, merkle};
+use crate::{merkle, monty31};
 
 /// As [`crate::rows::ROWS`].
 #[rustfmt::skip]
@@ -40,13 +39,14 @@ pub const ROWS: &[&[Row]] = &[
     #[cfg(feature = "since-0-6")]
     &[
         row("merkle-commit/poseidon2-w16-arity4/2^16x64", |seed| merkle::commit::<_, 16, 12, 4>(seed, p2w16(), 1 << 16, 64)),
-        row("merkle-commit/koala-bear-keccak/2^16x64", |seed| keccak::commit(seed, 1 << 16, 64)),
-        row("merkle-commit/koala-bear-keccak/2^14x1024", |seed| keccak::commit(seed, 1 << 14, 1024)),
+        row("merkle-commit/koala-bear-keccak/2^16x64", |seed| merkle::root::<KoalaBear, _>(keccak::mmcs(), seed, 1 << 16, 64)),
+        row("merkle-commit/baby-bear-keccak/2^16x64", |seed| merkle::root::<BabyBear, _>(keccak::mmcs(), seed, 1 << 16, 64)),
+        row("merkle-commit/koala-bear-keccak/2^14x1024", |seed| merkle::root::<KoalaBear, _>(keccak::mmcs(), seed, 1 << 14, 1024)),
     ],
     #[cfg(feature = "since-0-5")]
     &[
         row("merkle-commit/poseidon1-w8/2^16x64", |seed| merkle::commit::<_, 8, 4, 2>(seed, p1w8(), 1 << 16, 64)),
-        row("merkle-commit/koala-bear-poseidon2-w16/2^16x64", |seed| koala_bear::commit(seed, 1 << 16, 64)),
+        row("merkle-commit/koala-bear-poseidon2-w16/2^16x64", |seed| merkle::root(monty31::mmcs::<KoalaBear>(), seed, 1 << 16, 64)),
         row("merkle-commit-2t/poseidon2-w8/2^16x64", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 16, 64)).threads(2),
     ],
     #[cfg(feature = "since-0-6")]
@@ -60,7 +60,10 @@ pub const ROWS: &[&[Row]] = &[
         row("lde/goldilocks/2^22x1", |seed| dft::lde::<Goldilocks>(seed, 22, 1)),
         row("lde/goldilocks/2^5x64", |seed| dft::lde_chain::<Goldilocks>(seed, 5, 64)),
         row("lde/koala-bear/2^16x256", |seed| dft::lde::<KoalaBear>(seed, 16, 256)),
+        row("lde/koala-bear/2^13x2633", |seed| dft::lde::<KoalaBear>(seed, 13, 2633)),
+        row("lde/koala-bear/2^14x1312", |seed| dft::lde::<KoalaBear>(seed, 14, 1312)),
         row("lde/koala-bear/2^20x4", |seed| dft::lde::<KoalaBear>(seed, 20, 4)),
+        row("lde/koala-bear/2^20x1", |seed| dft::lde::<KoalaBear>(seed, 20, 1)),
         row("lde/baby-bear/2^16x256", |seed| dft::lde::<BabyBear>(seed, 16, 256)),
         row("lde-2t/goldilocks/2^16x64", |seed| dft::lde::<Goldilocks>(seed, 16, 64)).threads(2),
         row("dft/goldilocks/2^16x64", |seed| dft::dft::<Goldilocks>(seed, 16, 64)),

@@ -13,6 +13,7 @@ use p3_fri::{
     TwoAdicFriFoldingForMmcs, TwoAdicFriPcs,
 };
 use p3_goldilocks::{Goldilocks, Poseidon2Goldilocks, default_goldilocks_poseidon2_8};
+use p3_koala_bear::KoalaBear;
 use p3_matrix::dense::RowMajorMatrix;
 use p3_merkle_tree::MerkleTreeMmcs;
 use p3_symmetric::{PaddingFreeSponge, TruncatedPermutation};
@@ -22,7 +23,7 @@ use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 
 use crate::extension::{Element, Quintic, coefficients};
-use crate::koala_bear;
+use crate::monty31;
 use crate::row::{Packed, Prepared};
 use crate::timing::time;
 
@@ -62,8 +63,11 @@ pub fn goldilocks(seed: u64, log_height: usize) -> Prepared {
 
 /// Over KoalaBear and its extension of degree 5.
 pub fn quintic(seed: u64, log_height: usize) -> Prepared {
-    let (mmcs, challenger) = (koala_bear::mmcs(), koala_bear::challenger());
-    commit_phase::<_, Quintic, _, _>(seed, log_height, mmcs, challenger)
+    let (mmcs, challenger) = (
+        monty31::mmcs::<KoalaBear>(),
+        monty31::challenger::<KoalaBear>(),
+    );
+    commit_phase::<KoalaBear, Quintic, _, _>(seed, log_height, mmcs, challenger)
 }
 
 /// Folds a random codeword of 2^`log_height` values once, in pairs.

@@ -24,15 +24,17 @@ mod hashing;
 #[cfg(feature = "since-0-6")]
 mod keccak;
 #[cfg(feature = "since-0-5")]
+mod merkle;
+#[cfg(feature = "since-0-5")]
 // Its challenger is for the rows that prove.
 #[cfg_attr(not(feature = "since-0-8"), allow(dead_code))]
-mod koala_bear;
-#[cfg(feature = "since-0-5")]
-mod merkle;
+mod monty31;
 #[cfg_attr(not(feature = "since-0-5"), allow(dead_code))]
 mod permute;
 #[cfg(feature = "since-0-8")]
 mod phases;
+#[cfg(all(feature = "proofs", feature = "since-0-8"))]
+mod poseidon2_air;
 #[cfg(all(feature = "proofs", feature = "since-0-8"))]
 mod proof_rows;
 mod protocol;

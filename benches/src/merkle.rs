@@ -1,12 +1,14 @@
 //! Merkle commitments through the MMCS that provers use.
 
 use p3_commit::Mmcs;
+use p3_field::Field;
 use p3_goldilocks::Goldilocks;
 use p3_matrix::Matrix;
 use p3_matrix::dense::RowMajorMatrix;
 use p3_merkle_tree::{MerkleTree, MerkleTreeMmcs};
 use p3_symmetric::{CryptographicPermutation, PaddingFreeSponge, TruncatedPermutation};
 use rand::SeedableRng;
+use rand::distr::{Distribution, StandardUniform};
 use rand::rngs::SmallRng;
 
 use crate::row::{Packed, Prepared, encode};
@@ -56,6 +58,22 @@ pub fn commit<P: Permutation<WIDTH>, const WIDTH: usize, const RATE: usize, cons
         let input = matrix.clone();
         let (timing, (_, tree)) = time(|| mmcs.commit_matrix(input));
         (timing, layers(&tree))
+    })
+}
+
+/// Commits to one matrix by any scheme. The output is the commitment, which hashes all else.
+pub fn root<F, M>(mmcs: M, seed: u64, height: usize, width: usize) -> Prepared
+where
+    F: Field,
+    StandardUniform: Distribution<F>,
+    M: Mmcs<F> + 'static,
+{
+    let matrix = RowMajorMatrix::<F>::rand(&mut SmallRng::seed_from_u64(seed), height, width);
+    Prepared::new(move || {
+        let input = matrix.clone();
+        let (timing, (commitment, _)) = time(|| mmcs.commit_matrix(input));
+        let bytes = postcard::to_allocvec(&commitment);
+        (timing, bytes.expect("commitments are plain data"))
     })
 }
 

@@ -1,8 +1,8 @@
-//! Keccak-f permutations in upstream's `prove_goldilocks_poseidon2` configuration, or with another hash or field: whole STARKs, and
-//! their constraints alone.
+//! Upstream's example AIRs in its `prove_goldilocks_poseidon2` configuration, or with another hash or field: whole STARKs, and their
+//! constraints alone.
 
-use p3_air::symbolic::AirLayout;
-use p3_air::{Air, AirBuilder, BaseAir};
+use p3_air::symbolic::{AirLayout, SymbolicAirBuilder};
+use p3_air::{Air, AirBuilder, BaseAir, DebugConstraintBuilder};
 use p3_batch_stark::{BatchProof, ProverData, StarkInstance, prove_batch, verify_batch};
 use p3_challenger::GrindingChallenger;
 use p3_commit::{Pcs as CommitmentScheme, PolynomialSpace, UnivariateStarkPcs};
@@ -11,7 +11,10 @@ use p3_field::{BasedVectorSpace, PrimeField64};
 use p3_goldilocks::default_goldilocks_poseidon2_8;
 use p3_keccak_air::{KeccakAir, NUM_KECCAK_COLS, NUM_ROUNDS, generate_trace_rows};
 use p3_matrix::dense::RowMajorMatrix;
-use p3_uni_stark::{Proof, StarkConfig, StarkGenericConfig, Val, prove, quotient_values, verify};
+use p3_uni_stark::{
+    Proof, QuotientAir, StarkConfig, StarkGenericConfig, Val, VerifierConstraintFolder, prove,
+    quotient_values, verify,
+};
 use rand::distr::{Distribution, StandardUniform};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -21,50 +24,66 @@ use serde::de::DeserializeOwned;
 use crate::fri::{Challenge, Challenger, Pcs, parameters, val_mmcs};
 use crate::row::{Prepared, encode};
 use crate::timing::time;
-use crate::{blake3, keccak as keccak_hash, koala_bear};
 
-type Config = StarkConfig<Pcs, Challenge, Challenger>;
+pub type Config = StarkConfig<Pcs, Challenge, Challenger>;
 
-/// Proves as many Keccak permutations as fit a trace of `rows` rows. The output is the proof.
-pub fn keccak(seed: u64, rows: usize) -> Prepared {
-    prove_keccak(seed, rows, config)
+/// An AIR without preprocessed columns and public values, with a trace for each seed.
+pub trait Traced<SC: StarkGenericConfig>:
+    QuotientAir<SC>
+    + Air<SymbolicAirBuilder<Val<SC>>>
+    + for<'a> Air<DebugConstraintBuilder<'a, Val<SC>>>
+    + for<'a> Air<VerifierConstraintFolder<'a, SC>>
+    + 'static
+{
+    /// The inputs of the computation that a trace shows.
+    type Inputs: Clone;
+
+    fn new() -> Self;
+    fn inputs(seed: u64, rows: usize) -> Self::Inputs;
+    fn trace(&self, inputs: Self::Inputs) -> RowMajorMatrix<Val<SC>>;
 }
 
-/// The same with Blake3 in the place of Poseidon2.
-pub fn keccak_blake3(seed: u64, rows: usize) -> Prepared {
-    prove_keccak(seed, rows, blake3::config)
-}
-
-/// The same over KoalaBear, with challenges of degree 4 and its Poseidon2.
-pub fn keccak_koala_bear(seed: u64, rows: usize) -> Prepared {
-    prove_keccak(seed, rows, koala_bear::config)
-}
-
-/// The same over KoalaBear, with challenges of degree 4 and Keccak in the place of Poseidon2.
-pub fn keccak_koala_bear_keccak(seed: u64, rows: usize) -> Prepared {
-    prove_keccak(seed, rows, keccak_hash::config)
-}
-
-fn prove_keccak<SC>(seed: u64, rows: usize, config: fn() -> SC) -> Prepared
+impl<SC: StarkGenericConfig<Challenge: 'static> + 'static> Traced<SC> for KeccakAir
 where
-    SC: StarkGenericConfig<Challenger: GrindingChallenger<Witness = Val<SC>>> + 'static,
     Val<SC>: PrimeField64,
 {
-    let inputs = keccak_inputs(seed, rows);
+    type Inputs = Vec<[u64; 25]>;
+
+    fn new() -> Self {
+        Self {}
+    }
+
+    fn inputs(seed: u64, rows: usize) -> Self::Inputs {
+        keccak_inputs(seed, rows)
+    }
+
+    fn trace(&self, inputs: Self::Inputs) -> RowMajorMatrix<Val<SC>> {
+        keccak_trace(inputs)
+    }
+}
+
+/// Proves a trace of `rows` rows by p3-uni-stark. The output is the proof.
+pub fn proof<A, SC>(seed: u64, rows: usize, config: fn() -> SC) -> Prepared
+where
+    A: Traced<SC>,
+    SC: StarkGenericConfig<Challenger: GrindingChallenger<Witness = Val<SC>>> + 'static,
+{
+    let air = A::new();
+    let inputs = A::inputs(seed, rows);
     Prepared::new(move || {
         let config = config();
         // Made anew for each run: a clone would lack the spare capacity that the low-degree extension grows into.
-        let trace = keccak_trace(inputs.clone());
-        let (timing, proof) = time(|| prove(&config, &KeccakAir {}, trace, &[]));
+        let trace = air.trace(inputs.clone());
+        let (timing, proof) = time(|| prove(&config, &air, trace, &[]));
         (timing, to_bytes(&proof.expect("the trace is valid")))
     })
     .verified_by(move |bytes| {
         let proof: Proof<SC> = from_bytes(bytes)?;
-        verify(&config(), &KeccakAir {}, &proof, &[]).map_err(|error| format!("proof: {error:?}"))
+        verify(&config(), &A::new(), &proof, &[]).map_err(|error| format!("proof: {error:?}"))
     })
 }
 
-/// The same by p3-batch-stark, as a batch of one.
+/// Proves as many Keccak permutations as fit a trace by p3-batch-stark, as a batch of one. The output is the proof.
 pub fn keccak_batch(seed: u64, log_rows: usize) -> Prepared {
     let inputs = keccak_inputs(seed, 1 << log_rows);
     Prepared::new(move || {
@@ -88,27 +107,20 @@ pub fn keccak_batch(seed: u64, log_rows: usize) -> Prepared {
     })
 }
 
-/// The constraints of such a trace on the quotient's domain, the phase of a proof between its two commitments. The output
-/// is the quotient.
-pub fn keccak_quotient(seed: u64, rows: usize) -> Prepared {
-    quotient(seed, rows, config())
-}
-
-/// The same over KoalaBear, with challenges of degree 4.
-pub fn keccak_quotient_koala_bear(seed: u64, rows: usize) -> Prepared {
-    quotient(seed, rows, koala_bear::config())
-}
-
-fn quotient<SC>(seed: u64, rows: usize, config: SC) -> Prepared
+/// Evaluates the constraints of a trace on the quotient's domain, the phase of a proof between its two commitments. The output is the
+/// quotient.
+pub fn quotient<A, SC>(seed: u64, rows: usize, config: fn() -> SC) -> Prepared
 where
+    A: Traced<SC>,
     SC: StarkGenericConfig + 'static,
     Val<SC>: PrimeField64,
     StandardUniform: Distribution<SC::Challenge>,
 {
+    let (air, config) = (A::new(), config());
     let domain = config.pcs().natural_domain_for_degree(rows);
     // Constraints of degree 3, divided by the polynomial that vanishes on the trace's domain.
     let quotient_domain = domain.create_disjoint_domain(2 * rows);
-    let trace = keccak_trace(keccak_inputs(seed, rows));
+    let trace = air.trace(A::inputs(seed, rows));
     let (_, data) = (config.pcs().commit([(domain, trace)])).expect("the trace has a commitment");
     let alpha = SmallRng::seed_from_u64(seed).random();
     Prepared::new(move || {
@@ -116,9 +128,9 @@ where
         let (timing, quotient) = time(|| {
             quotient_values::<SC, _, _>(
                 config.pcs(),
-                &KeccakAir {},
+                &air,
                 &[],
-                AirLayout::from_air::<Val<SC>>(&KeccakAir {}),
+                AirLayout::from_air::<Val<SC>>(&air),
                 domain,
                 quotient_domain,
                 &trace,
@@ -150,7 +162,8 @@ impl<AB: AirBuilder> Air<AB> for BatchedKeccak {
     }
 }
 
-fn config() -> Config {
+/// Upstream's benchmark parameters over Goldilocks, with Poseidon2.
+pub fn config() -> Config {
     let pcs = Pcs::new(Radix2DitParallel::default(), val_mmcs(), parameters());
     Config::new(pcs, Challenger::new(default_goldilocks_poseidon2_8()))
 }

@@ -11,10 +11,12 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
 use crate::extension::Quintic;
-use crate::koala_bear::{Challenger, Mmcs, challenger, mmcs};
+use crate::monty31::{self, challenger, mmcs};
 use crate::row::Prepared;
 use crate::timing::time;
 
+type Challenger = monty31::Challenger<KoalaBear>;
+type Mmcs = monty31::Mmcs<KoalaBear>;
 type Dft = Radix2DFTSmallBatch<KoalaBear>;
 type Layout = SuffixProver<KoalaBear, Quintic>;
 type Pcs = WhirProver<Quintic, KoalaBear, Dft, Mmcs, Challenger, Layout>;
@@ -30,7 +32,7 @@ pub fn prove(seed: u64, num_variables: usize) -> Prepared {
     let table = Table::rand(&mut SmallRng::seed_from_u64(seed), 1, num_variables);
     Prepared::new(move || {
         let witness = Layout::new_witness(vec![table.clone()], FOLDING);
-        let mut challenger = challenger();
+        let mut challenger = challenger::<KoalaBear>();
         let (timing, result) = time(|| {
             let (commitment, data) = prover_pcs.commit(witness, &mut challenger)?;
             let proof = prover_pcs.open(data, protocol(num_variables), &mut challenger)?;
@@ -49,7 +51,7 @@ pub fn prove(seed: u64, num_variables: usize) -> Prepared {
             .verify(
                 &commitment,
                 &proof,
-                &mut challenger(),
+                &mut challenger::<KoalaBear>(),
                 protocol(num_variables),
             )
             .map(drop)
@@ -75,7 +77,7 @@ fn pcs(num_variables: usize) -> Pcs {
     };
     let config = WhirConfig::new(num_variables, parameters).expect("parameters that fit the field");
     let dft = Dft::new(1 << config.max_fft_size());
-    Pcs::new(config, dft, mmcs())
+    Pcs::new(config, dft, mmcs::<KoalaBear>())
 }
 
 fn protocol(num_variables: usize) -> OpeningProtocol {
