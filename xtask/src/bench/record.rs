@@ -299,8 +299,8 @@ pub fn file_name(time: &str, cpu: &str) -> String {
     format!("{}-{}", time.replace(':', "-"), words.join("-"))
 }
 
-/// Returns the records of `name` on `base` with all that it needs, one for each TRIPLE-ISA and CPU: the newest of the patches'
-/// present code, else the newest. Samples of other records with the same executables are pooled with its own.
+/// Returns the records of `name` on `base` with all that it needs, for each TRIPLE-ISA and CPU: those of the patches' present code, each
+/// with the rows that no newer one has, else the newest. Samples of records with the same executables are pooled.
 pub fn records(project: &Project, base: &str, name: &str) -> Result<Vec<Record>> {
     let asked = match name {
         SERIES => Vec::new(),
@@ -361,7 +361,7 @@ fn newest(
         files.sort();
         for (name, folder) in files.iter().rev() {
             let file = format!("{folder}/{name}");
-            let (head, runs) = read(root, &file)?;
+            let (head, mut runs) = read(root, &file)?;
             let (candidate, baseline) = match &present {
                 Some(present) => present,
                 None => present.insert((
@@ -370,21 +370,28 @@ fn newest(
                 )),
             };
             let outdated = head.patches != *candidate || head.baseline_patches != *baseline;
-            let of_cpu = (records[of_machine..].iter())
-                .position(|record| record.machine.cpu == head.machine.cpu);
-            let known = of_cpu.map(|index| of_machine + index);
-            if let Some(known) = known
-                && !head.workers.is_empty()
-                && workers[known - of_machine] == head.workers
-            {
+            let is_of_cpu = |at: &usize| records[*at].machine.cpu == head.machine.cpu;
+            let of_cpu: Vec<_> = (of_machine..records.len()).filter(is_of_cpu).collect();
+            let is_same =
+                |at: &usize| !head.workers.is_empty() && workers[at - of_machine] == head.workers;
+            let same = of_cpu.iter().copied().find(is_same);
+            let first = of_cpu.first().copied().filter(|_| same.is_none());
+            let replaced = first.filter(|&known| !outdated && records[known].outdated);
+            // A row is of one pair of executables, the newest that ran it.
+            let others = (of_cpu.iter()).filter(|at| ![same, replaced].contains(&Some(**at)));
+            let elsewhere: BTreeSet<_> = others
+                .flat_map(|at| records[*at].rows.iter().map(|row| row.workload.clone()))
+                .collect();
+            runs.retain(|run| !elsewhere.contains(&run.workload));
+            if runs.is_empty() || (outdated && first.is_some()) {
+                continue;
+            }
+            if let Some(known) = same {
                 let record = &mut records[known];
                 pool(&mut record.runs, runs);
                 record.rows = rows(&file, &record.runs)?;
                 record.pooled.push(file);
                 record.loaded.extend(head.loaded);
-                continue;
-            }
-            if known.is_some_and(|known| outdated || !records[known].outdated) {
                 continue;
             }
             let record = Record {
@@ -397,7 +404,7 @@ fn newest(
                 runs,
                 command: head.command,
             };
-            match known {
+            match replaced {
                 Some(known) => {
                     records[known] = record;
                     workers[known - of_machine] = head.workers;
@@ -742,6 +749,35 @@ pub mod tests {
         let one = runs(0.5).len();
         let lines = paired::show::section::lines(&records);
         assert_eq!([lines[0].runs.len(), lines[1].runs.len()], [2 * one, one]);
+    }
+
+    /// A worker that was built again ran a few rows; the others stay those of the worker before, where the code is the same.
+    #[test]
+    fn a_row_is_of_the_newest_executables_that_ran_it() {
+        let filed = Filed::new();
+        let both = ["base-layer", "quick-sponge"];
+        let write = |day: &str, ratio: f64, rows: &[&str], patches: &[&str]| {
+            filed.write("quick-sponge", day, "Narrow", ratio, patches);
+            let path = format!("{RECORDS}/0.8.0/triple-x86-64-v3/quick-sponge/{day}-narrow.csv");
+            let text = fs::read_to_string(filed.root().join(&path)).unwrap();
+            let (head, samples) = text.split_once("\nworkload,").unwrap();
+            let (names, samples) = samples.split_once('\n').unwrap();
+            let of = |row: &&str| samples.replace("merkle-commit/x/2^4", row);
+            let samples: String = rows.iter().map(of).collect();
+            filed.put(&path, &format!("{head}\nworkload,{names}\n{samples}"));
+        };
+        let [x, y, z] = ["merkle-commit/x/2^4", "lde/y", "lde/z"];
+        write("2026-01-01", 0.25, &[x, z], &[]);
+        write("2026-01-02", 0.5, &[x, y], &both);
+        write("2026-01-03", 0.75, &[x], &both);
+        let records = records(&Project::at(filed.root()), "0.8.0", "quick-sponge").unwrap();
+        let rows = |record: &Record| {
+            let rows = record.rows.iter();
+            let rows = rows.map(|row| (row.workload.clone(), row.ratio));
+            rows.collect::<Vec<_>>()
+        };
+        let found: Vec<_> = records.iter().map(rows).collect();
+        assert_eq!(found, [[(x.into(), 0.75)], [(y.into(), 0.5)]]);
     }
 
     #[test]
