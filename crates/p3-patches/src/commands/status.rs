@@ -112,6 +112,8 @@ struct LockStatus {
     differences: Vec<String>,
     /// Packages with the same checksum in both.
     same: usize,
+    /// Packages of registries that are on no reviewed list, whose checksums cargo alone compares.
+    unknown: usize,
 }
 
 #[derive(Serialize)]
@@ -549,6 +551,7 @@ impl Workspace<'_> {
             unlocked,
             elsewhere,
             same,
+            unknown,
         } = registry::compare_locks(self.patches, self.lock)?;
         let manifest = self.manifest;
         let git = manifest
@@ -588,7 +591,12 @@ impl Workspace<'_> {
         let unlocked = unlocked.into_iter();
         differences.extend(unlocked.map(|package| format!("{package} has no checksum")));
         differences.extend(foreign);
-        Ok((Some(LockStatus { differences, same }), objection))
+        let lock = LockStatus {
+            differences,
+            same,
+            unknown,
+        };
+        Ok((Some(lock), objection))
     }
 
     /// Lists the packages of Plonky3's that come from elsewhere, as [`graph::foreign`] does, by the manifest and the lock file: from the
@@ -803,10 +811,20 @@ impl Status {
         if let Some(replacement) = &self.replacement {
             println!("\n{}", shown(replacement));
         }
-        if let Some(LockStatus { differences, same }) = &self.lock {
+        if let Some(LockStatus {
+            differences,
+            same,
+            unknown,
+        }) = &self.lock
+        {
             println!(
                 "\nCargo.lock\n  {same} packages have the checksums that were reviewed with the patches"
             );
+            if *unknown > 0 {
+                println!(
+                    "  on no list here, so that cargo alone compares them with the registry that it asks: {unknown}"
+                );
+            }
             for difference in differences {
                 println!("  differs: {}", shown(difference));
             }

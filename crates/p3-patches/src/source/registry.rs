@@ -146,6 +146,8 @@ pub struct Comparison {
     pub elsewhere: Vec<Locked>,
     /// The number of packages with the reviewed checksum.
     pub same: usize,
+    /// The number of other crates' packages from registries, in versions that no list here has.
+    pub unknown: usize,
 }
 
 /// Compares a workspace's lock file with the reviewed checksums.
@@ -170,8 +172,11 @@ pub fn compare_locks(patches: &Patches, lock: &str) -> Result<Comparison> {
         }
         let is_own = own.contains_key(&key(&package));
         if package.checksum.is_empty() || (package.source != REGISTRY && !is_own) {
+            let is_of_registry = !package.checksum.is_empty();
             if reviewed.knows(&package.name) {
                 compared.elsewhere.push(package);
+            } else if is_of_registry {
+                compared.unknown += 1;
             }
             continue;
         }
@@ -185,7 +190,7 @@ pub fn compare_locks(patches: &Patches, lock: &str) -> Result<Comparison> {
                 "{package} is locked with checksum {checksum}; the reviewed one is {expected}"
             )),
             None if reviewed.knows(name) => compared.unreviewed.push(package.to_string()),
-            None => {}
+            None => compared.unknown += 1,
         }
     }
     Ok(compared)
@@ -345,7 +350,7 @@ mod tests {
         ];
         let patches = crate::project::at(dir.path());
         let compared = compare_locks(&patches, &lock.concat()).unwrap();
-        assert_eq!(compared.same, 1);
+        assert_eq!((compared.same, compared.unknown), (1, 1));
         assert_eq!(compared.differences, [""; 0]);
         let expected = ["p3-util 0.7.0+evil", "p3-util 0.7.99"];
         assert_eq!(compared.unreviewed, expected);

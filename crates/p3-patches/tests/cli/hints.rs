@@ -79,6 +79,16 @@ fn another_registry_in_the_lock_file_is_named() {
     for printed in [status, applied] {
         assert!(!printed.contains("s3cr3t"), "{printed}");
     }
+    // A version of another crate that no list has, whoever serves it.
+    let (before, after) = lock
+        .split_once("name = \"paste\"\nversion = \"1.0.15\"")
+        .unwrap();
+    let newer = format!("{before}name = \"paste\"\nversion = \"1.0.99\"{after}");
+    fixture.set_manifest(MANIFEST);
+    write(&fixture.prover().join("Cargo.lock"), &newer);
+    let status = fixture.succeed(&["status", "--without-cargo"]);
+    let counted = "\n  on no list here, so that cargo alone compares them with the registry that it asks: 1\n";
+    assert!(status.contains(counted), "{status}");
 }
 
 /// A registry's index says what a package depends on, and no checksum covers it: here, the graph has another package in the place of
