@@ -72,7 +72,7 @@ struct Applied {
     other_releases: Vec<String>,
     /// The note on packages without a reviewed checksum.
     unreviewed: Option<String>,
-    /// The note on packages of which the lock file had no checksum.
+    /// The notes of [`Manifest::doubts`].
     doubts: Vec<String>,
     /// The notes on packages of Plonky3's that come from a place of the user's.
     foreign: Vec<String>,

@@ -614,7 +614,7 @@ impl Workspace<'_> {
                 "" => "a path".to_owned(),
                 source => without_credentials(source),
             };
-            graph::in_place_of_a_registry(&locked.to_string(), &from)
+            graph::in_place_of_crates_io(&locked.to_string(), &from)
         };
         let is_foreign =
             |locked: &&&Locked| git.is_none() || GitSource::parse(&locked.source).as_ref() != git;
@@ -630,7 +630,7 @@ impl Workspace<'_> {
                 && !git.is_some_and(|git| asked.is_some_and(|asked| asked.asks_for(git)))
             {
                 let from = without_credentials(place.trim_end_matches('#'));
-                foreign.push(graph::in_place_of_a_registry(&name, &from));
+                foreign.push(graph::in_place_of_crates_io(&name, &from));
             }
         }
         Ok(foreign)

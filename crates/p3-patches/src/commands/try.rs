@@ -321,7 +321,7 @@ fn choose(
     let catalog = &catalog.at_work_in(manifest.root());
     let patches = &catalog.patches;
     let files = files(manifest)?;
-    let doubts = manifest.doubts(&catalog.patches)?;
+    let doubts = manifest.doubts(patches)?;
     let mut restore = manifest.restore_lock(prover)?;
     let url = args.source.url(manifest)?;
     let configs = &builder.configs();

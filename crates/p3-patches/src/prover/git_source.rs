@@ -227,10 +227,10 @@ impl<'m> Checkout<'m> {
             return Err(Failure::input(what).hint(hint).into());
         }
         if let Some(rev) = rev.filter(|rev| !source.is_rev(rev)) {
-            let rev = &shown(rev);
+            let named = shown(rev);
             let what = match source.begins_with(rev) {
-                true => format!("--rev {rev}: another commit may begin with the same digits"),
-                false => format!("{manifest}: locked to {source}, not to {rev}"),
+                true => format!("--rev {named}: another commit may begin with the same digits"),
+                false => format!("{manifest}: locked to {source}, not to {named}"),
             };
             let hint = format!(
                 "--rev is what the manifest pins, or {DIGITS} digits or more of the commit that it is locked to"

@@ -326,13 +326,13 @@ pub fn foreign(
     let foreign = metadata.packages.iter().filter(is_foreign);
     let shown = |package: &Package| {
         let Package { name, version, .. } = package;
-        in_place_of_a_registry(&format!("{name} {version}"), &origin(package))
+        in_place_of_crates_io(&format!("{name} {version}"), &origin(package))
     };
     Ok(foreign.map(shown).collect())
 }
 
 /// Says in a phrase that a package of Plonky3's comes from a place of the user's.
-pub fn in_place_of_a_registry(package: &str, from: &str) -> String {
+pub fn in_place_of_crates_io(package: &str, from: &str) -> String {
     let (package, from) = (shown(package), shown(from));
     format!("{package} comes from {from}, in place of crates.io")
 }

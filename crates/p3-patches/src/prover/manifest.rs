@@ -20,7 +20,7 @@ use crate::prover::stanza::{
 use crate::prover::tree::Tree;
 use crate::prover::workspace;
 use crate::source::locked::{self, Locked};
-use crate::source::registry;
+use crate::source::registry::{self, Comparison};
 use crate::source::resolve::{self, CACHE_FIRST, NETWORK_FIRST};
 use paired::address::without_credentials;
 use paired::cargo::{self, cargo, configuration};
@@ -370,19 +370,21 @@ impl Manifest {
     /// Returns notes on packages that the lock file does not take from crates.io with a checksum: nothing says what they were when that
     /// file was written. Cargo writes checksums and sources anew as soon as it is asked for the graph.
     pub fn doubts(&self, patches: &Patches) -> Result<Vec<String>> {
-        let lock = self.lock()?;
-        let packages = locked::without_checksum(&lock)?;
-        let shown = packages.iter().take(5).map(String::as_str);
+        let Comparison {
+            unlocked,
+            elsewhere,
+            ..
+        } = registry::compare_locks(patches, &self.lock()?)?;
+        let shown = unlocked.iter().take(5).map(String::as_str);
         let mut shown = shown.collect::<Vec<_>>().join(", ");
-        if packages.len() > 5 {
-            shown += &format!(" and {} more", packages.len() - 5);
+        if unlocked.len() > 5 {
+            shown += &format!(" and {} more", unlocked.len() - 5);
         }
-        let unlocked = (!packages.is_empty()).then(|| {
+        let unlocked = (!unlocked.is_empty()).then(|| {
             format!(
                 "Cargo.lock had no checksum of {shown}; cargo adds what the registry's index has now"
             )
         });
-        let elsewhere = registry::compare_locks(patches, &lock)?.elsewhere;
         let of_registries = elsewhere
             .iter()
             .filter(|package| !package.checksum.is_empty());

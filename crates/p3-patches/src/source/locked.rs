@@ -68,13 +68,6 @@ pub fn published(lock: &str) -> Result<Vec<Locked>> {
     Ok(packages)
 }
 
-/// Lists the packages in the text of a lock file that come from a registry, but have no checksum there, each with its version.
-pub fn without_checksum(lock: &str) -> Result<Vec<String>> {
-    let mut packages = packages(lock)?;
-    packages.retain(Locked::is_unlocked);
-    Ok(packages.iter().map(Locked::to_string).collect())
-}
-
 /// Returns the packages in the text of a lock file.
 pub fn packages(lock: &str) -> Result<Vec<Locked>> {
     let lock: Lock = toml::from_str(lock).map_err(|error| unparsed(&error))?;
@@ -147,7 +140,10 @@ mod tests {
         let published = published(&lock).unwrap();
         assert_eq!(published.len(), 1);
         assert_eq!((&*published[0].name, &*published[0].checksum), ("a", "0a"));
-        assert_eq!(without_checksum(&lock).unwrap(), ["b 1.0.0", "c 1.0.0"]);
+        let mut unlocked = packages(&lock).unwrap();
+        unlocked.retain(Locked::is_unlocked);
+        let unlocked: Vec<_> = unlocked.iter().map(Locked::to_string).collect();
+        assert_eq!(unlocked, ["b 1.0.0", "c 1.0.0"]);
     }
 
     #[test]

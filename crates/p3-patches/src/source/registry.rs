@@ -170,13 +170,9 @@ pub fn compare_locks(patches: &Patches, lock: &str) -> Result<Comparison> {
             compared.unlocked.push(package.to_string());
             continue;
         }
-        let is_own = own.contains_key(&key(&package));
-        if package.checksum.is_empty() || (package.source != REGISTRY && !is_own) {
-            let is_of_registry = !package.checksum.is_empty();
+        if package.checksum.is_empty() {
             if reviewed.knows(&package.name) {
                 compared.elsewhere.push(package);
-            } else if is_of_registry {
-                compared.unknown += 1;
             }
             continue;
         }
@@ -189,8 +185,9 @@ pub fn compare_locks(patches: &Patches, lock: &str) -> Result<Comparison> {
             Some(expected) => compared.differences.push(format!(
                 "{package} is locked with checksum {checksum}; the reviewed one is {expected}"
             )),
-            None if reviewed.knows(name) => compared.unreviewed.push(package.to_string()),
-            None => compared.unknown += 1,
+            None if !reviewed.knows(name) => compared.unknown += 1,
+            None if package.source == REGISTRY => compared.unreviewed.push(package.to_string()),
+            None => compared.elsewhere.push(package),
         }
     }
     Ok(compared)
