@@ -2,15 +2,12 @@
 
 use p3_blake3::Blake3;
 use p3_challenger::{HashChallenger, SerializingChallenger64};
-use p3_commit::ExtensionMmcs;
-use p3_dft::Radix2DitParallel;
-use p3_fri::{FriParameters, TwoAdicFriPcs};
 use p3_goldilocks::Goldilocks;
 use p3_merkle_tree::MerkleTreeMmcs;
 use p3_symmetric::{CompressionFunctionFromHasher, SerializingHasher};
 use p3_uni_stark::StarkConfig;
 
-use crate::fri::Challenge;
+use crate::fri::{Challenge, Pcs, pcs};
 
 type Mmcs = MerkleTreeMmcs<
     Goldilocks,
@@ -20,16 +17,11 @@ type Mmcs = MerkleTreeMmcs<
     2,
     32,
 >;
-type ChallengeMmcs = ExtensionMmcs<Goldilocks, Challenge, Mmcs>;
-type Pcs = TwoAdicFriPcs<Goldilocks, Radix2DitParallel<Goldilocks>, Mmcs, ChallengeMmcs>;
 type Challenger = SerializingChallenger64<Goldilocks, HashChallenger<u8, Blake3, 32>>;
-pub type Config = StarkConfig<Pcs, Challenge, Challenger>;
+pub type Config = StarkConfig<Pcs<Goldilocks, Challenge, Mmcs>, Challenge, Challenger>;
 
-/// Upstream's benchmark parameters, as [`crate::fri::parameters`] has them.
 pub fn config() -> Config {
     let compression = CompressionFunctionFromHasher::new(Blake3);
     let mmcs = Mmcs::new(SerializingHasher::new(Blake3), compression, 0);
-    let parameters = FriParameters::new_benchmark(ChallengeMmcs::new(mmcs.clone()));
-    let pcs = Pcs::new(Radix2DitParallel::default(), mmcs, parameters);
-    Config::new(pcs, Challenger::from_hasher(vec![], Blake3))
+    Config::new(pcs(mmcs), Challenger::from_hasher(vec![], Blake3))
 }

@@ -1,7 +1,6 @@
 //! Dot products of the columns of a matrix and of its rows with weights in an extension, and the openings that consist of them.
 
 use p3_commit::{Pcs as CommitmentScheme, PolynomialSpace};
-use p3_dft::Radix2DitParallel;
 use p3_field::{BasedVectorSpace, ExtensionField, PackedFieldExtension, PackedValue, PrimeField64};
 use p3_goldilocks::default_goldilocks_poseidon2_8;
 use p3_matrix::Matrix;
@@ -11,7 +10,7 @@ use rand::distr::{Distribution, StandardUniform};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::fri::{Challenge, Challenger, Pcs, parameters, val_mmcs};
+use crate::fri::{self, Challenge, Challenger, GoldilocksPcs as Pcs, val_mmcs};
 use crate::permute;
 use crate::row::{Prepared, encode};
 use crate::timing::time;
@@ -119,7 +118,7 @@ where
 /// Opens a matrix at two points, with the low-degree test, after its commitment. The output is the opened values and the proof.
 pub fn open(seed: u64, log_height: usize, width: usize) -> Prepared {
     let mut rng = SmallRng::seed_from_u64(seed);
-    let pcs = Pcs::new(Radix2DitParallel::default(), val_mmcs(), parameters());
+    let pcs: Pcs = fri::pcs(val_mmcs());
     let challenger = Challenger::new(default_goldilocks_poseidon2_8());
     let domain = <Pcs as CommitmentScheme<Challenge, Challenger>>::natural_domain_for_degree(
         &pcs,

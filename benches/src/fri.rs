@@ -6,7 +6,7 @@ use p3_challenger::{CanObserve, DuplexChallenger, FieldChallenger, GrindingChall
 use p3_commit::{ExtensionMmcs, Mmcs};
 use p3_dft::Radix2DitParallel;
 use p3_field::extension::BinomialExtensionField;
-use p3_field::{ExtensionField, PrimeField64, TwoAdicField};
+use p3_field::{ExtensionField, Field, PrimeField64, TwoAdicField};
 use p3_fri::prover::prove_fri;
 use p3_fri::{
     BatchMultiOpening, FriFoldingStrategy, FriParameters, FriProof, TwoAdicFriFolding,
@@ -38,8 +38,8 @@ type ValMmcs = MerkleTreeMmcs<
     2,
     4,
 >;
-type ChallengeMmcs = ExtensionMmcs<Goldilocks, Challenge, ValMmcs>;
-pub type Pcs = TwoAdicFriPcs<Goldilocks, Radix2DitParallel<Goldilocks>, ValMmcs, ChallengeMmcs>;
+pub type Pcs<F, EF, M> = TwoAdicFriPcs<F, Radix2DitParallel<F>, M, ExtensionMmcs<F, EF, M>>;
+pub type GoldilocksPcs = Pcs<Goldilocks, Challenge, ValMmcs>;
 
 pub fn val_mmcs() -> ValMmcs {
     let permutation = default_goldilocks_poseidon2_8();
@@ -50,9 +50,13 @@ pub fn val_mmcs() -> ValMmcs {
     )
 }
 
-/// Upstream's benchmark parameters: blowup 2, 100 queries, 16 bits of proof of work.
-pub fn parameters() -> FriParameters<ChallengeMmcs> {
-    FriParameters::new_benchmark(ChallengeMmcs::new(val_mmcs()))
+/// The logarithm of the blowup of [`pcs`].
+pub const LOG_BLOWUP: usize = FriParameters::new_benchmark(()).log_blowup;
+
+/// Commits in trees of any scheme, with upstream's benchmark parameters: blowup 2, 100 queries, 16 bits of proof of work.
+pub fn pcs<F: Field, EF, M: Clone>(mmcs: M) -> Pcs<F, EF, M> {
+    let parameters = FriParameters::new_benchmark(ExtensionMmcs::new(mmcs.clone()));
+    TwoAdicFriPcs::new(Radix2DitParallel::default(), mmcs, parameters)
 }
 
 /// Over Goldilocks and its quadratic extension.

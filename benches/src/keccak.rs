@@ -23,25 +23,20 @@ pub fn mmcs<F>() -> Mmcs<F> {
 #[cfg(feature = "since-0-8")]
 mod stark {
     use p3_challenger::{HashChallenger, SerializingChallenger32};
-    use p3_commit::ExtensionMmcs;
-    use p3_dft::Radix2DitParallel;
-    use p3_fri::{FriParameters, TwoAdicFriPcs};
     use p3_keccak::Keccak256Hash;
     use p3_uni_stark::StarkConfig;
 
     use super::{Mmcs, mmcs};
     use crate::extension::Quartic;
+    use crate::fri::{Pcs, pcs};
     use crate::monty31::Monty31;
 
-    type ChallengeMmcs<F> = ExtensionMmcs<F, Quartic<F>, Mmcs<F>>;
-    type Pcs<F> = TwoAdicFriPcs<F, Radix2DitParallel<F>, Mmcs<F>, ChallengeMmcs<F>>;
+    type Config<F> = StarkConfig<Pcs<F, Quartic<F>, Mmcs<F>>, Quartic<F>, Challenger<F>>;
     type Challenger<F> = SerializingChallenger32<F, HashChallenger<u8, Keccak256Hash, 32>>;
 
-    /// Upstream's benchmark parameters, as [`crate::fri::parameters`] has them, with challenges of degree 4.
-    pub fn config<F: Monty31>() -> StarkConfig<Pcs<F>, Quartic<F>, Challenger<F>> {
-        let parameters = FriParameters::new_benchmark(ChallengeMmcs::new(mmcs()));
-        let pcs = Pcs::new(Radix2DitParallel::default(), mmcs(), parameters);
-        StarkConfig::new(pcs, Challenger::from_hasher(vec![], Keccak256Hash))
+    /// Challenges are of degree 4.
+    pub fn config<F: Monty31>() -> Config<F> {
+        StarkConfig::new(pcs(mmcs()), Challenger::from_hasher(vec![], Keccak256Hash))
     }
 }
 #[cfg(feature = "since-0-8")]

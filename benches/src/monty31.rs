@@ -70,22 +70,17 @@ pub fn mmcs<F: Monty31>() -> Mmcs<F> {
 
 #[cfg(feature = "since-0-8")]
 mod stark {
-    use p3_commit::ExtensionMmcs;
-    use p3_dft::Radix2DitParallel;
-    use p3_fri::{FriParameters, TwoAdicFriPcs};
     use p3_uni_stark::StarkConfig;
 
     use super::{Challenger, Mmcs, Monty31, challenger, mmcs};
     use crate::extension::Quartic;
+    use crate::fri::{Pcs, pcs};
 
-    type ChallengeMmcs<F> = ExtensionMmcs<F, Quartic<F>, Mmcs<F>>;
-    type Pcs<F> = TwoAdicFriPcs<F, Radix2DitParallel<F>, Mmcs<F>, ChallengeMmcs<F>>;
+    type Config<F> = StarkConfig<Pcs<F, Quartic<F>, Mmcs<F>>, Quartic<F>, Challenger<F>>;
 
-    /// Upstream's benchmark parameters, as [`crate::fri::parameters`] has them, with challenges of degree 4.
-    pub fn config<F: Monty31>() -> StarkConfig<Pcs<F>, Quartic<F>, Challenger<F>> {
-        let parameters = FriParameters::new_benchmark(ChallengeMmcs::new(mmcs::<F>()));
-        let pcs = Pcs::new(Radix2DitParallel::default(), mmcs::<F>(), parameters);
-        StarkConfig::new(pcs, challenger::<F>())
+    /// Challenges are of degree 4.
+    pub fn config<F: Monty31>() -> Config<F> {
+        StarkConfig::new(pcs(mmcs::<F>()), challenger::<F>())
     }
 }
 #[cfg(feature = "since-0-8")]

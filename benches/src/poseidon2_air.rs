@@ -12,7 +12,7 @@ use rand::distr::{Distribution, StandardUniform};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::fri::parameters;
+use crate::fri::LOG_BLOWUP;
 use crate::stark::Traced;
 
 /// Permutations in each row.
@@ -102,7 +102,7 @@ where
             HALF_FULL_ROUNDS,
             PARTIAL_ROUNDS,
             PERMUTATIONS,
-        >(inputs, &constants(), parameters().log_blowup)
+        >(inputs, &constants(), LOG_BLOWUP)
     }
 }
 

@@ -6,7 +6,6 @@ use p3_air::{Air, AirBuilder, BaseAir, DebugConstraintBuilder};
 use p3_batch_stark::{BatchProof, ProverData, StarkInstance, prove_batch, verify_batch};
 use p3_challenger::GrindingChallenger;
 use p3_commit::{Pcs as CommitmentScheme, PolynomialSpace, UnivariateStarkPcs};
-use p3_dft::Radix2DitParallel;
 use p3_field::{BasedVectorSpace, PrimeField64};
 use p3_goldilocks::default_goldilocks_poseidon2_8;
 use p3_keccak_air::{KeccakAir, NUM_KECCAK_COLS, NUM_ROUNDS, generate_trace_rows};
@@ -21,11 +20,11 @@ use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::fri::{Challenge, Challenger, Pcs, parameters, val_mmcs};
+use crate::fri::{Challenge, Challenger, GoldilocksPcs, LOG_BLOWUP, pcs, val_mmcs};
 use crate::row::{Prepared, encode};
 use crate::timing::time;
 
-pub type Config = StarkConfig<Pcs, Challenge, Challenger>;
+pub type Config = StarkConfig<GoldilocksPcs, Challenge, Challenger>;
 
 /// An AIR without preprocessed columns and public values, with a trace for each seed.
 pub trait Traced<SC: StarkGenericConfig>:
@@ -162,10 +161,10 @@ impl<AB: AirBuilder> Air<AB> for BatchedKeccak {
     }
 }
 
-/// Upstream's benchmark parameters over Goldilocks, with Poseidon2.
+/// Goldilocks with Poseidon2.
 pub fn config() -> Config {
-    let pcs = Pcs::new(Radix2DitParallel::default(), val_mmcs(), parameters());
-    Config::new(pcs, Challenger::new(default_goldilocks_poseidon2_8()))
+    let challenger = Challenger::new(default_goldilocks_poseidon2_8());
+    Config::new(pcs(val_mmcs()), challenger)
 }
 
 fn prover_data(config: &Config, log_rows: usize) -> ProverData<Config> {
@@ -179,7 +178,7 @@ fn keccak_inputs(seed: u64, rows: usize) -> Vec<[u64; 25]> {
 }
 
 fn keccak_trace<F: PrimeField64>(inputs: Vec<[u64; 25]>) -> RowMajorMatrix<F> {
-    generate_trace_rows(inputs, parameters().log_blowup)
+    generate_trace_rows(inputs, LOG_BLOWUP)
 }
 
 fn to_bytes(proof: &impl Serialize) -> Vec<u8> {
