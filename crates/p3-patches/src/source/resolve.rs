@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use cargo_metadata::semver::VersionReq;
 use cargo_metadata::{Metadata, MetadataCommand, Package};
 use toml_edit::Key;
 
@@ -80,8 +81,9 @@ fn ask(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
     Ok(Ok(metadata))
 }
 
-/// Refuses a graph in which a package uses another one that its own manifest does not name. Cargo takes the dependencies of a
-/// registry's package from the registry's index, which no checksum covers, and the manifest from the tarball.
+/// Refuses a graph in which a package uses another one, or a version of it, that its own manifest does not name, or has a feature that
+/// the manifest has not. Cargo takes the dependencies and features of a registry's package from the registry's index, which no checksum
+/// covers, and the manifest from the tarball.
 fn assert_of_manifests(dir: &Path, metadata: &Metadata) -> Result<(), Failure> {
     let packages: BTreeMap<_, _> = (metadata.packages.iter())
         .map(|package| (&package.id, package))
@@ -91,20 +93,29 @@ fn assert_of_manifests(dir: &Path, metadata: &Metadata) -> Result<(), Failure> {
             continue;
         };
         let mut used = node.deps.iter().filter_map(|used| packages.get(&used.pkg));
+        // A pre-release matches what names no version, and more with `cargo update --precise`.
         let is_foreign = |used: &&&Package| {
+            let is_required =
+                |by: &VersionReq| !used.version.pre.is_empty() || by.matches(&used.version);
             let mut named = package.dependencies.iter();
-            named.all(|dependency| dependency.name != *used.name)
+            !named.any(|named| named.name == *used.name && is_required(&named.req))
         };
-        if let Some(used) = used.find(is_foreign) {
-            let Package { name, version, .. } = package;
-            let what = format!(
-                "{}: {name} {version} would be built with {} {}, which its manifest does not name",
-                shown(dir),
-                used.name,
-                used.version
-            );
-            return Err(Failure::input(what).hint(out_of_a_changed_package(dir)));
-        }
+        let mut features = node.features.iter();
+        let foreign = if let Some(used) = used.find(is_foreign) {
+            format!("{} {}", used.name, used.version)
+        } else if let Some(feature) =
+            features.find(|feature| !package.features.contains_key(&***feature))
+        {
+            format!("the feature {:?}", &**feature)
+        } else {
+            continue;
+        };
+        let Package { name, version, .. } = package;
+        let what = format!(
+            "{}: {name} {version} would be built with {foreign}, which its manifest does not name",
+            shown(dir),
+        );
+        return Err(Failure::input(what).hint(out_of_a_changed_package(dir)));
     }
     Ok(())
 }
