@@ -93,10 +93,17 @@ impl Head {
         let head: Self = toml::from_str(&toml).map_err(|error| error.to_string())?;
         head.machine.check()?;
         check_day(&head.time)?;
+        let is_sum =
+            |sum: &str| sum.len() == 64 && sum.bytes().all(|digit| digit.is_ascii_hexdigit());
         let sum = &head.patches_sha256;
-        let is_sum = sum.len() == 64 && sum.bytes().all(|digit| digit.is_ascii_hexdigit());
-        if !sum.is_empty() && !is_sum {
+        if !sum.is_empty() && !is_sum(sum) {
             return Err(format!("patches-sha256: {sum:?} is none"));
+        }
+        if let Some((side, sum)) = head.workers.iter().find(|(_, sum)| !is_sum(sum)) {
+            return Err(format!("workers: {side} = {sum:?} is none"));
+        }
+        if head.workers.len() > head.workers.values().collect::<BTreeSet<_>>().len() {
+            return Err("workers: the same executable on both sides".to_owned());
         }
         let is_loaded = |ratio: f64| ratio >= LOADED && is_ratio(ratio);
         match head.loaded.iter().find(|(_, ratio)| !is_loaded(**ratio)) {
@@ -630,7 +637,7 @@ pub mod tests {
     fn a_record_describes_itself() {
         let mut head = head("AMD EPYC (family 25, model 17): \"fast\"");
         head.loaded.insert("merkle-commit/x/2^4".into(), 1.31);
-        head.workers.insert("baseline".into(), "aa".into());
+        head.workers.insert("baseline".into(), "aa".repeat(32));
         head.patches.insert("quick-sponge".into(), "bb".into());
         let samples = String::from_utf8(csv(&runs(0.8)).unwrap()).unwrap();
         let text = head.text().unwrap() + &samples;
@@ -728,15 +735,15 @@ pub mod tests {
             let text = fs::read_to_string(filed.root().join(&path)).unwrap();
             let (head, samples) = text.split_once("\nworkload,").unwrap();
             let samples = samples.replace("merkle-commit/x/2^4", workload);
-            let workers = format!("# [workers]\n# baseline = \"{worker}\"");
+            let workers = format!("# [workers]\n# baseline = \"{}\"", worker.repeat(32));
             filed.put(&path, &format!("{head}\n#\n{workers}\nworkload,{samples}"));
             path
         };
         let [x, y] = ["merkle-commit/x/2^4", "lde/y"];
-        write("2026-01-01", 0.25, x, "other");
-        let older = write("2026-01-02", 0.5, x, "same");
-        write("2026-01-03", 0.75, y, "same");
-        let newest = write("2026-01-04", 0.5, x, "same");
+        write("2026-01-01", 0.25, x, "aa");
+        let older = write("2026-01-02", 0.5, x, "bb");
+        write("2026-01-03", 0.75, y, "bb");
+        let newest = write("2026-01-04", 0.5, x, "bb");
         let records = records(&Project::at(filed.root()), "0.8.0", "quick-sponge").unwrap();
         let [record] = &records[..] else {
             panic!("one CPU")
@@ -797,6 +804,9 @@ pub mod tests {
             let hint = Failure::behind(&refused).unwrap().hint.as_ref().unwrap();
             assert!(hint.contains("`cargo p3 ab --record`"), "{hint}");
         };
+        let sum = "aa".repeat(32);
+        let twice =
+            format!("# workers = {{ baseline = \"{sum}\", candidate = \"{sum}\" }}\n# [machine]");
         for (from, to, complaint) in [
             (
                 "release = \"0.8.0\"",
@@ -864,6 +874,16 @@ pub mod tests {
                 "pairs = 2",
                 "pairs = 2\n# patches-sha256 = \"00\"",
                 "patches-sha256: \"00\" is none",
+            ),
+            (
+                "# [machine]",
+                "# workers = { baseline = \"00\" }\n# [machine]",
+                "workers: baseline = \"00\" is none",
+            ),
+            (
+                "# [machine]",
+                &twice,
+                "workers: the same executable on both sides",
             ),
             ("cores = 2", "cores = 0", "cores: none"),
         ] {
