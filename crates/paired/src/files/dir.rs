@@ -4,7 +4,7 @@
 //! cap-std has such handles too, but follows links that stay inside, and `deny.toml` refuses one of its dependencies.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -40,6 +40,8 @@ pub struct Staged {
     folder: Dir,
     name: OsString,
     place: Place,
+    /// The file, until it has its place.
+    locked: Option<File>,
 }
 
 /// A temporary folder. It is removed with its contents when the value is dropped.
@@ -166,12 +168,15 @@ impl Dir {
         }
     }
 
-    /// Writes a new file with the permissions `mode`, less those of the process's umask.
-    fn write_new(&self, name: &OsStr, contents: &[u8], mode: RawMode) -> io::Result<File> {
+    /// Creates a file with the permissions `mode`, less those of the process's umask, and locks it. Fails where something is there.
+    fn create_new(&self, name: &OsStr, mode: RawMode) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let mut file = File::from(fs::openat(&self.handle, name, flags, mode.into())?);
-        file.write_all(contents)?;
-        Ok(file)
+        let file = File::from(fs::openat(&self.handle, name, flags, mode.into())?);
+        // Another run may have locked it first, to remove it. Some file systems have no locks.
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => Err(io::ErrorKind::AlreadyExists.into()),
+            _ => Ok(file),
+        }
     }
 
     /// Lists the names in this folder, each with the type of its file.
@@ -355,7 +360,8 @@ impl Place {
 
     /// Writes a new file. Fails where something is there.
     pub fn write_new(&self, contents: &[u8]) -> Result<()> {
-        let written = self.folder.write_new(&self.name, contents, 0o666);
+        let created = self.folder.create_new(&self.name, 0o666);
+        let written = created.and_then(|mut file| file.write_all(contents));
         written.map_err(|error| cannot_write(&self.path(), &error))?;
         Ok(())
     }
@@ -367,7 +373,7 @@ impl Place {
     }
 
     /// Writes the next contents as [`Self::stage`] does, under a name of the caller's, which replaces a file that a killed run
-    /// left.
+    /// left. Fails where another run writes that file.
     pub(crate) fn stage_as(self, folder: &Dir, name: OsString, contents: &[u8]) -> Result<Staged> {
         let path = self.path();
         let present = match self.folder.stat(&self.name)? {
@@ -378,31 +384,36 @@ impl Place {
                 _ => return Err(is_other(&path, "not a plain file").into()),
             },
         };
+        if let Ok(left) = folder.open_file(&name, OFlags::RDONLY)
+            && let Err(TryLockError::WouldBlock) = left.try_lock()
+        {
+            return Err(is_locked(&path).into());
+        }
         folder.remove(&name)?;
+        let part = folder.again()?;
+        let mode = present.map(|present| Mode::from_raw_mode(present.st_mode));
+        let created = folder.create_new(&name, mode.map_or(0o666, Mode::as_raw_mode));
+        let file = created.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => is_locked(&path),
+            _ => cannot_write(&path, &error),
+        })?;
         // From here on, the file is removed after an error, however much of it is written.
         let staged = Staged {
-            folder: folder.again()?,
+            folder: part,
             name,
             place: self,
+            locked: Some(file),
         };
-        let write = || -> io::Result<()> {
-            let mode = present.map(|present| Mode::from_raw_mode(present.st_mode));
-            let file = folder.write_new(
-                &staged.name,
-                contents,
-                mode.map_or(0o666, Mode::as_raw_mode),
-            )?;
+        let mut file = staged.locked.as_ref().expect("a file that was created");
+        let mut write = || -> io::Result<()> {
+            file.write_all(contents)?;
             // Only root may give a file away, as in a container over its owner's folder.
             if let Some(present) = present.filter(|_| geteuid().is_root()) {
                 let (owner, group) = (present.st_uid, present.st_gid);
-                fs::fchown(
-                    &file,
-                    Some(Uid::from_raw(owner)),
-                    Some(Gid::from_raw(group)),
-                )?;
+                fs::fchown(file, Some(Uid::from_raw(owner)), Some(Gid::from_raw(group)))?;
             }
             if let Some(mode) = mode {
-                fs::fchmod(&file, mode)?;
+                fs::fchmod(file, mode)?;
             }
             file.sync_all()
         };
@@ -413,9 +424,10 @@ impl Place {
 
 impl Staged {
     /// Moves the file to its place, which needs no space on the disk, and writes the move to the disk.
-    pub fn put(self) -> Result<()> {
+    pub fn put(mut self) -> Result<()> {
         let Place { folder, name } = &self.place;
         self.folder.rename(&self.name, folder, name)?;
+        self.locked = None;
         // Some file systems sync files, but not folders.
         let _ = fs::fsync(&folder.handle);
         Ok(())
@@ -424,8 +436,10 @@ impl Staged {
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        // The file is gone already after `put`.
-        let _ = self.folder.remove(&self.name);
+        // After `put`, the name may be another run's.
+        if self.locked.is_some() {
+            let _ = self.folder.remove(&self.name);
+        }
     }
 }
 

@@ -131,6 +131,27 @@ mod tests {
         assert_eq!(names(dir.path()), ["file"]);
     }
 
+    /// Two runs with one output: the second one writes nothing while the first has not put its file in place.
+    #[test]
+    fn a_file_that_another_run_writes_is_left_to_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        let root = Dir::open(dir.path()).unwrap();
+        let first = stage(&root, Path::new("file"), b"first").unwrap();
+        let refused = files(&[(file.clone(), b"second".to_vec())]).unwrap_err();
+        assert!(
+            refused
+                .to_string()
+                .ends_with("file: another run is at work here"),
+            "{refused}"
+        );
+        first.put().unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"first");
+        files(&[(file.clone(), b"second".to_vec())]).unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"second");
+        assert_eq!(names(dir.path()), ["file"]);
+    }
+
     #[test]
     fn a_dash_alone_is_no_file() {
         let refused = check(Path::new("-")).unwrap_err();
