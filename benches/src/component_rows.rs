@@ -12,12 +12,16 @@ use p3_goldilocks::{
 };
 use p3_koala_bear::KoalaBear;
 
+#[cfg(feature = "since-0-8")]
+use crate::bits_air::Bits;
 #[cfg(feature = "since-0-6")]
 use crate::dft;
 #[cfg(feature = "since-0-8")]
 use crate::extension::Quartic;
 use crate::row::{Row, row};
 use crate::rows::p2w16;
+#[cfg(feature = "since-0-8")]
+use crate::stark::{self, proof};
 #[cfg(feature = "since-0-8")]
 use crate::{dot, fri};
 #[cfg(feature = "since-0-6")]
@@ -121,5 +125,12 @@ pub const ROWS: &[&[Row]] = &[
         row("equal/dot/baby-bear", |seed| dot::odd_shapes::<BabyBear, Quartic<BabyBear>>(seed, &permute::montgomery_edges())),
         row("equal/dot/baby-bear-degree-5", |seed| dot::odd_shapes::<BabyBear, BinomialExtensionField<_, 5>>(seed, &permute::montgomery_edges())),
         row("equal/dot-2t/goldilocks", |seed| dot::odd_shapes::<_, fri::Challenge>(seed, &dft::goldilocks_edges())).threads(2),
+    ],
+    // Whole proofs, of one plain AIR over one field: their memory.
+    #[cfg(feature = "since-0-8")]
+    &[
+        row("equal/stark-prove/bits/2^12x2", |seed| proof(seed, 1 << 12, || Bits { width: 2 }, stark::config)),
+        row("equal/stark-prove/bits/2^12x32", |seed| proof(seed, 1 << 12, || Bits { width: 32 }, stark::config)),
+        row("equal/stark-prove/bits/2^12x128", |seed| proof(seed, 1 << 12, || Bits { width: 128 }, stark::config)),
     ],
 ];

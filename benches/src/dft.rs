@@ -85,7 +85,8 @@ pub fn lde_small_batch_bit_reversed(seed: u64, log_height: usize, width: usize) 
 }
 
 /// Runs `transform` on a random matrix, in memory that already holds the result and was written before: a run's result is
-/// the memory of the next one. The first run, which is not counted, computes the twiddles.
+/// the memory of the next one. The first run, which is not timed, computes the twiddles and allocates that memory, so that it is in the
+/// count of bytes.
 fn warm<F: PrimeField64>(
     seed: u64,
     height: usize,
@@ -94,9 +95,12 @@ fn warm<F: PrimeField64>(
     transform: impl Fn(RowMajorMatrix<F>) -> RowMajorMatrix<F> + 'static,
 ) -> Prepared {
     let size = height * width;
-    // Not zeros: the allocator may take pages of zeros from the system and never write to them.
-    let mut memory = vec![F::ONE; size << added_bits];
+    let mut memory = Vec::new();
     Prepared::new(move || {
+        if memory.is_empty() {
+            // Not zeros: the allocator may take pages of zeros from the system and never write to them.
+            memory = vec![F::ONE; size << added_bits];
+        }
         let mut values = mem::take(&mut memory);
         let mut rng = SmallRng::seed_from_u64(seed);
         values.clear();

@@ -20,7 +20,7 @@ pub fn mmcs<F>() -> Mmcs<F> {
     Mmcs::new(SerializingHasher::new(sponge), compression, 0)
 }
 
-#[cfg(feature = "since-0-8")]
+#[cfg(all(feature = "proofs", feature = "since-0-8"))]
 mod stark {
     use p3_challenger::{HashChallenger, SerializingChallenger32};
     use p3_keccak::Keccak256Hash;
@@ -39,5 +39,5 @@ mod stark {
         StarkConfig::new(pcs(mmcs()), Challenger::from_hasher(vec![], Keccak256Hash))
     }
 }
-#[cfg(feature = "since-0-8")]
+#[cfg(all(feature = "proofs", feature = "since-0-8"))]
 pub use stark::config;

@@ -6,7 +6,7 @@
 #![cfg_attr(not(all(feature = "components", feature = "proofs")), allow(dead_code))]
 
 #[cfg(feature = "since-0-8")]
-mod arena;
+mod bits_air;
 #[cfg(feature = "since-0-8")]
 mod blake3;
 #[cfg(all(feature = "components", feature = "since-0-5"))]
@@ -21,6 +21,7 @@ mod extension;
 #[cfg(feature = "since-0-8")]
 mod fri;
 mod hashing;
+mod heap;
 #[cfg(feature = "since-0-6")]
 mod keccak;
 #[cfg(feature = "since-0-5")]
@@ -107,6 +108,8 @@ fn rows() -> impl Iterator<Item = &'static Row> {
 struct Worker {
     prepared: Option<Prepared>,
     outputs: Vec<u8>,
+    /// The peak of the first run, which is not timed by the driver.
+    live_bytes: Option<u64>,
 }
 
 impl Worker {
@@ -127,13 +130,20 @@ impl Worker {
                 })
             }
             Request::Run => {
-                let (timing, outputs) = (self.prepared()?.run)();
+                let known = self.live_bytes;
+                let run = &mut self.prepared()?.run;
+                let ((timing, outputs), live_bytes) = match known {
+                    Some(known) => (run(), known),
+                    None => heap::peak_of(run),
+                };
+                self.live_bytes = Some(live_bytes);
                 self.outputs = outputs;
                 Ok(Reply::Sample(Sample {
                     wall_ns: timing.wall_ns,
                     cpu_ns: timing.cpu_ns,
                     hashing_ns: Some(timing.hashing_ns),
                     peak_kib: timing::peak_kib(),
+                    live_bytes: self.live_bytes,
                     digest: digest(&self.outputs),
                 }))
             }
@@ -160,7 +170,7 @@ impl Worker {
             Request::Repeat { unit, times } => {
                 let unit = units::unit_named(&unit)?;
                 timing::confine(1)?;
-                arena::begin();
+                heap::count_instructions();
                 Ok(Reply::Repeated {
                     digest: digest(&(unit.repeat)(times)),
                 })

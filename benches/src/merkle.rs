@@ -44,7 +44,7 @@ pub fn mmcs<P: Permutation<WIDTH>, const WIDTH: usize, const RATE: usize, const 
     MerkleTreeMmcs::new(sponge, TruncatedPermutation::new(permutation), cap_height)
 }
 
-/// Commits to one matrix. The outputs are all digest layers.
+/// Commits to one matrix. The outputs are the digest layers above the leaves.
 pub fn commit<P: Permutation<WIDTH>, const WIDTH: usize, const RATE: usize, const ARITY: usize>(
     seed: u64,
     permutation: P,
@@ -80,7 +80,8 @@ where
 fn layers<M: Matrix<Goldilocks>, const N: usize>(
     tree: &MerkleTree<Goldilocks, Goldilocks, M, N, 4>,
 ) -> Vec<u8> {
-    (0..tree.num_layers())
+    // The leaves' digests are not kept by every tree, and decide the layer above them.
+    (0..(tree.num_layers() - 1).max(1))
         .flat_map(|height| encode(tree.cap(height).into_roots().as_flattened()))
         .collect()
 }

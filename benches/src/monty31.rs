@@ -68,7 +68,7 @@ pub fn mmcs<F: Monty31>() -> Mmcs<F> {
     )
 }
 
-#[cfg(feature = "since-0-8")]
+#[cfg(all(feature = "proofs", feature = "since-0-8"))]
 mod stark {
     use p3_uni_stark::StarkConfig;
 
@@ -83,5 +83,5 @@ mod stark {
         StarkConfig::new(pcs(mmcs::<F>()), challenger::<F>())
     }
 }
-#[cfg(feature = "since-0-8")]
+#[cfg(all(feature = "proofs", feature = "since-0-8"))]
 pub use stark::config;

@@ -57,6 +57,18 @@ pub type Goldilocks8 = VectorizedPoseidon2Air<
     PERMUTATIONS,
 >;
 
+pub fn koala_bear_16() -> KoalaBear16 {
+    KoalaBear16::new(constants())
+}
+
+pub fn baby_bear_16() -> BabyBear16 {
+    BabyBear16::new(constants())
+}
+
+pub fn goldilocks_8() -> Goldilocks8 {
+    Goldilocks8::new(constants())
+}
+
 impl<
     SC,
     LinearLayers,
@@ -83,11 +95,7 @@ where
 {
     type Inputs = Vec<[Val<SC>; WIDTH]>;
 
-    fn new() -> Self {
-        Self::new(constants())
-    }
-
-    fn inputs(seed: u64, rows: usize) -> Self::Inputs {
+    fn inputs(&self, seed: u64, rows: usize) -> Self::Inputs {
         let mut rng = SmallRng::seed_from_u64(seed);
         (0..rows * PERMUTATIONS).map(|_| rng.random()).collect()
     }

@@ -164,6 +164,9 @@ pub struct Sample {
     /// The peak of the process's resident memory so far, in KiB, where the system tells it.
     #[serde(default)]
     pub peak_kib: Option<u64>,
+    /// The most bytes that the process's first run had allocated at a time, where the worker counts them.
+    #[serde(default)]
+    pub live_bytes: Option<u64>,
     /// The part of `wall_ns` inside the spans in which upstream builds Merkle trees.
     #[serde(default)]
     pub hashing_ns: Option<u64>,

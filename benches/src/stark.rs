@@ -7,7 +7,7 @@ use p3_batch_stark::{BatchProof, ProverData, StarkInstance, prove_batch, verify_
 use p3_challenger::GrindingChallenger;
 use p3_commit::{Pcs as CommitmentScheme, PolynomialSpace, UnivariateStarkPcs};
 use p3_field::{BasedVectorSpace, PrimeField64};
-use p3_goldilocks::default_goldilocks_poseidon2_8;
+use p3_goldilocks::{Goldilocks, default_goldilocks_poseidon2_8};
 use p3_keccak_air::{KeccakAir, NUM_KECCAK_COLS, NUM_ROUNDS, generate_trace_rows};
 use p3_matrix::dense::RowMajorMatrix;
 use p3_uni_stark::{
@@ -20,6 +20,7 @@ use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::bits_air::Bits;
 use crate::fri::{Challenge, Challenger, GoldilocksPcs, LOG_BLOWUP, pcs, val_mmcs};
 use crate::row::{Prepared, encode};
 use crate::timing::time;
@@ -37,8 +38,7 @@ pub trait Traced<SC: StarkGenericConfig>:
     /// The inputs of the computation that a trace shows.
     type Inputs: Clone;
 
-    fn new() -> Self;
-    fn inputs(seed: u64, rows: usize) -> Self::Inputs;
+    fn inputs(&self, seed: u64, rows: usize) -> Self::Inputs;
     fn trace(&self, inputs: Self::Inputs) -> RowMajorMatrix<Val<SC>>;
 }
 
@@ -48,11 +48,7 @@ where
 {
     type Inputs = Vec<[u64; 25]>;
 
-    fn new() -> Self {
-        Self {}
-    }
-
-    fn inputs(seed: u64, rows: usize) -> Self::Inputs {
+    fn inputs(&self, seed: u64, rows: usize) -> Self::Inputs {
         keccak_inputs(seed, rows)
     }
 
@@ -62,64 +58,71 @@ where
 }
 
 /// Proves a trace of `rows` rows by p3-uni-stark. The output is the proof.
-pub fn proof<A, SC>(seed: u64, rows: usize, config: fn() -> SC) -> Prepared
+pub fn proof<A, SC>(seed: u64, rows: usize, air: fn() -> A, config: fn() -> SC) -> Prepared
 where
     A: Traced<SC>,
     SC: StarkGenericConfig<Challenger: GrindingChallenger<Witness = Val<SC>>> + 'static,
 {
-    let air = A::new();
-    let inputs = A::inputs(seed, rows);
+    let prover = air();
+    let inputs = prover.inputs(seed, rows);
     Prepared::new(move || {
         let config = config();
         // Made anew for each run: a clone would lack the spare capacity that the low-degree extension grows into.
-        let trace = air.trace(inputs.clone());
-        let (timing, proof) = time(|| prove(&config, &air, trace, &[]));
+        let trace = prover.trace(inputs.clone());
+        let (timing, proof) = time(|| prove(&config, &prover, trace, &[]));
         (timing, to_bytes(&proof.expect("the trace is valid")))
     })
     .verified_by(move |bytes| {
         let proof: Proof<SC> = from_bytes(bytes)?;
-        verify(&config(), &A::new(), &proof, &[]).map_err(|error| format!("proof: {error:?}"))
+        verify(&config(), &air(), &proof, &[]).map_err(|error| format!("proof: {error:?}"))
     })
 }
 
-/// Proves as many Keccak permutations as fit a trace by p3-batch-stark, as a batch of one. The output is the proof.
-pub fn keccak_batch(seed: u64, log_rows: usize) -> Prepared {
-    let inputs = keccak_inputs(seed, 1 << log_rows);
+/// Proves tables, each with as many rows, by p3-batch-stark. The output is the proof.
+pub fn batch(seed: u64, tables: fn() -> Vec<(Table, usize)>) -> Prepared {
+    let (airs, rows): (Vec<_>, Vec<_>) = tables().into_iter().unzip();
+    let log_rows: Vec<_> = rows.iter().map(|rows| rows.ilog2() as usize).collect();
+    let prover = airs.clone();
+    let degrees = log_rows.clone();
     Prepared::new(move || {
         let config = config();
-        let trace = keccak_trace(inputs.clone());
-        let instances = [StarkInstance {
-            air: &BatchedKeccak,
-            trace: &trace,
-            public_values: vec![],
-        }];
-        let data = prover_data(&config, log_rows);
+        let traces: Vec<_> = (prover.iter().zip(&rows))
+            .map(|(table, rows)| table.trace(seed, *rows))
+            .collect();
+        let instances: Vec<_> = (prover.iter().zip(&traces))
+            .map(|(air, trace)| StarkInstance {
+                air,
+                trace,
+                public_values: vec![],
+            })
+            .collect();
+        let data = prover_data(&config, &prover, &degrees);
         let (timing, proof) = time(|| prove_batch(&config, &instances, &data));
-        (timing, to_bytes(&proof.expect("the trace is valid")))
+        (timing, to_bytes(&proof.expect("the traces are valid")))
     })
     .verified_by(move |bytes| {
         let proof: BatchProof<Config> = from_bytes(bytes)?;
         let config = config();
-        let common = prover_data(&config, log_rows).common;
-        verify_batch(&config, &[BatchedKeccak], &proof, &[vec![]], &common)
+        let common = prover_data(&config, &airs, &log_rows).common;
+        verify_batch(&config, &airs, &proof, &vec![vec![]; airs.len()], &common)
             .map_err(|error| format!("proof: {error:?}"))
     })
 }
 
 /// Evaluates the constraints of a trace on the quotient's domain, the phase of a proof between its two commitments. The output is the
 /// quotient.
-pub fn quotient<A, SC>(seed: u64, rows: usize, config: fn() -> SC) -> Prepared
+pub fn quotient<A, SC>(seed: u64, rows: usize, air: fn() -> A, config: fn() -> SC) -> Prepared
 where
     A: Traced<SC>,
     SC: StarkGenericConfig + 'static,
     Val<SC>: PrimeField64,
     StandardUniform: Distribution<SC::Challenge>,
 {
-    let (air, config) = (A::new(), config());
+    let (air, config) = (air(), config());
     let domain = config.pcs().natural_domain_for_degree(rows);
     // Constraints of degree 3, divided by the polynomial that vanishes on the trace's domain.
     let quotient_domain = domain.create_disjoint_domain(2 * rows);
-    let trace = air.trace(A::inputs(seed, rows));
+    let trace = air.trace(air.inputs(seed, rows));
     let (_, data) = (config.pcs().commit([(domain, trace)])).expect("the trace has a commitment");
     let alpha = SmallRng::seed_from_u64(seed).random();
     Prepared::new(move || {
@@ -145,19 +148,37 @@ where
     })
 }
 
-/// [`KeccakAir`] as p3-batch-stark takes it.
+/// An AIR of a batch, whose tables are of one type.
 #[derive(Clone)]
-struct BatchedKeccak;
+pub enum Table {
+    Keccak,
+    Bits(Bits),
+}
 
-impl<F> BaseAir<F> for BatchedKeccak {
-    fn width(&self) -> usize {
-        NUM_KECCAK_COLS
+impl Table {
+    fn trace(&self, seed: u64, rows: usize) -> RowMajorMatrix<Goldilocks> {
+        match self {
+            Self::Keccak => keccak_trace(keccak_inputs(seed, rows)),
+            Self::Bits(bits) => Traced::<Config>::trace(bits, (seed, rows)),
+        }
     }
 }
 
-impl<AB: AirBuilder> Air<AB> for BatchedKeccak {
+impl<F> BaseAir<F> for Table {
+    fn width(&self) -> usize {
+        match self {
+            Self::Keccak => NUM_KECCAK_COLS,
+            Self::Bits(bits) => bits.width,
+        }
+    }
+}
+
+impl<AB: AirBuilder> Air<AB> for Table {
     fn eval(&self, builder: &mut AB) {
-        KeccakAir {}.eval(builder);
+        match self {
+            Self::Keccak => KeccakAir {}.eval(builder),
+            Self::Bits(bits) => bits.eval(builder),
+        }
     }
 }
 
@@ -167,9 +188,9 @@ pub fn config() -> Config {
     Config::new(pcs(val_mmcs()), challenger)
 }
 
-fn prover_data(config: &Config, log_rows: usize) -> ProverData<Config> {
-    ProverData::from_airs_and_degrees(config, &[BatchedKeccak], &[log_rows])
-        .expect("the AIR has nothing to commit to in advance")
+fn prover_data(config: &Config, airs: &[Table], log_rows: &[usize]) -> ProverData<Config> {
+    ProverData::from_airs_and_degrees(config, airs, log_rows)
+        .expect("the AIRs have nothing to commit to in advance")
 }
 
 fn keccak_inputs(seed: u64, rows: usize) -> Vec<[u64; 25]> {

@@ -103,6 +103,28 @@ fn a_sample_has_the_peak_of_memory() {
     assert!((2 << 10..1 << 20).contains(&peak), "{peak} KiB");
 }
 
+/// The first run counts, and later ones repeat its figure.
+#[test]
+fn a_sample_has_the_bytes_that_were_live_at_a_time() {
+    let row = "equal/stark-prove/bits/2^12x2";
+    let mut worker = Worker::prepared(row, 1);
+    let mut live = || {
+        worker.ask(&json!("run"))["sample"]["live_bytes"]
+            .as_u64()
+            .unwrap()
+    };
+    let first = live();
+    assert_eq!(live(), first);
+    assert_eq!(
+        Worker::prepared(row, 1).ask(&json!("run"))["sample"]["live_bytes"],
+        first
+    );
+    // The extension of the trace and of the quotient, with all but the leaves' digests of their trees, 32 bytes each.
+    let rows = 1 << 12;
+    assert!(first > rows * (16 * 2 + 32 + 2 * 64), "{first}");
+    assert!(first < rows * 2000, "{first}");
+}
+
 #[test]
 fn a_sample_has_the_part_that_is_hashing() {
     for (row, hashes) in [

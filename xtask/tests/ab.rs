@@ -54,6 +54,9 @@ impl Fixture {
         let dir = TempDir::new().unwrap();
         fs::create_dir_all(dir.path().join("patches/0.8.0")).unwrap();
         fs::write(dir.path().join("patches/series"), "").unwrap();
+        fs::create_dir(dir.path().join("benches")).unwrap();
+        let memory = "release,workload,baseline,candidate\n0.8.0,equal/odd,1000,600\n";
+        fs::write(dir.path().join("benches/memory.csv"), memory).unwrap();
         Self { dir }
     }
 
@@ -232,7 +235,7 @@ fn json_has_the_documented_schema_and_raw_samples_beside_it() {
     let mut lines = csv.lines();
     assert_eq!(
         lines.next().unwrap(),
-        "workload,isa,threads,seed,round,side,wall_ns,cpu_ns,peak_kib,hashing_ns"
+        "workload,isa,threads,seed,round,side,wall_ns,cpu_ns,peak_kib,live_bytes,hashing_ns"
     );
     let sides: Vec<&str> = lines.map(|line| line.split(',').nth(5).unwrap()).collect();
     assert_eq!(sides.len(), 3 * 8);
@@ -694,11 +697,11 @@ fn times_that_no_run_took_are_refused() {
         ),
         (
             r#""wall_ns":9,"cpu_ns":9,"peak_kib":0"#,
-            "reports a run without memory",
+            "reports a run that had no memory",
         ),
         (
             r#""wall_ns":9,"cpu_ns":9,"peak_kib":18446744073709551615"#,
-            "reports 18446744073709551615 KiB of memory, more than any machine has",
+            "reports a run that had more memory than any machine",
         ),
     ] {
         fixture.breaks_off(&reply(fields), complaint);
@@ -797,6 +800,15 @@ fn outputs_only_runs_the_odd_rows_and_measures_nothing() {
         .assert()
         .code(1)
         .stderr(contains("equal/odd"));
+    // Workers that count their memory are held to the figures in the file.
+    let [most, as_recorded, more] = [1000, 600, 620].map(|bytes| {
+        let run = sample(10, "aa").replace("peak_kib", &format!("live_bytes\":{bytes},\"peak_kib"));
+        fixture.worker(&format!("counts-{bytes}"), READY, &run, "")
+    });
+    let compared = |candidate: &Path| fixture.ab(&most, candidate).arg("--outputs-only").assert();
+    compared(&as_recorded).success();
+    let other = compared(&more).code(1);
+    other.stderr(contains("others: equal/odd 0.620 and not 0.600\n"));
 }
 
 /// The pages that hold a file's code can cost it half of its speed, for as long as the file is there.

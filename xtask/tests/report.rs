@@ -389,7 +389,7 @@ fn samples_that_are_none_are_refused_by_name() {
         (
             ",2000,1000,",
             ",2000,1000,18446744073709551615",
-            "had no memory, or more than any machine",
+            "had more memory than any machine",
         ),
         (",x86-64-v3,", ",sse,", "\"sse\" is no instruction set"),
         ("merkle-commit", "\u{7}merkle", "has a control character"),

@@ -30,6 +30,7 @@ pub fn runs(ratio: f64) -> Vec<Run> {
                 wall_ns: wall as u64,
                 cpu_ns: wall as u64,
                 peak_kib: None,
+                live_bytes: None,
                 hashing_ns: None,
             });
         }

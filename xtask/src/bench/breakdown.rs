@@ -230,6 +230,7 @@ mod tests {
                     wall_ns: ns,
                     cpu_ns: ns,
                     peak_kib: None,
+                    live_bytes: None,
                     hashing_ns: None,
                 });
             }

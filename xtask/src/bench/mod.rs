@@ -8,4 +8,5 @@ pub mod build;
 pub mod built;
 pub mod counts;
 pub mod filing;
+pub mod memory;
 pub mod record;

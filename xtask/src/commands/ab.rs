@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,6 +17,7 @@ use crate::bench::attribution;
 use crate::bench::build::{self, Builder, Candidate, Purpose};
 use crate::bench::built::{self, Built, Named, Subject, TOOL};
 use crate::bench::filing::{Filed, Filing};
+use crate::bench::memory::{self, Live};
 use crate::bench::record::file_stem;
 use crate::commands::glob;
 use crate::project::Project;
@@ -75,8 +77,9 @@ pub struct Args {
     /// A first look: fewer rows and fewer pairs; no whole proofs, where only outputs are compared.
     #[arg(long)]
     quick: bool,
-    /// Compare outputs on small and odd inputs, measure nothing.
-    #[arg(long, conflicts_with_all = ["revert", "json", "html", "record", "seeds", "reps"])]
+    /// Compare outputs on small and odd inputs, measure no time. With all patches of a release that benches/memory.csv has, the memory
+    /// is compared with it; --record writes it.
+    #[arg(long, conflicts_with_all = ["revert", "json", "html", "seeds", "reps"])]
     outputs_only: bool,
     /// Confirm: the candidate gets the patches and then has them reversed; fails unless every change vanishes.
     #[arg(long, conflicts_with = "record")]
@@ -179,8 +182,15 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     let rows = selected(&pairs::rows(&workers[0].1.baseline, timeout)?, &args)?;
 
     if args.outputs_only {
+        let Difference { base, patches, .. } = &difference;
+        let is_series = *patches == project.catalog.chosen(Some(base), &[])?.1;
         for (isa, workers) in &workers {
-            compare_outputs(workers, *isa, &rows, timeout)?;
+            let counted = compare_outputs(workers, *isa, &rows, timeout)?;
+            match (is_series, args.record) {
+                (false, _) => {}
+                (true, false) => memory::check(project, base, &counted)?,
+                (true, true) => memory::record(project, base, &counted)?,
+            }
         }
         return Ok(());
     }
@@ -418,17 +428,31 @@ fn unknown_workload(pattern: &str, rows: &[RowInfo]) -> Failure {
         .hint(format!("the nearest are {}", nearest.join(", ")))
 }
 
-fn compare_outputs(workers: &Workers, isa: Isa, rows: &[RowInfo], timeout: Duration) -> Result<()> {
+/// Returns the memory of the rows whose workers count it.
+fn compare_outputs(
+    workers: &Workers,
+    isa: Isa,
+    rows: &[RowInfo],
+    timeout: Duration,
+) -> Result<BTreeMap<String, Live>> {
     const SEED: u64 = 1;
     let bar = measuring(rows.len() as u64, "rows");
+    let mut counted = BTreeMap::new();
     for row in rows {
         bar.set_message(format!("comparing {isa} {}", row.name));
-        workers.compare_outputs(row, SEED, timeout)?;
+        let live = workers.compare_outputs(row, SEED, timeout)?;
+        counted.extend(live.map(|[baseline, candidate]| {
+            let live = Live {
+                baseline,
+                candidate,
+            };
+            (row.name.clone(), live)
+        }));
         bar.inc();
     }
     bar.finish_and_clear();
     println!("{isa}: equal outputs in {} rows", rows.len());
-    Ok(())
+    Ok(counted)
 }
 
 /// Says of slower rows that the compiler may be to blame, and how to find out; nothing where no row is slower. Nothing here knows

@@ -82,6 +82,13 @@ fn has_few(line: &Line<'_>) -> bool {
     inputs < ENOUGH
 }
 
+/// Returns the ratio of the bytes that were allocated at a time, where the worker counted them and they are others by more than 1 %.
+pub fn changed_memory(line: &Line<'_>) -> Option<f64> {
+    let is_counted = line.runs.iter().all(|run| run.live_bytes.is_some());
+    let ratio = line.row.memory_ratio;
+    ratio.filter(|ratio| !line.runs.is_empty() && is_counted && (ratio - 1.0).abs() > 0.01)
+}
+
 /// Effects as Markdown: a line per workload and CPU, a column per ISA, below it what the marks mean. Ratios link to their records
 /// if there are `links`, which are relative to the repository's root.
 pub fn markdown(lines: &[Line<'_>], mut links: Option<&mut Links>) -> String {
@@ -123,6 +130,9 @@ pub fn markdown(lines: &[Line<'_>], mut links: Option<&mut Links>) -> String {
     if lines.iter().any(has_few) {
         text += &format!("\n{FEW} Measured with fewer than five inputs.\n");
     }
+    if lines.iter().any(|line| changed_memory(line).is_some()) {
+        text += "\nMemory is the most bytes that were allocated at a time, with / without, where that changes by more than 1 %.\n";
+    }
     text
 }
 
@@ -149,10 +159,12 @@ fn markdown_cell(line: &Line<'_>, links: Option<&mut Links>) -> String {
     let mark: String = (mark.iter())
         .filter_map(|(is, mark)| is.then_some(*mark))
         .collect();
+    let memory = changed_memory(line);
+    let memory = memory.map_or_else(String::new, |ratio| format!(", memory {ratio:.3}"));
     match row.verdict {
-        Verdict::Faster => format!("**{ratio}**{mark} ({interval}){pooled}"),
-        Verdict::Slower => format!("{ratio}{mark} ({interval}), slower{pooled}"),
-        Verdict::NoChange => format!("{ratio}{mark} ({interval}), no change{pooled}"),
+        Verdict::Faster => format!("**{ratio}**{mark} ({interval}){memory}{pooled}"),
+        Verdict::Slower => format!("{ratio}{mark} ({interval}), slower{memory}{pooled}"),
+        Verdict::NoChange => format!("{ratio}{mark} ({interval}), no change{memory}{pooled}"),
     }
 }
 
@@ -162,8 +174,39 @@ mod tests {
 
     use super::*;
     use crate::bench::record::tests::report;
+    use paired::run::sample::{Run, Side};
     use paired::show::section::lines;
     use paired::testing::runs;
+
+    #[test]
+    fn memory_is_told_where_it_was_counted_and_changes() {
+        for (candidate, told) in [
+            (600, ", memory 0.600"),
+            (1009, ""),
+            (1100, ", memory 1.100"),
+        ] {
+            let mut runs = runs(0.5);
+            for run in &mut runs {
+                let is_candidate = run.side == Side::Candidate;
+                run.live_bytes = Some(if is_candidate { candidate } else { 1000 });
+            }
+            let cell = |runs: &[Run]| {
+                let records = report("Narrow", runs).records(runs, &BTreeMap::new());
+                markdown(&lines(&records), None)
+            };
+            let table = cell(&runs);
+            assert!(
+                table.contains(&format!("**0.500** (0.500 to 0.500){told} |")),
+                "{table}"
+            );
+            assert_eq!(table.contains("Memory is the most bytes"), !told.is_empty());
+            // The resident memory of older records is no count.
+            for run in &mut runs {
+                run.peak_kib = run.live_bytes.take();
+            }
+            assert!(!cell(&runs).contains("memory"));
+        }
+    }
 
     #[test]
     fn a_row_of_few_inputs_is_marked() {

@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use crate::project::Project;
+use crate::report::markdown::changed_memory;
 use crate::report::results::Section;
 use crate::test::Metadata;
 use p3_patches::catalog::Entry;
@@ -120,10 +121,22 @@ fn newest<'a>(sections: &[Vec<Line<'a>>], is_wanted: impl Fn(&Line<'a>) -> bool)
 fn range<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> String {
     let mut lines: Vec<_> = lines.into_iter().collect();
     lines.sort_by(|a, b| a.row.ratio.total_cmp(&b.row.ratio));
-    match &*lines {
+    let time = match &*lines {
         [] => UNMEASURED.to_owned(),
         [only] => ratio(only),
         [least, .., greatest] => format!("{} to {}", ratio(least), ratio(greatest)),
+    };
+    time + &memory(&lines)
+}
+
+/// Returns the least and the greatest ratio of the memory of the rows that change it, after the ratios of times.
+fn memory(lines: &[Line<'_>]) -> String {
+    let mut ratios: Vec<_> = lines.iter().filter_map(changed_memory).collect();
+    ratios.sort_by(f64::total_cmp);
+    match &*ratios {
+        [] => String::new(),
+        [only] => format!(", memory {only:.2}"),
+        [least, .., greatest] => format!(", memory {least:.2} to {greatest:.2}"),
     }
 }
 
@@ -190,7 +203,7 @@ fn proofs(sections: &[Section]) -> String {
         cells.extend(isas.iter().map(|(isa, _)| {
             let of_isa = lines.iter().find(|line| line.row.isa == isa.to_string());
             match of_isa {
-                Some(line) => ratio(line),
+                Some(line) => ratio(line) + &memory(&[*line]),
                 None if is_arm == (*isa == Isa::Neon) => UNMEASURED.to_owned(),
                 None => OTHER_CPU.to_owned(),
             }

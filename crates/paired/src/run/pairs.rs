@@ -15,7 +15,7 @@ use crate::files::dir::cannot_write;
 use crate::files::plain;
 use crate::isa::Isa;
 use crate::run::protocol::{Reply, Request, RowInfo, Sample, Timed, UnitInfo};
-use crate::run::sample::{MOST_KIB, ROUND, Run, Side, has_more_cpu};
+use crate::run::sample::{ROUND, Run, Side, has_more_cpu, wrong_memory};
 use crate::run::worker::Worker;
 use crate::terminal::shown;
 
@@ -182,12 +182,20 @@ impl Workers {
     }
 
     /// Runs one row once on each side, without measuring. Fails where the outputs differ, or where a side's verifier refuses a
-    /// proof of the other side.
-    pub fn compare_outputs(&self, row: &RowInfo, seed: u64, timeout: Duration) -> Result<()> {
+    /// proof of the other side. Returns the most bytes that baseline and candidate had allocated at a time, where they count them.
+    pub fn compare_outputs(
+        &self,
+        row: &RowInfo,
+        seed: u64,
+        timeout: Duration,
+    ) -> Result<Option<[u64; 2]>> {
         let executables = [&*self.baseline, &self.candidate, &self.baseline];
         let mut trio = Trio::prepare(executables, row, seed, timeout)?;
-        trio.run_each()?;
-        trio.verify()
+        trio.run(Side::Control)?;
+        let candidate = trio.run(Side::Candidate)?.live_bytes;
+        let baseline = trio.run(Side::Baseline)?.live_bytes;
+        trio.verify()?;
+        Ok(baseline.zip(candidate).map(<[_; 2]>::from))
     }
 }
 
@@ -216,8 +224,9 @@ pub fn measure(
                     wall_ns,
                     cpu_ns,
                     peak_kib,
+                    live_bytes,
                     hashing_ns,
-                    ..
+                    digest: _,
                 } = trio.run(side)?;
                 runs.push(Run {
                     workload: row.name.clone(),
@@ -229,6 +238,7 @@ pub fn measure(
                     wall_ns,
                     cpu_ns,
                     peak_kib,
+                    live_bytes,
                     hashing_ns,
                 });
             }
@@ -354,6 +364,7 @@ fn plausible(sample: &Sample, threads: usize, took: Duration) -> Result<(), Stri
         wall_ns,
         cpu_ns,
         peak_kib,
+        live_bytes,
         hashing_ns,
         digest: _,
     } = *sample;
@@ -376,13 +387,8 @@ fn plausible(sample: &Sample, threads: usize, took: Duration) -> Result<(), Stri
     if hashing_ns.is_some_and(|hashing| hashing > wall_ns) {
         return Err("reports more time in hashing than its run took".to_owned());
     }
-    if peak_kib == Some(0) {
-        return Err("reports a run without memory".to_owned());
-    }
-    if let Some(kib) = peak_kib.filter(|kib| *kib > MOST_KIB) {
-        return Err(format!(
-            "reports {kib} KiB of memory, more than any machine has"
-        ));
+    if let Some(wrong) = wrong_memory(peak_kib, live_bytes) {
+        return Err(format!("reports a run that {wrong}"));
     }
     Ok(())
 }

@@ -56,6 +56,9 @@ pub struct Run {
     /// The peak of the process's resident memory so far, in KiB, where the system tells it. Older records have none.
     #[serde(default)]
     pub peak_kib: Option<u64>,
+    /// The most bytes that the process's first run had allocated at a time, where the worker counts them. Older records have none.
+    #[serde(default)]
+    pub live_bytes: Option<u64>,
     /// The part of `wall_ns` in which Merkle trees were built, where the worker tells it.
     #[serde(default)]
     pub hashing_ns: Option<u64>,
@@ -121,8 +124,8 @@ impl Run {
             "took no time"
         } else if is_longer {
             "took longer than a year"
-        } else if self.peak_kib == Some(0) || self.peak_kib > Some(MOST_KIB) {
-            "had no memory, or more than any machine"
+        } else if let Some(wrong) = wrong_memory(self.peak_kib, self.live_bytes) {
+            wrong
         } else if self.threads == 0 {
             "had no threads"
         } else if *threads > MOST_THREADS {
@@ -167,6 +170,17 @@ pub(crate) fn check_rounds(runs: &[Run]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Says what is wrong with the memory of a process, resident and live, where no process can have had it.
+pub(crate) fn wrong_memory(peak_kib: Option<u64>, live_bytes: Option<u64>) -> Option<&'static str> {
+    let figures = [(peak_kib, MOST_KIB), (live_bytes, MOST_KIB << 10)];
+    figures
+        .into_iter()
+        .find_map(|(figure, most)| match figure? {
+            0 => Some("had no memory"),
+            figure => (figure > most).then_some("had more memory than any machine"),
+        })
 }
 
 /// Tells whether `threads` cannot have had so much CPU time in a run. The two clocks may be read a moment apart, and one may count ticks.

@@ -134,6 +134,7 @@ impl Trial<'_> {
                     wall_ns: done.wall.as_nanos() as u64,
                     cpu_ns: done.cpu.as_nanos() as u64,
                     peak_kib: done.peak_kib,
+                    live_bytes: None,
                     hashing_ns: None,
                 };
                 for (workload, ns) in found {
@@ -143,6 +144,7 @@ impl Trial<'_> {
                         // The CPU time of a span is unknown: other threads work meanwhile.
                         cpu_ns: ns,
                         peak_kib: None,
+                        live_bytes: None,
                         ..run.clone()
                     };
                     match parts.iter_mut().find(|of| of[0].workload == part.workload) {

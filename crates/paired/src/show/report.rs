@@ -531,6 +531,13 @@ mod tests {
         // Two rounds are a seed. The candidate's first two runs in the last seed are those of its first round, runs 33 and 34.
         let memory = Row::new(&runs).unwrap().memory_ratio;
         assert_eq!(memory, Some(round4(1534.0 / 1039.0)));
+        // What is allocated at a time comes first, where all samples have it.
+        runs[0].live_bytes = Some(1);
+        assert_eq!(Row::new(&runs).unwrap().memory_ratio, memory);
+        for run in &mut runs {
+            run.live_bytes = Some(if run.side == Side::Candidate { 3 } else { 4 });
+        }
+        assert_eq!(Row::new(&runs).unwrap().memory_ratio, Some(0.75));
     }
 
     #[test]
@@ -618,7 +625,7 @@ mod tests {
             name in "([# \"',\\\\;=a/é]|\\PC){0,6}",
             (threads, wall_ns) in (1..=MOST_THREADS, 1..=LONGEST_NS),
             memory in option::of(1..=MOST_KIB),
-            has_hashing: bool,
+            (has_hashing, counts_live) in any::<(bool, bool)>(),
         ) {
             // A name that a worker may have.
             prop_assume!(!name.contains(is_control) && !name.trim().is_empty());
@@ -628,6 +635,7 @@ mod tests {
                 wall_ns,
                 cpu_ns: wall_ns,
                 peak_kib: memory,
+                live_bytes: memory.filter(|_| counts_live),
                 hashing_ns: has_hashing.then_some(wall_ns),
                 ..run
             };
@@ -649,6 +657,16 @@ mod tests {
         memory(MOST_KIB).unwrap();
         memory(0).unwrap_err();
         memory(u64::MAX).unwrap_err();
+        let live = |live_bytes| {
+            let run = Run {
+                live_bytes: Some(live_bytes),
+                ..runs(0.9).remove(0)
+            };
+            run.check()
+        };
+        live(MOST_KIB << 10).unwrap();
+        live(0).unwrap_err();
+        live(u64::MAX).unwrap_err();
         let check = |threads, wall_ns, cpu_ns| {
             let run = Run {
                 threads,

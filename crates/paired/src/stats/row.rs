@@ -38,8 +38,8 @@ pub struct Row {
     pub aa_ci95: [f64; 2],
     /// The number of rounds behind the ratios.
     pub pairs: usize,
-    /// The candidate's peak of resident memory divided by the baseline's, each the largest of any process after the same number
-    /// of runs, where the system tells it.
+    /// The candidate's memory divided by the baseline's, each the largest of any process: the most bytes that were allocated at a time
+    /// where the worker counts them, else the peak of resident memory after the same number of runs, where the system tells it.
     pub memory_ratio: Option<f64>,
     /// The part of the workload that is hashing, where the samples tell it and it is not zero.
     #[serde(default)]
@@ -365,15 +365,21 @@ pub fn round4(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
 }
 
-/// Returns the ratio of the largest resident memory of a candidate's process to that of a baseline's process.
+/// Returns the ratio of the largest memory of a candidate's process to that of a baseline's process: of the bytes that were allocated at
+/// a time where all samples have these, else of the resident memory.
 ///
 /// The candidate's process makes twice as many runs as one of the baseline's, and each run fragments the heap further. So only
 /// the first half of its runs is compared.
 fn memory_ratio(runs: &[Run]) -> Option<f64> {
+    let counts_live = runs.iter().all(|run| run.live_bytes.is_some());
     let mut runs_of = BTreeMap::new();
     for run in runs {
         let of_process: &mut Vec<_> = runs_of.entry((run.seed, run.side)).or_default();
-        of_process.push(run.peak_kib?);
+        of_process.push(if counts_live {
+            run.live_bytes
+        } else {
+            run.peak_kib
+        }?);
     }
     let peak = |of: fn(Side) -> bool| {
         let of_side = runs_of.iter().filter(|((_, side), _)| of(*side));
@@ -381,7 +387,7 @@ fn memory_ratio(runs: &[Run]) -> Option<f64> {
             let comparable = runs_of.get(&(seed, Side::Control)).map_or(0, Vec::len);
             peaks.iter().take(comparable)
         });
-        peaks.max().map(|kib| *kib as f64)
+        peaks.max().map(|most| *most as f64)
     };
     let candidate = peak(|side| side == Side::Candidate)?;
     let baseline = peak(|side| side != Side::Candidate)?;
