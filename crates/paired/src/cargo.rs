@@ -78,7 +78,7 @@ pub fn origin(value: &toml_edit::Value) -> Option<&str> {
 
 /// Tells whether a line of cargo's is about a key or a file of its configuration.
 fn is_about_configuration(line: &str) -> bool {
-    const PARTS: [&str; 11] = [
+    const PARTS: [&str; 13] = [
         "Cargo configuration",
         "TOML configuration",
         "config key `",
@@ -90,6 +90,8 @@ fn is_about_configuration(line: &str) -> bool {
         "error in environment variable `",
         "failed to read root of directory source: ",
         "local registry path is not a directory: ",
+        "failed to update path override `",
+        "is not supported in the `[env]` configuration table",
     ];
     let is_file = line.split_once("error in ").is_some_and(|(_, rest)| {
         let place = rest.split(": ").next().unwrap_or_default();

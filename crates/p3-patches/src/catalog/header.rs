@@ -6,6 +6,7 @@ use anyhow::Result;
 use cargo_metadata::semver::Version;
 
 use paired::isa::Isa;
+use paired::run::protocol::is_control;
 
 /// The fields at the top of a patch file.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +70,10 @@ impl Header {
 
 /// Parses `Field: value` lines, an empty line, and the body; an error carries the line's number.
 pub(super) fn parse_header(text: &str) -> Result<Header, (usize, String)> {
+    let is_foreign = |line: &&str| line.contains(|c| is_control(c) && c != '\t');
+    if let Some((number, _)) = (1..).zip(text.lines()).find(|(_, line)| is_foreign(line)) {
+        return Err((number, "a control character".to_owned()));
+    }
     let (fields, body) = text.split_once("\n\n").unwrap_or((text, ""));
     let list = |value: &str| {
         value

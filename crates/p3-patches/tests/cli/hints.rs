@@ -47,6 +47,13 @@ fn a_text_that_cannot_be_read_is_not_passed_over() {
         assert_ended(&fixture.run(args), 3, said);
     }
     assert_ended(&fixture.run(&["status"]), 0, said);
+    // A terminal would obey it.
+    write(
+        &fixture.patch("demo"),
+        &text.replace("Title: perf", "Title: \u{1b}[31mperf"),
+    );
+    let said = "patches/0.8.0/demo.patch:1: a control character\n";
+    assert_ended(&fixture.run(&["apply", "demo"]), 3, said);
     // The header names a release that has no folder.
     let packages = "Packages: p3-goldilocks, p3-symmetric\n";
     write(
@@ -106,6 +113,22 @@ fn what_no_manifest_names_is_refused() {
         (
             r#"s/{"name":"paste","version":"1.0.15"/{"name":"paste","version":"0.9.0"/"#,
             "paste 0.9.0",
+        ),
+        (
+            r#"s/{"name":"paste","version":"1.0.15"/{"name":"paste","version":"1.0.15-new"/"#,
+            "paste 1.0.15-new",
+        ),
+        (
+            r#"s/"name":"paste","pkg"/"name":"other","pkg"/"#,
+            "paste 1.0.15",
+        ),
+        (
+            r#"s!\(paste@1.0.15","license[^[]*"source":"registry+https://\)[a-z.]*!\1other.invalid!"#,
+            "paste 1.0.15",
+        ),
+        (
+            r#"s/\(#paste@1.0.15","dep_kinds":\[{"kind":\)null/\1"build"/"#,
+            "paste 1.0.15 as a build-dependency",
         ),
         (
             r#"s/],"features":\["/],"features":["new","/"#,
