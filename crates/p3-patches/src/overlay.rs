@@ -151,7 +151,17 @@ fn publish(out: &Dir, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     let written = tree::write_files(entries, files);
     if written.is_ok() {
         unfinished.sync()?;
-        let put = |name: &String| entries.swap(name.as_ref(), &out.place(name)?);
+        // What was not there before is none of an overlay's.
+        let put = |name: &String| {
+            let place = out.place(name)?;
+            if before.contains(name) {
+                return entries.swap(name.as_ref(), &place);
+            }
+            match entries.put_new(name.as_ref(), &place)? {
+                true => Ok(()),
+                false => Err(is_locked(out.path()).into()),
+            }
+        };
         new.iter()
             .filter(|name| *name != PROVENANCE)
             .try_for_each(put)?;

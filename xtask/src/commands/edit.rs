@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
@@ -54,9 +54,7 @@ impl Repository {
     pub fn open(&self, project: &Project, name: &str) -> Result<WorkRepo> {
         let path = self.path(project, name);
         if path.symlink_metadata().is_ok() {
-            return Err(Failure::input(format!("{}: exists already", shown(&path)))
-                .hint("go on there, or delete it once `refresh` has read it")
-                .into());
+            return Err(exists(&path).into());
         }
         let parent = match &self.dir {
             None => Dir::open(&project.root)?.create_folder(REPOSITORIES)?,
@@ -98,6 +96,11 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     progress.finish_and_clear();
     println!("{}", dir.to_string_lossy());
     Ok(())
+}
+
+fn exists(path: &Path) -> Failure {
+    Failure::input(format!("{}: exists already", shown(path)))
+        .hint("go on there, or delete it once `refresh` has read it")
 }
 
 /// Its name until then.
@@ -152,10 +155,13 @@ impl WorkRepo {
         self.git(&["tag", &format!("base/{base}")]).map(drop)
     }
 
+    /// Gives the repository its name. Fails where another run, or the user, has put something there meanwhile.
     pub fn finish(self) -> Result<()> {
-        self.unfinished
-            .folder()
-            .swap(REPOSITORY.as_ref(), &self.place)
+        let unfinished = self.unfinished.folder();
+        match unfinished.put_new(REPOSITORY.as_ref(), &self.place)? {
+            true => Ok(()),
+            false => Err(exists(&self.place.path()).into()),
+        }
     }
 
     /// Makes the repository's packages equal to these and commits the difference, empty or not.

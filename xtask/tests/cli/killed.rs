@@ -222,7 +222,7 @@ fn ab_killed_at_any_moment() {
         assert!(to.0.iter().all(|file| record.contains(file)), "{what}");
         assert!(named == to.1, "{what}");
         let hidden = files(&killer.fixture.prover()).into_keys();
-        let hidden = hidden.filter(|name| name.contains(".part"));
+        let hidden = hidden.filter(|name| name.contains(".p3-unfinished"));
         assert_eq!(hidden.count(), 0, "{what}");
         let copies = fs::read_dir(killer.fixture.path()).unwrap();
         let copies = copies.map(|entry| entry.unwrap().file_name());

@@ -246,6 +246,25 @@ impl Dir {
         self.rename(name, folder, new)
     }
 
+    /// Moves `name` from this folder to a place where nothing is; returns false where something is there.
+    pub fn put_new(&self, name: &OsStr, place: &Place) -> Result<bool> {
+        let Place { folder, name: new } = place;
+        #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+        {
+            let flags = fs::RenameFlags::NOREPLACE;
+            match fs::renameat_with(&self.handle, name, &folder.handle, new, flags) {
+                Ok(()) => return Ok(true),
+                Err(Errno::EXIST) => return Ok(false),
+                // The system or the file system cannot, or says why below.
+                Err(_) => {}
+            }
+        }
+        if folder.kind(new)?.is_some() {
+            return Ok(false);
+        }
+        self.rename(name, folder, new).map(|()| true)
+    }
+
     /// Removes the file or folder `name` from this folder, with its contents. Succeeds where nothing is there.
     pub fn remove(&self, name: &OsStr) -> Result<()> {
         let remove = || -> rustix::io::Result<Option<Self>> {
@@ -384,9 +403,13 @@ impl Place {
                 _ => return Err(is_other(&path, "not a plain file").into()),
             },
         };
-        if let Ok(left) = folder.open_file(&name, OFlags::RDONLY)
-            && let Err(TryLockError::WouldBlock) = left.try_lock()
-        {
+        // Nothing but a plain file is what a killed run left.
+        let left = match folder.open_file(&name, OFlags::RDONLY) {
+            Ok(file) => Some(file),
+            Err(Errno::NOENT) => None,
+            Err(error) => return Err(folder.cannot("write", &name, error)),
+        };
+        if left.is_some_and(|left| matches!(left.try_lock(), Err(TryLockError::WouldBlock))) {
             return Err(is_locked(&path).into());
         }
         folder.remove(&name)?;
@@ -492,4 +515,32 @@ pub fn cannot_write(path: &Path, error: &io::Error) -> Failure {
         _ => "check that the folder is writable and that the disk has space",
     };
     Failure::environment(format!("cannot write {}: {error}", shown(path))).hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_takes_a_place_that_is_taken() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a", "b", "taken"] {
+            std::fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        std::fs::write(dir.path().join("taken/notes"), "kept").unwrap();
+        let folder = Dir::open(dir.path()).unwrap();
+        let put = |name: &str, place: &str| {
+            let place = folder.place(place).unwrap();
+            folder.put_new(name.as_ref(), &place).unwrap()
+        };
+        assert!(!put("a", "taken"));
+        assert_eq!(
+            std::fs::read(dir.path().join("taken/notes")).unwrap(),
+            b"kept"
+        );
+        assert!(put("a", "free"));
+        // An empty folder is something, too, which a plain rename would replace.
+        assert!(!put("b", "free"));
+        assert!(dir.path().join("b").exists());
+    }
 }

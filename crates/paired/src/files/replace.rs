@@ -17,6 +17,11 @@ pub fn check(path: &Path) -> Result<(), Failure> {
     if path == Path::new("-") {
         return Err(Failure::usage("-: not a name of a file").hint("name a file, such as ./-"));
     }
+    let name = path.file_name().unwrap_or_default();
+    if name.as_encoded_bytes().ends_with(UNFINISHED.as_bytes()) {
+        let what = format!("{}: the name of an unfinished file", shown(path));
+        return Err(Failure::input(what).hint("name another file; the next run would remove it"));
+    }
     let Ok(present) = fs::metadata(path) else {
         // Its file would be another name of a file that is written, too, and the two are not told apart before.
         if path.is_symlink() {
@@ -74,13 +79,16 @@ pub fn files_below(roots: &[&Path], files: &[(PathBuf, Vec<u8>)]) -> Result<()> 
     staged.into_iter().try_for_each(Staged::put)
 }
 
+/// The end of the name of a file that is written beside its place.
+const UNFINISHED: &str = ".p3-unfinished";
+
 /// Writes a file beside the place that it takes later. A file that a killed run left there is overwritten.
 fn stage(root: &Dir, path: &Path, contents: &[u8]) -> Result<Staged> {
     let folder = root.create_folder(path.parent().unwrap_or(Path::new("")))?;
     let name = path.file_name().unwrap_or_default();
     let mut part = OsString::from(".");
     part.push(name);
-    part.push(".part");
+    part.push(UNFINISHED);
     folder.place(name)?.stage_as(&folder, part, contents)
 }
 
@@ -108,7 +116,7 @@ mod tests {
         fs::set_permissions(&old, fs::Permissions::from_mode(0o640)).unwrap();
         symlink("old", &link).unwrap();
         // Left by a run that was killed.
-        fs::write(dir.path().join(".new.part"), "half").unwrap();
+        fs::write(dir.path().join(".new.p3-unfinished"), "half").unwrap();
         files(&[(link.clone(), b"a".to_vec()), (new.clone(), b"b".to_vec())]).unwrap();
         assert_eq!(fs::read(&old).unwrap(), b"a");
         assert_eq!(fs::read(&new).unwrap(), b"b");
@@ -150,6 +158,31 @@ mod tests {
         files(&[(file.clone(), b"second".to_vec())]).unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"second");
         assert_eq!(names(dir.path()), ["file"]);
+    }
+
+    /// A folder or a link is none that a killed run left.
+    #[test]
+    fn what_is_no_unfinished_file_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let [file, part] = ["file", ".file.p3-unfinished"].map(|name| dir.path().join(name));
+        let mut contents = [(file.clone(), b"new".to_vec())];
+        fs::create_dir(&part).unwrap();
+        fs::write(part.join("inner"), "kept").unwrap();
+        let refused = files(&contents).unwrap_err();
+        assert!(
+            refused.to_string().ends_with("not a plain file"),
+            "{refused}"
+        );
+        assert_eq!(fs::read(part.join("inner")).unwrap(), b"kept");
+        fs::remove_dir_all(&part).unwrap();
+        symlink("elsewhere", &part).unwrap();
+        let refused = files(&contents).unwrap_err();
+        assert!(refused.to_string().contains("a symbolic link"), "{refused}");
+        // A name of that kind is no output.
+        contents[0].0 = part;
+        let refused = files(&contents).unwrap_err();
+        assert!(refused.to_string().contains("unfinished"), "{refused}");
+        assert_eq!(names(dir.path()), [".file.p3-unfinished"]);
     }
 
     #[test]
