@@ -1,5 +1,6 @@
 //! git, run so that a user's configuration and hooks change nothing.
 
+use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -40,13 +41,30 @@ impl<'d> Index<'d> {
     }
 }
 
-fn run(dir: &Path, index: Option<&Path>, args: &[&str]) -> Result<String> {
+/// Returns the call of git for the repository `dir` and no other one, with settings of its own alone. In the environment stand, inside
+/// a hook, another repository, and whatever `git -c` was given.
+pub fn command(dir: &Path) -> Command {
     let mut command = Command::new("git");
-    command.current_dir(dir).args(args);
-    // Set inside a hook, these would point git at another repository than `dir`'s.
-    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
-        command.env_remove(variable);
+    command.current_dir(dir);
+    let set = env::vars_os().map(|(name, _)| name);
+    let git = set.filter(|name| name.as_encoded_bytes().starts_with(b"GIT_"));
+    git.for_each(|name| {
+        command.env_remove(name);
+    });
+    command
+}
+
+fn run(dir: &Path, index: Option<&Path>, args: &[&str]) -> Result<String> {
+    let mut command = command(dir);
+    // What the repository itself sets changes no diff, and runs nothing.
+    for setting in [
+        "core.hooksPath=/dev/null",
+        "diff.context=3",
+        "diff.interHunkContext=0",
+    ] {
+        command.args(["-c", setting]);
     }
+    command.args(args);
     if let Some(index) = index {
         command.env("GIT_INDEX_FILE", index);
     }
@@ -54,6 +72,7 @@ fn run(dir: &Path, index: Option<&Path>, args: &[&str]) -> Result<String> {
         ("GIT_OPTIONAL_LOCKS", "0"),
         ("GIT_CONFIG_GLOBAL", "/dev/null"),
         ("GIT_CONFIG_NOSYSTEM", "1"),
+        ("GIT_TEMPLATE_DIR", ""),
         ("GIT_AUTHOR_NAME", "p3-patches"),
         ("GIT_AUTHOR_EMAIL", "p3-patches@localhost"),
         ("GIT_COMMITTER_NAME", "p3-patches"),

@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::author::export::{Sender, texts};
+use crate::author::git;
 use crate::project::Project;
 use p3_patches::catalog::stack::Stack;
 use p3_patches::prover::tree;
@@ -130,9 +131,8 @@ fn author(project: &Project) -> Result<String> {
 
 /// Returns the address of this repository: that of git's remote `origin`, where others can reach it.
 fn repository(project: &Project) -> Result<Option<String>> {
-    let mut git = Command::new("git");
-    git.args(["remote", "get-url", "origin"]);
-    let output = interrupt::output(git.current_dir(&project.root));
+    let mut git = git::command(&project.root);
+    let output = interrupt::output(git.args(["remote", "get-url", "origin"]));
     interrupt::check()?;
     let stdout = output.map_or_else(|_| Vec::new(), |output| output.stdout);
     let address = String::from_utf8_lossy(&stdout);

@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use insta::assert_snapshot;
 
 use crate::fixture::{DEMO, FOREIGN, Fixture, in_diff, write};
+use crate::killer::script;
 
 /// Runs the tool in the prover's folder, where no checkout is named.
 fn without_checkout(fixture: &Fixture, args: &[&str]) -> Output {
@@ -125,6 +126,48 @@ fn another_folder_of_patches_stands_in_for_the_series() {
     let text = fs::read_to_string(&rung).unwrap();
     assert!(text.contains("+/// Twice `x`."), "{text}");
     assert!(!fixture.project().join("crates/rung").exists());
+}
+
+/// The environment names hooks and settings of git's, as inside `git -c`. An edited copy is the same, and no hook runs.
+#[test]
+fn the_environment_changes_no_repository_and_no_patch() {
+    let fixture = Fixture::new().with_crates();
+    fixture.succeed(&["edit", "demo"]);
+    fixture.succeed(&["refresh", "demo"]);
+    let before = fs::read_to_string(fixture.patch("demo")).unwrap();
+    fs::remove_dir_all(fixture.project().join(".p3-patches/edit/demo")).unwrap();
+    let hooks = fixture.path().join("template/hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    let ran = fixture.path().join("ran");
+    script(
+        &hooks.join("pre-commit"),
+        &format!("touch '{}'\n", ran.display()),
+    );
+    for args in [["edit", "demo"], ["refresh", "demo"]] {
+        let mut command = fixture.command(&args);
+        command.envs([
+            (
+                "GIT_TEMPLATE_DIR",
+                fixture.path().join("template").as_os_str(),
+            ),
+            (
+                "GIT_OBJECT_DIRECTORY",
+                fixture.path().join("objects").as_os_str(),
+            ),
+        ]);
+        command.envs([
+            ("GIT_CONFIG_COUNT", "1"),
+            ("GIT_CONFIG_KEY_0", "core.hooksPath"),
+            ("GIT_CONFIG_VALUE_0", hooks.to_str().unwrap()),
+            ("GIT_DIFF_OPTS", "-u0"),
+            ("GIT_DEFAULT_HASH", "sha256"),
+        ]);
+        let run = fixture.transcript(&command.output().unwrap());
+        assert!(run.starts_with("exit 0\n"), "{run}");
+    }
+    assert_eq!(fs::read_to_string(fixture.patch("demo")).unwrap(), before);
+    assert!(!ran.exists());
+    assert!(!fixture.path().join("objects").exists());
 }
 
 /// A patch that a release contains is refused for it and for later ones by every command that applies patches, and is there for
