@@ -49,7 +49,7 @@ impl Fixture {
 
     /// The page of two machines, one of them with samples.
     fn page(&self) -> PathBuf {
-        let narrow = self.write("narrow.json", &report("Narrow", &[row("x86-64-v3", 0.5)]));
+        let narrow = self.write("narrow.json", &report("Narrow", &[sampled()]));
         fs::write(self.path("narrow.csv"), samples()).unwrap();
         let rows = [
             row("x86-64-v3", 1.25),
@@ -90,6 +90,15 @@ fn report(cpu: &str, rows: &[Value]) -> Value {
         "machine": {"cpu": cpu, "cores": 2, "rustc": "rustc 1.95.0", "rustflags": "x86-64-v3: -C three; x86-64-v4: -C four"},
         "rows": rows,
     })
+}
+
+/// The row of [`samples`].
+fn sampled() -> Value {
+    let mut row = row("x86-64-v3", 0.5);
+    row["baseline"] = json!(0.001);
+    row["candidate"] = json!(0.0005);
+    row["pairs"] = 3.into();
+    row
 }
 
 /// Two seeds of two rounds; the first round shared its core.
@@ -354,7 +363,7 @@ fn figures_that_contradict_themselves_are_refused_by_name() {
 #[test]
 fn samples_that_are_none_are_refused_by_name() {
     let fixture = Fixture::new();
-    let file = fixture.write("x.json", &report("Narrow", &[row("x86-64-v3", 0.5)]));
+    let file = fixture.write("x.json", &report("Narrow", &[sampled()]));
     let whole = samples();
     let (first, _) = whole.split_once(",x86").unwrap();
     for (from, to, why) in [
@@ -412,6 +421,10 @@ fn samples_that_are_none_are_refused_by_name() {
             whole.replace("x86-64-v3", "x86-64-v4").into_bytes(),
             "2^16x64, x86-64-v4: no row of the report",
         ),
+        (
+            whole.replace(",500,500,", ",1500,1500,").into_bytes(),
+            "0.001 and 0.001 ms in 3 pairs, but the report has 0.001 and 0.0005 ms in 3 pairs",
+        ),
     ] {
         fs::write(fixture.path("x.csv"), text).unwrap();
         let refused = fixture.report(&[&file]).assert().code(3);
@@ -453,7 +466,7 @@ fn names_are_text_in_markdown() {
 fn texts_are_shown_without_tokens() {
     let fixture = Fixture::new();
     let token = "https://me:s3cr3t@h/?key=s3cr3t";
-    let mut row = row("x86-64-v3", 0.5);
+    let mut row = sampled();
     row["workload"] = token.into();
     let mut report = report(&format!("CPU {token}"), &[row]);
     report["command"] = format!("cargo p3 ab {token}\u{202e}").into();
@@ -481,7 +494,7 @@ const MANY: usize = 10_000;
 
 /// The report of many rows, with samples beside it, which takes seconds to draw.
 fn many(fixture: &Fixture) -> PathBuf {
-    let whole = row("x86-64-v3", 0.5);
+    let whole = sampled();
     let name = |at: usize| format!("stark-prove/{at}");
     let rows = (0..MANY).map(|at| {
         let mut row = whole.clone();

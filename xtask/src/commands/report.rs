@@ -1,6 +1,6 @@
 //! `report`: what was measured, to look at and to pass on.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -85,13 +85,34 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the samples beside a report are of its rows; an error names a row of theirs that the report has not.
+/// Checks that the samples beside a report are those of its rows; an error names a row that the report has not, or has with other
+/// figures.
 fn assert_of_rows(runs: &[Run], rows: &[Row]) -> Result<(), String> {
-    let names: BTreeSet<_> = rows.iter().map(|row| (&row.workload, &row.isa)).collect();
-    match (runs.iter()).find(|run| !names.contains(&(&run.workload, &run.isa))) {
-        Some(Run { workload, isa, .. }) => Err(format!("{workload}, {isa}: no row of the report")),
-        None => Ok(()),
+    let reported = rows.iter().map(|row| ((&row.workload, &row.isa), row));
+    let reported: BTreeMap<_, _> = reported.collect();
+    for sampled in Row::read(runs)? {
+        let Row { workload, isa, .. } = &sampled;
+        let Some(row) = reported.get(&(workload, isa)) else {
+            return Err(format!("{workload}, {isa}: no row of the report"));
+        };
+        let figures = |row: &Row| {
+            let Row {
+                baseline,
+                candidate,
+                unit,
+                pairs,
+                ..
+            } = row;
+            format!("{baseline} and {candidate} {unit} in {pairs} pairs")
+        };
+        let [by_samples, reported] = [&sampled, row].map(figures);
+        if by_samples != reported {
+            return Err(format!(
+                "{workload}, {isa}: {by_samples}, but the report has {reported}"
+            ));
+        }
     }
+    Ok(())
 }
 
 /// Returns sections as a page shows them.
