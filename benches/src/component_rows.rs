@@ -126,7 +126,7 @@ pub const ROWS: &[&[Row]] = &[
         row("equal/dot/baby-bear-degree-5", |seed| dot::odd_shapes::<BabyBear, BinomialExtensionField<_, 5>>(seed, &permute::montgomery_edges())),
         row("equal/dot-2t/goldilocks", |seed| dot::odd_shapes::<_, fri::Challenge>(seed, &dft::goldilocks_edges())).threads(2),
     ],
-    // Whole proofs, of one plain AIR over one field: their memory.
+    // Proofs of a plain AIR over one field show what a proof allocates.
     #[cfg(feature = "since-0-8")]
     &[
         row("equal/stark-prove/bits/2^12x2", |seed| proof(seed, 1 << 12, || Bits { width: 2 }, stark::config)),

@@ -19,7 +19,7 @@ pub const ROWS: &[Row] = &[
     row("fri-commit/quintic", |seed| fri::quintic(seed, 18)),
     row("stark-prove/keccak-air", |seed| proof(seed, 1 << 12, || KeccakAir {}, stark::config)),
     row("stark-prove/keccak-air/2^10", |seed| proof(seed, 1 << 10, || KeccakAir {}, stark::config)).quick(),
-    row("stark-prove/keccak-air-batch", |seed| batch(seed, || vec![(Table::Keccak, 1 << 12)])),
+    row("stark-prove/keccak-air-batch", |seed| batch(seed, || vec![(Table::Keccak, 12)])),
     row("stark-prove/keccak-air-blake3", |seed| proof(seed, 1 << 12, || KeccakAir {}, blake3::config)),
     row("stark-prove/keccak-air-koala-bear", |seed| proof(seed, 1 << 12, || KeccakAir {}, monty31::config::<KoalaBear>)),
     row("stark-prove/keccak-air-koala-bear-keccak", |seed| proof(seed, 1 << 12, || KeccakAir {}, keccak::config::<KoalaBear>)),
@@ -49,7 +49,7 @@ pub const ROWS: &[Row] = &[
     row("equal/fri-commit/poseidon2-w8", |seed| fri::goldilocks(seed, 9)),
     row("equal/fri-commit/quintic", |seed| fri::quintic(seed, 9)),
     row("equal/stark-prove/keccak-air", |seed| proof(seed, 1 << 5, || KeccakAir {}, stark::config)),
-    row("equal/stark-prove/keccak-air-batch", |seed| batch(seed, || vec![(Table::Keccak, 1 << 5)])),
+    row("equal/stark-prove/keccak-air-batch", |seed| batch(seed, || vec![(Table::Keccak, 5)])),
     row("equal/stark-prove/keccak-air-blake3", |seed| proof(seed, 1 << 5, || KeccakAir {}, blake3::config)),
     row("equal/stark-prove/keccak-air-koala-bear", |seed| proof(seed, 1 << 5, || KeccakAir {}, monty31::config::<KoalaBear>)),
     row("equal/stark-prove/keccak-air-koala-bear-keccak", |seed| proof(seed, 1 << 5, || KeccakAir {}, keccak::config::<KoalaBear>)),
@@ -73,6 +73,6 @@ pub const ROWS: &[Row] = &[
 /// Three tables of several heights and widths.
 fn bits_tables(log_rows: usize) -> Vec<(Table, usize)> {
     [(2, 0), (8, 1), (32, 3)]
-        .map(|(width, shorter)| (Table::Bits(Bits { width }), 1 << (log_rows - shorter)))
+        .map(|(width, shorter)| (Table::Bits(Bits { width }), log_rows - shorter))
         .to_vec()
 }

@@ -78,31 +78,30 @@ where
     })
 }
 
-/// Proves tables, each with as many rows, by p3-batch-stark. The output is the proof.
+/// Proves tables, each with the logarithm of its rows, by p3-batch-stark. The output is the proof.
 pub fn batch(seed: u64, tables: fn() -> Vec<(Table, usize)>) -> Prepared {
-    let (airs, rows): (Vec<_>, Vec<_>) = tables().into_iter().unzip();
-    let log_rows: Vec<_> = rows.iter().map(|rows| rows.ilog2() as usize).collect();
-    let prover = airs.clone();
-    let degrees = log_rows.clone();
+    let batch = move || -> (Vec<_>, Vec<_>) { tables().into_iter().unzip() };
     Prepared::new(move || {
         let config = config();
-        let traces: Vec<_> = (prover.iter().zip(&rows))
-            .map(|(table, rows)| table.trace(seed, *rows))
+        let (airs, log_rows) = batch();
+        let traces: Vec<_> = (airs.iter().zip(&log_rows))
+            .map(|(air, log_rows)| air.trace(seed, 1 << log_rows))
             .collect();
-        let instances: Vec<_> = (prover.iter().zip(&traces))
+        let instances: Vec<_> = (airs.iter().zip(&traces))
             .map(|(air, trace)| StarkInstance {
                 air,
                 trace,
                 public_values: vec![],
             })
             .collect();
-        let data = prover_data(&config, &prover, &degrees);
+        let data = prover_data(&config, &airs, &log_rows);
         let (timing, proof) = time(|| prove_batch(&config, &instances, &data));
         (timing, to_bytes(&proof.expect("the traces are valid")))
     })
     .verified_by(move |bytes| {
         let proof: BatchProof<Config> = from_bytes(bytes)?;
         let config = config();
+        let (airs, log_rows) = batch();
         let common = prover_data(&config, &airs, &log_rows).common;
         verify_batch(&config, &airs, &proof, &vec![vec![]; airs.len()], &common)
             .map_err(|error| format!("proof: {error:?}"))

@@ -1,7 +1,6 @@
 //! The memory of workloads with all patches and without: `benches/memory.csv`, with which `ab --outputs-only` compares what it counts.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -56,16 +55,15 @@ pub fn check(project: &Project, release: &str, counted: &BTreeMap<String, Live>)
     if !recorded.keys().any(|(known, _)| known == release) {
         return Ok(());
     }
-    let mut others = String::new();
-    for (workload, live) in counted.iter().filter(|(_, live)| live.is_compared()) {
+    let compared = counted.iter().filter(|(_, live)| live.is_compared());
+    let others = compared.filter_map(|(workload, live)| {
         let key = (release.to_owned(), workload.clone());
         let expected = recorded.get(&key).map_or(1.0, |live| live.ratio());
         let ratio = live.ratio();
-        if (ratio - expected).abs() > TOLERANCE {
-            let comma = if others.is_empty() { "" } else { ", " };
-            let _ = write!(others, "{comma}{workload} {ratio:.3} and not {expected:.3}");
-        }
-    }
+        let is_other = (ratio - expected).abs() > TOLERANCE;
+        is_other.then(|| format!("{workload} {ratio:.3} and not {expected:.3}"))
+    });
+    let others = others.collect::<Vec<_>>().join(", ");
     if others.is_empty() {
         return Ok(());
     }

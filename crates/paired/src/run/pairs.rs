@@ -191,11 +191,10 @@ impl Workers {
     ) -> Result<Option<[u64; 2]>> {
         let executables = [&*self.baseline, &self.candidate, &self.baseline];
         let mut trio = Trio::prepare(executables, row, seed, timeout)?;
-        trio.run(Side::Control)?;
-        let candidate = trio.run(Side::Candidate)?.live_bytes;
-        let baseline = trio.run(Side::Baseline)?.live_bytes;
+        let [candidate, baseline] = trio.run_each()?;
         trio.verify()?;
-        Ok(baseline.zip(candidate).map(<[_; 2]>::from))
+        let live = baseline.live_bytes.zip(candidate.live_bytes);
+        Ok(live.map(<[_; 2]>::from))
     }
 }
 
@@ -337,12 +336,10 @@ impl<'a> Trio<'a> {
         Ok(sample)
     }
 
-    /// Runs each side once, the baseline last, as the first run of [`ROUND`] requires.
-    fn run_each(&mut self) -> Result<()> {
-        for side in [Side::Control, Side::Candidate, Side::Baseline] {
-            self.run(side)?;
-        }
-        Ok(())
+    /// Runs each side once, the baseline last, as the first run of [`ROUND`] requires. Returns the samples of candidate and baseline.
+    fn run_each(&mut self) -> Result<[Sample; 2]> {
+        self.run(Side::Control)?;
+        Ok([self.run(Side::Candidate)?, self.run(Side::Baseline)?])
     }
 
     /// Fails unless each side's verifier accepts the last proof of the other side, where the outputs are proofs.

@@ -531,7 +531,7 @@ mod tests {
         // Two rounds are a seed. The candidate's first two runs in the last seed are those of its first round, runs 33 and 34.
         let memory = Row::new(&runs).unwrap().memory_ratio;
         assert_eq!(memory, Some(round4(1534.0 / 1039.0)));
-        // What is allocated at a time comes first, where all samples have it.
+        // The bytes that are allocated at a time come first, where all samples have them.
         runs[0].live_bytes = Some(1);
         assert_eq!(Row::new(&runs).unwrap().memory_ratio, memory);
         for run in &mut runs {
