@@ -1,5 +1,6 @@
 //! Graphs as cargo resolves them, and the way out where it cannot.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -88,7 +89,9 @@ fn assert_of_manifests(dir: &Path, metadata: &Metadata) -> Result<(), Failure> {
     let packages: BTreeMap<_, _> = (metadata.packages.iter())
         .map(|package| (&package.id, package))
         .collect();
-    let elsewhere = patched_elsewhere(metadata.workspace_root.as_std_path());
+    // The manifest is read where a registry is another one.
+    let elsewhere = LazyCell::new(|| patched_elsewhere(metadata.workspace_root.as_std_path()));
+    let elsewhere = &elsewhere;
     for node in metadata.resolve.iter().flat_map(|graph| &graph.nodes) {
         let package = packages.get(&node.id);
         let Some(package) = package.filter(|package| package.source.is_some()) else {
@@ -97,7 +100,7 @@ fn assert_of_manifests(dir: &Path, metadata: &Metadata) -> Result<(), Failure> {
         let uses = (node.deps.iter()).filter_map(|edge| Some((edge, *packages.get(&edge.pkg)?)));
         let mut foreign = uses.flat_map(|(edge, used)| {
             let kinds = edge.dep_kinds.iter().map(|kind| kind.kind);
-            let is_elsewhere = elsewhere.contains(used.name.as_str());
+            let is_elsewhere = || elsewhere.contains(used.name.as_str());
             let is_foreign =
                 kinds.filter(move |kind| !is_named(package, edge, *kind, used, is_elsewhere));
             is_foreign.map(move |kind| match kind {
@@ -150,7 +153,7 @@ fn is_named(
     edge: &NodeDep,
     kind: DependencyKind,
     used: &Package,
-    is_elsewhere: bool,
+    is_elsewhere: impl Fn() -> bool,
 ) -> bool {
     let in_code = |name: &str| name.replace('-', "_");
     let library = used
@@ -167,7 +170,7 @@ fn is_named(
             source.filter(|source| !source.starts_with("git+"))
         };
         let sources = registry(&named.source).zip(registry(&used.source));
-        let is_registry = is_elsewhere || sources.is_none_or(|(named, used)| named == used);
+        let is_registry = sources.is_none_or(|(named, used)| named == used) || is_elsewhere();
         named.name == *used.name && named.kind == kind && is_version && is_in_code && is_registry
     })
 }
