@@ -151,7 +151,7 @@ fn publish(out: &Dir, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     let written = tree::write_files(entries, files);
     if written.is_ok() {
         unfinished.sync()?;
-        // What was not there before is none of an overlay's.
+        // An entry that was not there before belongs to another program.
         let put = |name: &String| {
             let place = out.place(name)?;
             if before.contains(name) {

@@ -56,7 +56,7 @@ pub fn command(dir: &Path) -> Command {
 
 fn run(dir: &Path, index: Option<&Path>, args: &[&str]) -> Result<String> {
     let mut command = command(dir);
-    // What the repository itself sets changes no diff, and runs nothing.
+    // The repository's own settings change no diff, and run nothing.
     for setting in [
         "core.hooksPath=/dev/null",
         "diff.context=3",
