@@ -7,6 +7,7 @@ pub mod checksums;
 pub mod index;
 pub mod lock;
 pub mod locked;
+mod manifests;
 pub mod package;
 pub mod registry;
 pub mod resolve;

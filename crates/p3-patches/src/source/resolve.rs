@@ -1,24 +1,21 @@
 //! Graphs as cargo resolves them, and the way out where it cannot.
 
-use std::cell::LazyCell;
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, NodeDep, Package, Source};
-use toml_edit::{DocumentMut, Item, Key};
+use cargo_metadata::{Metadata, MetadataCommand};
+use toml_edit::Key;
 
 use crate::source::cache::assert_plain_tarballs;
 use crate::source::locked::RESTORE;
+use crate::source::manifests::assert_of_manifests;
 use paired::address::without_credentials;
 use paired::cargo::{
     COLOR, REPLACED, Toolchain, cargo, configuration_with_origins, configured_by, error_of,
     is_offline, origin, out_of_a_wrong_configuration, rustc_in,
 };
 use paired::error::Failure;
-use paired::files::plain;
 use paired::interrupt;
-use paired::terminal::shown;
 
 /// Attempts to resolve a graph, each with options of cargo's: cargo's cache has to do, or the network may be asked.
 pub type Attempts = [&'static [&'static str]; 2];
@@ -80,99 +77,6 @@ fn ask(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
     let metadata = metadata.context("cannot parse what cargo metadata printed")?;
     assert_of_manifests(dir, &metadata)?;
     Ok(Ok(metadata))
-}
-
-/// Refuses a graph in which a package of a registry uses another one that its own manifest does not name for that use, or has a feature
-/// that the manifest has not. Cargo takes the dependencies and features of such a package from the registry's index, which no checksum
-/// covers, and the manifest from the tarball.
-fn assert_of_manifests(dir: &Path, metadata: &Metadata) -> Result<(), Failure> {
-    let packages: BTreeMap<_, _> = (metadata.packages.iter())
-        .map(|package| (&package.id, package))
-        .collect();
-    // The manifest is read where a registry is another one.
-    let elsewhere = LazyCell::new(|| patched_elsewhere(metadata.workspace_root.as_std_path()));
-    let elsewhere = &elsewhere;
-    for node in metadata.resolve.iter().flat_map(|graph| &graph.nodes) {
-        let package = packages.get(&node.id);
-        let Some(package) = package.filter(|package| package.source.is_some()) else {
-            continue;
-        };
-        let uses = (node.deps.iter()).filter_map(|edge| Some((edge, *packages.get(&edge.pkg)?)));
-        let mut foreign = uses.flat_map(|(edge, used)| {
-            let kinds = edge.dep_kinds.iter().map(|kind| kind.kind);
-            let is_elsewhere = || elsewhere.contains(used.name.as_str());
-            let is_foreign =
-                kinds.filter(move |kind| !is_named(package, edge, *kind, used, is_elsewhere));
-            is_foreign.map(move |kind| match kind {
-                DependencyKind::Normal => format!("{} {}", used.name, used.version),
-                kind => format!("{} {} as a {kind}-dependency", used.name, used.version),
-            })
-        });
-        let mut features = node.features.iter();
-        let foreign = foreign.next().or_else(|| {
-            let feature = features.find(|name| !package.features.contains_key(&***name))?;
-            Some(format!("the feature {:?}", &**feature))
-        });
-        if let Some(foreign) = foreign {
-            let Package { name, version, .. } = package;
-            let what = format!(
-                "{}: {name} {version} would be built with {foreign}, which its manifest does not name",
-                shown(dir),
-            );
-            return Err(Failure::input(what).hint(out_of_a_changed_package(dir)));
-        }
-    }
-    Ok(())
-}
-
-/// Returns the names of the packages that a `[patch]` in the root manifest takes from another registry.
-fn patched_elsewhere(root: &Path) -> BTreeSet<String> {
-    let manifest = plain::read_to_string(&root.join("Cargo.toml")).unwrap_or_default();
-    let manifest: DocumentMut = manifest.parse().unwrap_or_default();
-    let patches = manifest.get("patch").and_then(Item::as_table_like);
-    let sources = patches.into_iter().flat_map(|patches| patches.iter());
-    let sources = sources.filter_map(|(_, source)| source.as_table_like());
-    let patched = sources.flat_map(|source| source.iter());
-    let is_elsewhere = |item: &Item| {
-        ["registry", "registry-index"]
-            .iter()
-            .any(|key| item.get(key).is_some())
-    };
-    let patched = patched.filter(|(_, item)| is_elsewhere(item));
-    let name = |(key, item): (&str, &Item)| {
-        let package = item.get("package").and_then(Item::as_str);
-        package.unwrap_or(key).to_owned()
-    };
-    patched.map(name).collect()
-}
-
-/// Tells whether the manifest of `package` has a dependency of this kind that `used` is: by its name, its name in the code, its version
-/// and its registry. A `[patch]` may put a path or a repository in the place of a registry's package, or another registry's.
-fn is_named(
-    package: &Package,
-    edge: &NodeDep,
-    kind: DependencyKind,
-    used: &Package,
-    is_elsewhere: impl Fn() -> bool,
-) -> bool {
-    let in_code = |name: &str| name.replace('-', "_");
-    let library = used
-        .targets
-        .iter()
-        .find(|target| target.is_lib() || target.is_proc_macro());
-    let mut named = package.dependencies.iter();
-    named.any(|named| {
-        let is_version = named.req.comparators.is_empty() || named.req.matches(&used.version);
-        let name = (named.rename.as_deref()).or(library.map(|library| &*library.name));
-        let is_in_code = name.is_none_or(|name| in_code(name) == edge.name);
-        let registry = |source: &Option<Source>| {
-            let source = source.as_ref().map(|source| source.repr.clone());
-            source.filter(|source| !source.starts_with("git+"))
-        };
-        let sources = registry(&named.source).zip(registry(&used.source));
-        let is_registry = sources.is_none_or(|(named, used)| named == used) || is_elsewhere();
-        named.name == *used.name && named.kind == kind && is_version && is_in_code && is_registry
-    })
 }
 
 /// Describes the sources that replace crates.io for a folder, and the files of cargo's configuration that set them, in a phrase:

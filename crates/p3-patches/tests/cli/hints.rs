@@ -102,6 +102,7 @@ fn another_registry_in_the_lock_file_is_named() {
 /// graph has what no manifest names.
 #[test]
 fn what_no_manifest_names_is_refused() {
+    const NO_MANIFEST: &str = "the feature \"nightly\"";
     let fixture = Fixture::new();
     let cargo = fixture.path().join("cargo");
     let real = env!("CARGO");
@@ -131,8 +132,20 @@ fn what_no_manifest_names_is_refused() {
             "paste 1.0.15 as a build-dependency",
         ),
         (
+            r#"s/\(#paste@1.0.15","dep_kinds":\[{"kind":null,"target":\)null/\1"cfg(any())"/"#,
+            "paste 1.0.15",
+        ),
+        (
+            r#"s/\("name":"paste","source":"[^"]*","req":"[^"]*","kind":null,"rename":null,"optional":\)false/\1true/"#,
+            "paste 1.0.15",
+        ),
+        (
             r#"s/],"features":\["/],"features":["new","/"#,
             "the feature \"new\"",
+        ),
+        (
+            r#"s/"features":\["atomic_usize",/&"nightly",/"#,
+            NO_MANIFEST,
         ),
     ] {
         script(
@@ -145,7 +158,11 @@ fn what_no_manifest_names_is_refused() {
             let mut command = fixture.command(args);
             let output = command.env("CARGO", &cargo).output().unwrap();
             let run = fixture.transcript(&output);
-            let said = format!(" would be built with {said}, which its manifest does not name\n");
+            let which = match said {
+                NO_MANIFEST => "no manifest asks for",
+                _ => "its manifest does not name",
+            };
+            let said = format!(" would be built with {said}, which {which}\n");
             assert!(run.contains(&said), "{run}");
             assert!(run.starts_with("exit 3\n"), "{run}");
         }
