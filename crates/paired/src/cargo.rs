@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::env;
+use std::fmt;
 use std::iter;
 use std::path::{self, Path, PathBuf};
 use std::process::{Command, Output};
@@ -230,6 +231,13 @@ pub fn error_of(output: &Output) -> Result<String, Failure> {
         )
     };
     Err(Failure::environment(what).hint("`cargo metadata` in that folder has to work"))
+}
+
+/// Returns the failure for a `cargo COMMAND` that has succeeded and printed something else than cargo prints.
+pub fn unparsed(command: &str, error: &impl fmt::Display) -> Failure {
+    let program = without_credentials(&cargo().get_program().to_string_lossy());
+    let what = format!("{program} has not printed what `cargo {command}` does: {error}");
+    Failure::environment(what).hint("CARGO and PATH name that program, which has to be cargo")
 }
 
 /// Shortens the error in cargo's stderr to one line, without credentials: the text behind `error:`, with its place in a file, the

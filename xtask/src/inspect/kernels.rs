@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::iter::repeat_with;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
 
 use crate::inspect::code::{self, Architecture, Block, Counts, Function};
 use crate::inspect::model::{self, Models};
 use paired::error::Failure;
+use paired::files::claimed;
 use paired::interrupt;
 use paired::show::report;
 use paired::stats::row;
@@ -218,7 +219,7 @@ impl<'a> Side<'a> {
         let Some((models, texts)) = models.filter(|_| some) else {
             return Ok(modelled);
         };
-        let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
+        let folder = claimed::folder()?;
         let assembly = folder.path().join("kernels.s");
         let sequences = blocks.iter().map(|block| &block.addresses[..]);
         models.write(&assembly, sequences, texts)?;

@@ -12,6 +12,7 @@ use crate::inspect::emulator::Emulator;
 use crate::inspect::model::{Estimate, Models};
 use crate::inspect::stepping;
 use paired::error::Failure;
+use paired::files::claimed::{self, Claimed};
 use paired::run::pairs::check_listed;
 use paired::run::protocol::{Reply, Request, UnitInfo};
 use paired::run::worker::unexpected;
@@ -44,7 +45,7 @@ pub struct Tracer {
     machine: Machine,
     models: Option<Models>,
     cores: Vec<String>,
-    scratch: TempDir,
+    scratch: Claimed<TempDir>,
 }
 
 /// One of the executables, with the text of its instructions where there are models to read it.
@@ -91,7 +92,7 @@ impl Tracer {
             machine,
             models,
             cores,
-            scratch: tempfile::tempdir().context("cannot create a temporary folder")?,
+            scratch: claimed::folder()?,
         })
     }
 

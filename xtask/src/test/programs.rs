@@ -12,6 +12,7 @@ use crate::emulation;
 use crate::project::Project;
 use p3_patches::project::TOOL;
 use paired::cargo::cargo;
+use paired::files::claimed;
 use paired::interrupt;
 use paired::terminal::shown;
 
@@ -42,7 +43,7 @@ impl Work for Package {
         succeed(pack)?;
 
         // Elsewhere: below this workspace, cargo would miss it among the members.
-        let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
+        let folder = claimed::folder()?;
         let [library, tool] = PACKAGES.map(|package| {
             let package = format!("{package}-{}", env!("CARGO_PKG_VERSION"));
             let packed = target.join(format!("package/{package}.crate"));

@@ -5,6 +5,7 @@ use std::env::consts::ARCH;
 use anyhow::Result;
 use cargo_metadata::semver::Version;
 
+use paired::address::without_credentials;
 use paired::isa::Isa;
 use paired::run::protocol::is_control;
 
@@ -73,6 +74,12 @@ pub(super) fn parse_header(text: &str) -> Result<Header, (usize, String)> {
     let is_foreign = |line: &&str| line.contains(|c| is_control(c) && c != '\t');
     if let Some((number, _)) = (1..).zip(text.lines()).find(|(_, line)| is_foreign(line)) {
         return Err((number, "a control character".to_owned()));
+    }
+    // An exported patch has the header's text as it is.
+    let is_secret = |line: &&str| without_credentials(line) != **line;
+    if let Some((number, _)) = (1..).zip(text.lines()).find(|(_, line)| is_secret(line)) {
+        let what = "an address with a user, a token or a query";
+        return Err((number, what.to_owned()));
     }
     let (fields, body) = text.split_once("\n\n").unwrap_or((text, ""));
     let list = |value: &str| {

@@ -23,7 +23,7 @@ use crate::source::locked::{Locked, packages};
 use crate::source::registry::{self, Comparison};
 use crate::source::resolve::{
     ANOTHER_REGISTRY, is_unfetched, out_of_a_changed_package, out_of_a_missing_program,
-    out_of_a_wrong_lock_file, out_of_a_wrong_manifest, out_of_vendored_sources, replacement,
+    out_of_a_replacement, out_of_a_wrong_lock_file, out_of_a_wrong_manifest, replacement,
     unresolved_manifest,
 };
 use paired::address::without_credentials;
@@ -281,7 +281,8 @@ impl Workspace<'_> {
             }
             Some(Err(error)) => {
                 let root = self.manifest.root();
-                let hint = if let Some(hint) = out_of_vendored_sources(&error) {
+                let replaced = out_of_a_replacement(root, &error);
+                let hint = if let Some(hint) = &replaced {
                     hint
                 } else if is_unfetched(&error) || error.contains("--locked") {
                     "after `cargo fetch` in that folder, `status` can"
@@ -507,7 +508,7 @@ impl Workspace<'_> {
                 Failure::input(unknown).hint(hint)
             } else if let Some(hint) = out_of_a_wrong_lock_file(root, error) {
                 Failure::check(what).hint(hint)
-            } else if let Some(hint) = out_of_vendored_sources(error).filter(|_| is_intact) {
+            } else if let Some(hint) = out_of_a_replacement(root, error).filter(|_| is_intact) {
                 Failure::environment(unknown).hint(hint)
             } else if is_intact && is_unfetched(error) {
                 Failure::environment(unknown).hint("`cargo fetch` in that folder brings what cargo's cache lacks; then `status` can look")

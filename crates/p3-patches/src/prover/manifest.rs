@@ -93,7 +93,7 @@ impl Manifest {
             root: PathBuf,
         }
         let located: Located = serde_json::from_slice(&output.stdout)
-            .context("cannot parse what cargo locate-project printed")?;
+            .map_err(|error| cargo::unparsed("locate-project", &error))?;
         let manifest = Self::read(&located.root)?;
         manifest.print_disregarded(&path, &text);
         Ok(manifest)

@@ -24,6 +24,7 @@ use crate::source::resolve::{
 use paired::address::without_credentials;
 use paired::cargo::configured_by;
 use paired::error::Failure;
+use paired::files::claimed;
 use paired::files::contents::sha256;
 use paired::terminal::shown;
 
@@ -257,7 +258,7 @@ fn fetch(patches: &Patches, name: &str, version: &str) -> Result<Found> {
 /// Cargo fetches what the package depends on too, in the versions of these patches' lock file. Offline it takes any that are
 /// cached: nothing is built from them.
 fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
-    let dir = tempfile::tempdir().context("cannot create a temporary folder")?;
+    let dir = claimed::folder()?;
     let mut manifest = fetching_manifest();
     manifest["dependencies"][name]["version"] = value(format!("={version}"));
     // Features may need packages that a prover has not vendored.

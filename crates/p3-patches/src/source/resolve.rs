@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use cargo_metadata::{Metadata, MetadataCommand};
 use toml_edit::Key;
 
@@ -12,7 +12,7 @@ use crate::source::manifests::assert_of_manifests;
 use paired::address::without_credentials;
 use paired::cargo::{
     COLOR, REPLACED, Toolchain, cargo, configuration_with_origins, configured_by, error_of,
-    is_offline, origin, out_of_a_wrong_configuration, rustc_in,
+    is_offline, origin, out_of_a_wrong_configuration, rustc_in, unparsed,
 };
 use paired::error::Failure;
 use paired::interrupt;
@@ -72,9 +72,8 @@ fn ask(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
     if !output.status.success() {
         return Ok(Err(error_of(&output)?));
     }
-    let text = String::from_utf8(output.stdout).context("cargo metadata printed no UTF-8")?;
-    let metadata = MetadataCommand::parse(text);
-    let metadata = metadata.context("cannot parse what cargo metadata printed")?;
+    let text = String::from_utf8(output.stdout).map_err(|error| unparsed("metadata", &error))?;
+    let metadata = MetadataCommand::parse(text).map_err(|error| unparsed("metadata", &error))?;
     assert_of_manifests(dir, &metadata)?;
     Ok(Ok(metadata))
 }
@@ -144,9 +143,17 @@ pub fn unresolved(folder: &Path, what: &str, error: &str, hint: &str) -> Failure
 /// Returns the failure for cargo's error as [`unresolved`] does, where the manifests are not this tool's: an error about one of them
 /// is one about an input, too.
 pub fn unresolved_manifest(folder: &Path, what: &str, error: &str, hint: &str) -> Failure {
-    match out_of_a_wrong_manifest(error) {
-        Some(hint) => Failure::input(format!("{what}: {error}")).hint(hint),
-        None => unresolved(folder, what, error, hint),
+    let Some(mended) = out_of_a_wrong_manifest(error) else {
+        return unresolved(folder, what, error, hint);
+    };
+    let wrong = Failure::input(format!("{what}: {error}"));
+    // The versions are those that a source in the registry's place has.
+    let is_of_versions = error.contains("failed to select a version for ");
+    match replacement(folder).ok().flatten() {
+        Some(replacement) if is_of_versions => wrong.hint(format!(
+            "{mended}; {replacement}, which may serve other versions"
+        )),
+        _ => wrong.hint(mended),
     }
 }
 
@@ -233,7 +240,7 @@ pub fn out_of_a_replacement(folder: &Path, error: &str) -> Option<String> {
 }
 
 /// Returns the hint for an error of cargo's about a package that vendored sources lack, which no download can mend.
-pub fn out_of_vendored_sources(error: &str) -> Option<&'static str> {
+fn out_of_vendored_sources(error: &str) -> Option<&'static str> {
     let is_vendored = error.contains(REPLACED) && error.contains("directory source `");
     is_vendored.then_some(
         "`cargo vendor` leaves out packages that are patched: vendor before `apply`, or run this where cargo's configuration does not replace the registry",

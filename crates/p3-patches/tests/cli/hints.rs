@@ -54,6 +54,11 @@ fn a_text_that_cannot_be_read_is_not_passed_over() {
     );
     let said = "patches/0.8.0/demo.patch:1: a control character\n";
     assert_ended(&fixture.run(&["apply", "demo"]), 3, said);
+    // An exported patch would show it.
+    let token = "Title: perf(https://me:s3cr3t@example.invalid)";
+    write(&fixture.patch("demo"), &text.replace("Title: perf", token));
+    let said = "patches/0.8.0/demo.patch:1: an address with a user, a token or a query\n";
+    assert_ended(&fixture.run(&["apply", "demo"]), 3, said);
     // The header names a release that has no folder.
     let packages = "Packages: p3-goldilocks, p3-symmetric\n";
     write(
@@ -341,6 +346,27 @@ fn a_cargo_that_does_not_answer() {
             let said = format!("error: cargo has ended without a message: {end}\nhint: ");
             assert_ended(&fixture.transcript(&output), 4, &said);
         }
+    }
+    script(&cargo, "exit 0");
+    let output = (fixture.command(&["status"]).env("CARGO", &cargo).output()).unwrap();
+    let said = "/cargo has not printed what `cargo locate-project` does: ";
+    assert_ended(&fixture.transcript(&output), 4, said);
+}
+
+/// The versions that cargo finds, and what links to what, are those of the mirror.
+#[test]
+fn a_mirror_without_the_versions_that_the_manifest_asks_for() {
+    let fixture = Fixture::new();
+    let mirror = fixture.prover().join("mirror");
+    fs::create_dir_all(mirror.join("index")).unwrap();
+    let config = "[source.crates-io]\nreplace-with = \"mine\"\n\n[source.mine]\nlocal-registry = \"mirror\"\n";
+    write(&fixture.prover().join(".cargo/config.toml"), config);
+    for args in [&["status"][..], &["status", "--verify"], &["apply"]] {
+        let run = fixture.run(args);
+        assert!(
+            run.contains("crates.io is replaced by \"mine\", in "),
+            "{args:?}: {run}"
+        );
     }
 }
 

@@ -1,17 +1,21 @@
 //! Temporary files and folders that do not stay behind, even where the process is killed. Each has a lock, which the system
 //! releases when the process ends; the next process removes the files and folders whose locks are free.
 
+use std::env;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::Path;
 
-use tempfile::Builder;
+use tempfile::{Builder, TempDir};
+
+use crate::error::Failure;
+use crate::terminal::shown;
 
 /// The file in a temporary folder that shows that the folder is one: a user's may have such a name, too.
 const MARK: &str = ".p3-temporary";
 
 /// A temporary file or folder with a lock. It is removed when the value is dropped.
-pub(crate) struct Claimed<T> {
+pub struct Claimed<T> {
     /// The file or folder.
     pub(crate) made: T,
     /// The lock; `None` on file systems without locks, where nothing is swept.
@@ -49,6 +53,37 @@ impl<T: AsRef<Path>> Claimed<T> {
     }
 }
 
+impl Claimed<TempDir> {
+    /// Returns the folder's path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.made.path()
+    }
+}
+
+/// Makes a folder in the system's temporary one. Fails where that is not possible.
+pub fn folder() -> Result<Claimed<TempDir>, Failure> {
+    folder_in(&env::temp_dir())
+}
+
+fn folder_in(system: &Path) -> Result<Claimed<TempDir>, Failure> {
+    let made = Claimed::new(system, ".p3-folder-", |made| made.tempdir_in(system));
+    made.map_err(|error| cannot_make("folder", system, &error))
+}
+
+/// Makes a file without a name in the system's temporary folder. Fails where that is not possible.
+pub fn file() -> Result<File, Failure> {
+    tempfile::tempfile().map_err(|error| cannot_make("file", &env::temp_dir(), &error))
+}
+
+fn cannot_make(what: &str, system: &Path, error: &io::Error) -> Failure {
+    let what = format!(
+        "cannot make a temporary {what} in {}: {error}",
+        shown(system)
+    );
+    Failure::environment(what).hint("TMPDIR names that folder")
+}
+
 /// Removes the files and folders whose lock no process holds. A failure to remove one is ignored: it may be another user's.
 fn sweep(folder: &Path, prefix: &str) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
@@ -78,6 +113,15 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use crate::error::Kind;
+
+    #[test]
+    fn a_temporary_folder_that_is_not_there_is_named() {
+        let error = folder_in(Path::new("/nonexistent")).err().unwrap();
+        assert_eq!(error.kind, Kind::Environment);
+        let said = "cannot make a temporary folder in /nonexistent: ";
+        assert!(error.message.starts_with(said), "{}", error.message);
+    }
 
     #[test]
     fn what_nobody_holds_is_swept() {

@@ -3,7 +3,7 @@
 //! A file has its old bytes or its new ones, however the process ends.
 
 pub mod changed;
-pub(crate) mod claimed;
+pub mod claimed;
 pub mod contents;
 pub mod dir;
 pub mod plain;

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::error::Failure;
+use crate::files::claimed;
 use crate::interrupt;
 
 /// The wait for the end of the input after which a note tells the user of it.
@@ -49,7 +50,7 @@ impl Input {
             .context(unreadable)?
             .file_type()
             .is_char_device();
-        let mut file = tempfile::tempfile().context("cannot create a temporary file")?;
+        let mut file = claimed::file()?;
         let start = Instant::now();
         let (sender, ended) = mpsc::channel();
         thread::spawn(move || {

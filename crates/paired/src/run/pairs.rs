@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use tempfile::TempDir;
 
 use crate::address::without_credentials;
 use crate::error::Failure;
-use crate::files::claimed::Claimed;
+use crate::files::claimed::{self, Claimed};
 use crate::files::contents::{no_executable, sha256_of_file};
 use crate::files::dir::cannot_write;
 use crate::files::plain;
@@ -345,7 +345,7 @@ impl<'a> Trio<'a> {
     /// Fails unless each side's verifier accepts the last proof of the other side, where the outputs are proofs.
     fn verify(&mut self) -> Result<()> {
         if self.proof {
-            let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
+            let folder = claimed::folder()?;
             let path = folder.path().join("proof");
             self.baseline.hand_over(&mut self.candidate, &path)?;
             self.candidate.hand_over(&mut self.baseline, &path)?;

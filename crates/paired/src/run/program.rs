@@ -23,7 +23,7 @@ use crate::cargo::{
     incremental, rustc,
 };
 use crate::error::Failure;
-use crate::files::claimed::Claimed;
+use crate::files::claimed::{self, Claimed};
 use crate::files::plain;
 use crate::interrupt::{self, Group};
 use crate::run::input::Input;
@@ -549,8 +549,7 @@ impl Program {
     pub(crate) fn run(&self, input: &Input, figures: Option<&Path>) -> Result<Done> {
         interrupt::check()?;
         // Files, since a pipe would have to be read, on a core that the program may use.
-        let file = || tempfile::tempfile().context("cannot create a temporary file");
-        let (stdout, stderr) = (file()?, file()?);
+        let (stdout, stderr) = (claimed::file()?, claimed::file()?);
         let mut command = match self.runner.split_first() {
             Some((runner, args)) => {
                 let mut command = Command::new(runner);

@@ -10,10 +10,11 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::address::without_credentials;
 use crate::error::Failure;
+use crate::files::claimed;
 use crate::files::contents::sha256;
 use crate::files::plain;
 use crate::interrupt::{self, Group};
@@ -215,7 +216,7 @@ impl Trial<'_> {
             .iter()
             .map(|output| changed(program, output))
             .collect();
-        let figures = tempfile::tempdir().context("cannot create a temporary folder")?;
+        let figures = claimed::folder()?;
         let done = program.run(&self.input, self.bench.then(|| figures.path()))?;
         if !done.status.success() {
             show_last(&done.stderr);
@@ -289,7 +290,7 @@ impl Trial<'_> {
             return Ok(None);
         };
         // A file, since a process in the background may go on writing there.
-        let stderr = tempfile::tempfile().context("cannot create a temporary file")?;
+        let stderr = claimed::file()?;
         let mut shell = Command::new("sh");
         shell
             .args(["-c", setup])
