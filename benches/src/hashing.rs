@@ -1,7 +1,7 @@
 //! How much of a run is hashing: the time inside the spans in which upstream builds Merkle trees.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, Once};
 use std::time::Instant;
 
 use tracing::span::{Attributes, Id, Record};
@@ -21,10 +21,14 @@ struct Hashing {
 
 /// Listens from now on, in this process.
 pub fn listen() {
-    let hashing = Hashing {
-        entered: Mutex::new(None),
-    };
-    tracing::subscriber::set_global_default(hashing).expect("nothing else listens in this process");
+    static LISTENING: Once = Once::new();
+    LISTENING.call_once(|| {
+        let hashing = Hashing {
+            entered: Mutex::new(None),
+        };
+        let set = tracing::subscriber::set_global_default(hashing);
+        set.expect("nothing else listens in this process");
+    });
 }
 
 /// Begins a run.

@@ -4,8 +4,9 @@
 //! takes anything back. Until counting of instructions begins, all memory is the system's.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
 
 const SIZE: usize = 1 << 26;
@@ -24,6 +25,7 @@ static HEAP: Heap = Heap {
         counting: AtomicBool::new(false),
         bytes: AtomicIsize::new(0),
         peak: AtomicIsize::new(0),
+        told: OnceLock::new(),
     },
 };
 
@@ -46,6 +48,40 @@ pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, u64) {
     (output, peak.unsigned_abs() as u64)
 }
 
+/// Has each block told that is new, given back or another one than before, from the next [`peak_of`] on.
+pub fn tell(told: Told) {
+    let first = HEAP.live.told.set(told);
+    first.expect("one run of a process is followed");
+}
+
+/// The place and the size of what is allocated.
+#[derive(Clone, Copy)]
+pub struct Block {
+    pub address: usize,
+    pub size: usize,
+}
+
+impl Block {
+    fn new(block: *mut u8, size: usize) -> Self {
+        let address = block.addr();
+        Self { address, size }
+    }
+}
+
+thread_local! {
+    static IS_UNCOUNTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work`, of which no block is counted or told.
+pub fn uncounted(work: impl FnOnce()) {
+    let before = IS_UNCOUNTED.replace(true);
+    work();
+    IS_UNCOUNTED.set(before);
+}
+
+/// Takes a block before and after a change.
+type Told = fn(Option<Block>, Option<Block>);
+
 struct Heap {
     arena: Arena,
     live: Live,
@@ -57,15 +93,27 @@ struct Live {
     /// Less than none where more was given back than allocated since counting began.
     bytes: AtomicIsize,
     peak: AtomicIsize,
+    told: OnceLock<Told>,
 }
 
 impl Live {
-    /// Counts a block whose size was `before` and is `after`, where the system had memory for `block`.
-    fn count(&self, block: *mut u8, before: usize, after: usize) {
-        if self.counting.load(Ordering::Relaxed) && !block.is_null() {
-            let more = after.cast_signed() - before.cast_signed();
+    /// Counts a block that is new, given back or another one than before.
+    fn count(&self, before: Option<Block>, after: Option<Block>) {
+        if self.counting.load(Ordering::Relaxed) && !IS_UNCOUNTED.get() {
+            let size = |block: Option<Block>| block.map_or(0, |block| block.size.cast_signed());
+            let more = size(after) - size(before);
             let now = self.bytes.fetch_add(more, Ordering::Relaxed) + more;
             self.peak.fetch_max(now, Ordering::Relaxed);
+            if let Some(told) = self.told.get() {
+                uncounted(|| told(before, after));
+            }
+        }
+    }
+
+    /// Counts a block of `size` bytes, if the system had memory for it.
+    fn count_new(&self, block: *mut u8, size: usize) {
+        if !block.is_null() {
+            self.count(None, Some(Block::new(block, size)));
         }
     }
 }
@@ -98,7 +146,7 @@ unsafe impl GlobalAlloc for Heap {
         if !self.arena.counting() {
             // SAFETY: the caller's promises are the ones that this asks for.
             let block = unsafe { System.alloc(layout) };
-            self.live.count(block, 0, layout.size());
+            self.live.count_new(block, layout.size());
             return block;
         }
         let end = |start: usize| {
@@ -116,7 +164,8 @@ unsafe impl GlobalAlloc for Heap {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         if !self.arena.owns(block) {
-            self.live.count(block, layout.size(), 0);
+            self.live
+                .count(Some(Block::new(block, layout.size())), None);
             // SAFETY: a block that is not the arena's is the system's, and the caller promises the rest.
             unsafe { System.dealloc(block, layout) }
         }
@@ -129,7 +178,7 @@ unsafe impl GlobalAlloc for Heap {
         }
         // SAFETY: the caller's promises are the ones that this asks for.
         let block = unsafe { System.alloc_zeroed(layout) };
-        self.live.count(block, 0, layout.size());
+        self.live.count_new(block, layout.size());
         block
     }
 
@@ -137,7 +186,10 @@ unsafe impl GlobalAlloc for Heap {
         if !self.arena.counting() {
             // SAFETY: counting has no end, so the block is the system's, and the caller promises the rest.
             let new = unsafe { System.realloc(block, layout, size) };
-            self.live.count(new, layout.size(), size);
+            if !new.is_null() {
+                let before = Block::new(block, layout.size());
+                self.live.count(Some(before), Some(Block::new(new, size)));
+            }
             return new;
         }
         // SAFETY: the caller promises that `size`, rounded up to the alignment, does not overflow.

@@ -22,6 +22,7 @@ mod extension;
 mod fri;
 mod hashing;
 mod heap;
+mod held;
 #[cfg(feature = "since-0-6")]
 mod keccak;
 #[cfg(feature = "since-0-5")]
@@ -65,7 +66,6 @@ use crate::row::{Prepared, Row};
 use crate::rows::ROWS;
 
 fn main() -> ExitCode {
-    hashing::listen();
     let mut worker = Worker::default();
     let mut stdout = io::stdout().lock();
     for line in io::stdin().lock().lines() {
@@ -110,6 +110,8 @@ struct Worker {
     outputs: Vec<u8>,
     /// The peak of the first run, which is not timed by the driver.
     live_bytes: Option<u64>,
+    /// Whether the process has made its only run, and told which spans hold the memory.
+    held: bool,
 }
 
 impl Worker {
@@ -131,6 +133,10 @@ impl Worker {
             }
             Request::Run => {
                 let known = self.live_bytes;
+                if self.held {
+                    return Err("run: the process has told what it holds, start another".into());
+                }
+                hashing::listen();
                 let run = &mut self.prepared()?.run;
                 let ((timing, outputs), live_bytes) = match known {
                     Some(known) => (run(), known),
@@ -146,6 +152,16 @@ impl Worker {
                     live_bytes: self.live_bytes,
                     digest: digest(&self.outputs),
                 }))
+            }
+            Request::Hold => {
+                if self.held || self.live_bytes.is_some() {
+                    return Err("hold: the process has run, start another".into());
+                }
+                let run = &mut self.prepared()?.run;
+                let ((_, outputs), holding) = held::of(run);
+                self.held = true;
+                self.outputs = outputs;
+                Ok(Reply::Held(holding))
             }
             Request::Save { path } => {
                 fs::write(&path, &self.outputs)

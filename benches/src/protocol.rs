@@ -24,6 +24,8 @@ pub enum Request {
     },
     /// Runs the prepared row once.
     Run,
+    /// Runs the prepared row once, the process's only run, and tells which spans hold the memory. The row runs on one core.
+    Hold,
     /// Writes the last run's outputs to a file.
     Save {
         /// The path of the file.
@@ -65,6 +67,8 @@ pub enum Reply {
     },
     /// The reply to `run`.
     Sample(Sample),
+    /// The reply to `hold`.
+    Held(Holding),
     /// The reply to `save`.
     Saved,
     /// The reply to `verify`, where the verifier accepts the outputs.
@@ -173,6 +177,36 @@ pub struct Sample {
     /// The SHA-256 of all outputs, in hexadecimal.
     #[serde(deserialize_with = "name")]
     pub digest: String,
+}
+
+/// The memory of a run where the most is allocated.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Holding {
+    /// The bytes that are allocated.
+    pub live_bytes: u64,
+    /// The span that the run is in.
+    #[serde(deserialize_with = "path")]
+    pub peak_in: Vec<String>,
+    /// The spans that hold these bytes, each once.
+    pub held: Vec<Held>,
+}
+
+/// The part of a run's memory that one span has allocated, without the spans inside of it.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Held {
+    /// The names of the span and of those around it, the outermost first; none for what is outside of all.
+    #[serde(deserialize_with = "path")]
+    pub span: Vec<String>,
+    /// The bytes. Outside of all spans, these may be less than none: the run gives back what was allocated before.
+    pub bytes: i64,
+}
+
+/// Deserializes the names of spans.
+fn path<'de, D: Deserializer<'de>>(names: D) -> Result<Vec<String>, D::Error> {
+    let names = Vec::<String>::deserialize(names)?;
+    let checked = names.iter().try_for_each(|name| check_line(name));
+    checked.map_err(D::Error::custom)?;
+    Ok(names)
 }
 
 /// The most bytes of a name. A longer one would break tables.

@@ -125,6 +125,29 @@ fn a_sample_has_the_bytes_that_were_live_at_a_time() {
     assert!(first < rows * 2000, "{first}");
 }
 
+/// What the spans hold is the peak that a run counts, and a tree is held by the span that builds it.
+#[test]
+fn spans_hold_the_bytes_that_were_live_at_a_time() {
+    let row = "equal/stark-prove/bits/2^12x32";
+    let mut worker = Worker::prepared(row, 1);
+    let holding = &worker.ask(&json!("hold"))["held"];
+    let run = Worker::prepared(row, 1).ask(&json!("run"));
+    assert_eq!(holding["live_bytes"], run["sample"]["live_bytes"]);
+    let held = holding["held"].as_array().unwrap();
+    let bytes = |held: &Value| held["bytes"].as_i64().unwrap();
+    let sum: i64 = held.iter().map(bytes).sum();
+    assert_eq!(sum, holding["live_bytes"]);
+    let in_trees = held.iter().filter(|held| {
+        let names = held["span"].as_array().unwrap();
+        names.iter().any(|name| name == "build merkle tree")
+    });
+    // The digests above the leaves of the trace's tree and of the quotient's, 32 bytes each.
+    let in_trees: i64 = in_trees.map(bytes).sum();
+    assert!(in_trees > 2 * 32 * (1 << 13), "{in_trees}");
+    assert!(worker.error(&json!("run")).starts_with("run: "));
+    assert!(worker.error(&json!("hold")).starts_with("hold: "));
+}
+
 #[test]
 fn a_sample_has_the_part_that_is_hashing() {
     for (row, hashes) in [

@@ -77,6 +77,7 @@ const GROUPS: [Group; 4] = [
         &[
             "ab",
             "inspect count",
+            "inspect memory",
             "inspect kernels",
             "inspect constant-time",
             "report",

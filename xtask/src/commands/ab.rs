@@ -8,7 +8,8 @@ use cargo_metadata::semver::Version;
 use clap::{Parser, Subcommand};
 
 use super::compared::{
-    self, Compared, Executables, SEEDS, each_once, header, measure, measured, runnable, sides,
+    self, Compared, Executables, SEEDS, each_once, header, measure, measured, named, runnable,
+    sides,
 };
 use super::phases;
 use super::report::TITLE;
@@ -19,7 +20,6 @@ use crate::bench::built::{self, Built, Named, Subject, TOOL};
 use crate::bench::filing::{Filed, Filing};
 use crate::bench::memory::{self, Live};
 use crate::bench::record::file_stem;
-use crate::commands::glob;
 use crate::project::Project;
 use crate::report::results;
 use p3_patches::catalog::difference::Difference;
@@ -397,35 +397,12 @@ fn selected(rows: &[RowInfo], args: &Args) -> Result<Vec<RowInfo>> {
             false => Ok(rows),
         };
     }
-    let mut wanted = vec![false; rows.len()];
-    for pattern in &args.workload {
-        let glob = glob("--workload", pattern)?;
-        let mut found = false;
-        for (row, wanted) in rows.iter().zip(&mut wanted) {
-            // A pattern for all rows means those of the mode.
-            let shown = args.outputs_only
-                || ![Kind::Equal, Kind::Phase].contains(&row.kind)
-                || Kind::of(pattern) == row.kind;
-            if shown && glob.is_match(&row.name) {
-                *wanted = true;
-                found = true;
-            }
-        }
-        if !found {
-            return Err(unknown_workload(pattern, rows).into());
-        }
-    }
-    let wanted = rows.iter().zip(wanted).filter(|(_, wanted)| *wanted);
-    Ok(wanted.map(|(row, _)| row.clone()).collect())
-}
-
-fn unknown_workload(pattern: &str, rows: &[RowInfo]) -> Failure {
-    let mut nearest: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
-    let likeness = |name: &str| strsim::jaro_winkler(pattern, name);
-    nearest.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
-    nearest.truncate(3);
-    Failure::input(format!("--workload {pattern}: no such row"))
-        .hint(format!("the nearest are {}", nearest.join(", ")))
+    Ok(named(rows, &args.workload, |row, pattern| {
+        // A pattern for all rows means those of the mode.
+        args.outputs_only
+            || ![Kind::Equal, Kind::Phase].contains(&row.kind)
+            || Kind::of(pattern) == row.kind
+    })?)
 }
 
 /// Returns the memory of the rows whose workers count it.

@@ -7,6 +7,7 @@ use clap::builder::{PathBufValueParser, TypedValueParser as _};
 
 use crate::bench::build::{Builder, Candidate, Purpose};
 use crate::bench::built::without;
+use crate::commands::glob;
 use crate::project::Project;
 use p3_patches::catalog::difference::Difference;
 use p3_patches::commands::{joined, typed};
@@ -145,6 +146,37 @@ pub fn each_once(asked: &[Isa], check: fn(Isa) -> Result<(), Failure>) -> Result
         }
     }
     Ok(isas)
+}
+
+/// Returns the rows that the patterns of `--workload` name, each once. A pattern names a row only where `is_meant` says so.
+pub fn named(
+    rows: &[RowInfo],
+    patterns: &[String],
+    is_meant: impl Fn(&RowInfo, &str) -> bool,
+) -> Result<Vec<RowInfo>, Failure> {
+    let mut wanted = vec![false; rows.len()];
+    for pattern in patterns {
+        let glob = glob("--workload", pattern)?;
+        let is_named = |row: &RowInfo| is_meant(row, pattern) && glob.is_match(&row.name);
+        let named: Vec<bool> = rows.iter().map(is_named).collect();
+        if !named.contains(&true) {
+            return Err(unknown_workload(pattern, rows));
+        }
+        wanted = (wanted.iter().zip(named))
+            .map(|(wanted, named)| *wanted || named)
+            .collect();
+    }
+    let wanted = rows.iter().zip(wanted).filter(|(_, wanted)| *wanted);
+    Ok(wanted.map(|(row, _)| row.clone()).collect())
+}
+
+fn unknown_workload(pattern: &str, rows: &[RowInfo]) -> Failure {
+    let mut nearest: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+    let likeness = |name: &str| strsim::jaro_winkler(pattern, name);
+    nearest.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
+    nearest.truncate(3);
+    Failure::input(format!("--workload {pattern}: no such row"))
+        .hint(format!("the nearest are {}", nearest.join(", ")))
 }
 
 pub fn measure(workers: &[(Isa, Workers)], rows: &[RowInfo], plan: &Plan) -> Result<Vec<Run>> {

@@ -1,14 +1,15 @@
-//! `inspect`: the compiled code, with patches and without, without a clock.
+//! `inspect`: what is compiled and executed, with patches and without, without a clock.
 
 use crate::project::Project;
 use anyhow::Result;
 
-use super::{constant_time, count, preflight};
+use super::{constant_time, count, memory, preflight};
 
-/// Look at the compiled code: its instructions, its kernels, and whether data shows in what is executed.
+/// Look at what is executed: its instructions, its memory, its kernels, and whether data shows in it.
 #[derive(clap::Subcommand)]
 pub enum Mode {
     Count(count::Args),
+    Memory(memory::Args),
     Kernels(preflight::Args),
     ConstantTime(constant_time::Args),
 }
@@ -16,6 +17,7 @@ pub enum Mode {
 pub fn run(mode: Mode, project: &Project) -> Result<()> {
     match mode {
         Mode::Count(args) => count::run(args, project),
+        Mode::Memory(args) => memory::run(&args, project),
         Mode::Kernels(args) => preflight::run(&args, project),
         Mode::ConstantTime(args) => constant_time::run(&args, project),
     }

@@ -14,7 +14,7 @@ use crate::files::contents::{no_executable, sha256_of_file};
 use crate::files::dir::cannot_write;
 use crate::files::plain;
 use crate::isa::Isa;
-use crate::run::protocol::{Reply, Request, RowInfo, Sample, Timed, UnitInfo};
+use crate::run::protocol::{Holding, Reply, Request, RowInfo, Sample, Timed, UnitInfo};
 use crate::run::sample::{ROUND, Run, Side, has_more_cpu, wrong_memory};
 use crate::run::worker::Worker;
 use crate::terminal::shown;
@@ -198,6 +198,71 @@ impl Workers {
     }
 }
 
+/// Runs a row once in a process of its own, with the inputs of `seed`, and returns what each span holds where the most memory is
+/// allocated. Fails where the worker fails, or tells of spans that do not hold all of that.
+pub fn holding(
+    executable: &Path,
+    side: Side,
+    row: &RowInfo,
+    seed: u64,
+    timeout: Duration,
+) -> Result<Holding> {
+    let (mut worker, _) = start(executable, side, row, seed, timeout)?;
+    let holding = match worker.ask(&Request::Hold)? {
+        Reply::Held(holding) => holding,
+        other => return Err(worker.confused(&other)),
+    };
+    let checked = check_held(&holding);
+    checked.map_err(|what| worker.failure(&what))?;
+    Ok(holding)
+}
+
+/// Starts a worker and prepares a row in it. Returns the worker, and whether the row's outputs are a proof.
+fn start(
+    executable: &Path,
+    side: Side,
+    row: &RowInfo,
+    seed: u64,
+    timeout: Duration,
+) -> Result<(Worker, bool)> {
+    let mut worker = Worker::start(executable, side, timeout)?;
+    match worker.ask(&Request::Prepare {
+        row: row.name.clone(),
+        seed,
+    })? {
+        Reply::Ready { proof } => Ok((worker, proof)),
+        other => Err(worker.confused(&other)),
+    }
+}
+
+/// Checks that spans, each once, hold the bytes of the peak, and that no name has a user or a token in an address; an error says what is
+/// wrong.
+fn check_held(holding: &Holding) -> Result<(), String> {
+    let spans = (holding.held.iter()).map(|held| &held.span);
+    let mut names = spans.chain([&holding.peak_in]).flatten();
+    if let Some(name) = names.find(|name| without_credentials(name) != ***name) {
+        let name = without_credentials(name);
+        return Err(format!(
+            "names the span {name}, with more than the host of an address"
+        ));
+    }
+    let mut seen = BTreeSet::new();
+    let mut sum = 0_i128;
+    for held in &holding.held {
+        if !seen.insert(&held.span) {
+            return Err(format!("tells twice what {:?} holds", held.span));
+        }
+        sum += i128::from(held.bytes);
+    }
+    match sum == i128::from(holding.live_bytes) {
+        true => Ok(()),
+        false => Err(format!(
+            "allocated {} bytes, of which its spans hold {sum}",
+            holding.live_bytes
+        )),
+    }
+}
+
 /// Measures one row in `plan.reps` rounds for each of `copies`, with a seed each from 1. `progress` is called after each round.
 ///
 /// Returns the samples in the order in which they were taken, eight for each round. Fails where outputs differ, where a worker
@@ -269,16 +334,7 @@ impl<'a> Trio<'a> {
         seed: u64,
         timeout: Duration,
     ) -> Result<Self> {
-        let start = |executable: &Path, side| {
-            let mut worker = Worker::start(executable, side, timeout)?;
-            match worker.ask(&Request::Prepare {
-                row: row.name.clone(),
-                seed,
-            })? {
-                Reply::Ready { proof } => Ok((worker, proof)),
-                other => Err(worker.confused(&other)),
-            }
-        };
+        let start = |executable: &Path, side| start(executable, side, row, seed, timeout);
         let (baseline, proof) = start(baseline, Side::Baseline)?;
         let [candidate, control] =
             [(candidate, Side::Candidate), (control, Side::Control)].map(|(executable, side)| {
@@ -406,6 +462,7 @@ pub fn assert_different(name: &str, executables: [&Path; 2], hint: &'static str)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::protocol::Held;
 
     #[test]
     fn a_unit_takes_no_longer_than_its_worker() {
@@ -430,5 +487,38 @@ mod tests {
             let refused = cycles(unit_ns, cycle_ns).unwrap_err();
             assert!(refused.starts_with(why), "{refused}");
         }
+    }
+
+    #[test]
+    fn spans_hold_the_peak() {
+        let held = |span: &str, bytes| Held {
+            span: span.split_terminator('/').map(str::to_owned).collect(),
+            bytes,
+        };
+        let holding = |held: &[Held]| Holding {
+            live_bytes: 10,
+            peak_in: Vec::new(),
+            held: held.to_vec(),
+        };
+        let [outside, outer, inner] = [held("", -2), held("a", 5), held("a/b", 7)];
+        let right = [outside.clone(), outer.clone(), inner.clone()];
+        assert_eq!(check_held(&holding(&right)), Ok(()));
+        let wrong = |held: &[Held]| check_held(&holding(held)).unwrap_err();
+        let told = wrong(&[outside.clone(), outer.clone()]);
+        assert_eq!(told, "allocated 10 bytes, of which its spans hold 3");
+        let told = wrong(&[inner.clone(), inner]);
+        assert_eq!(told, r#"tells twice what ["a", "b"] holds"#);
+        let told = wrong(&[
+            outer,
+            outside,
+            Held {
+                span: vec!["https://me:s3cr3t@h".to_owned()],
+                bytes: 7,
+            },
+        ]);
+        assert!(
+            told.starts_with("names the span https:") && !told.contains("s3cr3t"),
+            "{told}"
+        );
     }
 }

@@ -15,7 +15,7 @@ const WIDTH: usize = 9;
 const INDENTS: [&str; 4] = ["   ", "│  ", "┝━ ", "┕━ "];
 
 /// The separator between the name of a span and that of a span inside.
-pub(crate) const IN: &str = " > ";
+pub const IN: &str = " > ";
 
 /// Spans by the path of their names, on one line and without credentials, in the order in which they are first seen, with the nanoseconds spent in each.
 #[derive(Debug, Default, PartialEq)]

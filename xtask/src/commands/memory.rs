@@ -1,0 +1,199 @@
+//! `inspect memory`: which spans of a run hold the memory where the most is allocated, with patches and without.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use comfy_table::CellAlignment;
+use serde::Serialize;
+
+use super::compared::{Compared, Executables, measured, named, runnable};
+use crate::bench::build::Purpose;
+use crate::project::Project;
+use paired::error::Failure;
+use paired::run::pairs;
+use paired::run::protocol::{Holding, Kind, RowInfo};
+use paired::run::sample::Side;
+use paired::run::spans;
+use paired::show::report;
+use paired::terminal::measuring;
+
+/// Show which spans of a run hold the memory where the most is allocated, with patches and without.
+///
+/// Runs each workload once on each side, in a process that counts every block that is allocated, and names Plonky3's tracing spans that
+/// have made what is allocated at the peak. A span is without the spans inside of it. The counts are exact, and the same in each run.
+/// Workloads run on one core. A block that grows counts with its new size only, as in the column `memory` of `ab`.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  cargo p3 inspect memory
+  cargo p3 inspect memory leafless-trees --workload 'stark-prove/bits/2^14x2'
+  cargo p3 inspect memory --isa x86-64-v3 --workload 'stark-prove/keccak-air/*' --json memory.json")]
+pub struct Args {
+    #[command(flatten)]
+    compared: Compared,
+    /// Workloads to look at, by glob over their names; may be given several times [default: proofs of STARKs].
+    #[arg(long, value_name = "GLOB")]
+    workload: Vec<String>,
+    /// Write the figures to FILE.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// The output of `--json`. Other programs read it: a change of meaning is a new `schema`.
+#[derive(Serialize)]
+struct Report {
+    schema: u32,
+    /// As it was typed.
+    command: String,
+    base: String,
+    patches: Vec<String>,
+    workloads: Vec<Workload>,
+}
+
+/// A workload on both sides.
+#[derive(Serialize)]
+struct Workload {
+    workload: String,
+    isa: String,
+    baseline: Holding,
+    candidate: Holding,
+}
+
+/// The part of the baseline's peak below which spans are shown as one.
+const SMALL: f64 = 0.01;
+
+pub fn run(args: &Args, project: &Project) -> Result<()> {
+    let inputs = args.compared.inputs(project);
+    report::check_outputs(args.json.as_deref(), false, None, &inputs)?;
+    let isas = runnable(args.compared.isas())?;
+    let (base, patches) = args.compared.chosen(project)?;
+    project.catalog.refuse_inert(&base, &args.compared.names)?;
+    let Executables {
+        workers,
+        builder: _builder,
+    } = (args.compared).executables(project, (&base, &patches), &isas, Purpose::Measurement)?;
+    let timeout = Duration::from_secs(300);
+    let rows = selected(&pairs::rows(&workers[0].1.baseline, timeout)?, args)?;
+
+    let mut report = Report {
+        schema: 1,
+        command: measured()?,
+        base,
+        patches,
+        workloads: Vec::new(),
+    };
+    let bar = measuring((2 * rows.len() * workers.len()) as u64, "runs");
+    for (isa, workers) in &workers {
+        for row in &rows {
+            bar.set_message(format!("{isa} {}", row.name));
+            let holding = |executable, side| {
+                const SEED: u64 = 1;
+                let holding = pairs::holding(executable, side, row, SEED, timeout);
+                bar.inc();
+                holding
+            };
+            report.workloads.push(Workload {
+                workload: row.name.clone(),
+                isa: isa.to_string(),
+                baseline: holding(&workers.baseline, Side::Baseline)?,
+                candidate: holding(&workers.candidate, Side::Candidate)?,
+            });
+        }
+    }
+    bar.finish_and_clear();
+    if let Some(path) = &args.json {
+        report::write(path, &report, None)?;
+    }
+    // Last, since it may fail: the figures are in the file by now.
+    println!("base {}, patches {}", report.base, report.patches.join(" "));
+    let terminal = std::io::stdout().is_terminal();
+    for workload in &report.workloads {
+        println!("\n{}", workload.shown(terminal));
+    }
+    Ok(())
+}
+
+/// Returns the rows that patterns name, else the proofs of STARKs. Spans are entered by one thread.
+fn selected(rows: &[RowInfo], args: &Args) -> Result<Vec<RowInfo>, Failure> {
+    let is_shown = |row: &RowInfo| row.threads == 1 && row.kind != Kind::Phase;
+    if !args.workload.is_empty() {
+        return named(rows, &args.workload, |row, pattern| {
+            is_shown(row) && (row.kind != Kind::Equal || Kind::of(pattern) == row.kind)
+        });
+    }
+    let proofs = (rows.iter()).filter(|row| is_shown(row) && row.kind == Kind::StarkProve);
+    let proofs: Vec<_> = proofs.cloned().collect();
+    match proofs.is_empty() {
+        true => Err(
+            Failure::check("the workers have no proof of a STARK to run")
+                .hint("--workload names other rows"),
+        ),
+        false => Ok(proofs),
+    }
+}
+
+impl Workload {
+    /// Returns what stands above the table, and the table: the spans in the order in which the runs enter them.
+    fn shown(&self, terminal: bool) -> String {
+        let sides = [&self.baseline, &self.candidate];
+        let mut spans: Vec<(String, [i64; 2])> = Vec::new();
+        for (side, holding) in sides.into_iter().enumerate() {
+            for held in &holding.held {
+                let path = path(&held.span);
+                let known = spans.iter().position(|(known, _)| *known == path);
+                let at = known.unwrap_or_else(|| {
+                    spans.push((path, [0; 2]));
+                    spans.len() - 1
+                });
+                spans[at].1[side] = held.bytes;
+            }
+        }
+        let least = (self.baseline.live_bytes as f64 * SMALL) as i64;
+        let is_small = |(_, bytes): &(_, [i64; 2])| bytes.iter().all(|bytes| bytes.abs() < least);
+        let (small, large): (Vec<_>, Vec<_>) = spans.into_iter().partition(is_small);
+        let paths: Vec<String> = large.iter().map(|(path, _)| path.clone()).collect();
+
+        let mut table = report::empty_table(terminal);
+        table.set_header(["span", "baseline MiB", "candidate MiB", "ratio"]);
+        let mut add = |name: &str, [baseline, candidate]: [i64; 2]| {
+            let mib = |bytes: i64| format!("{:.3}", bytes as f64 / f64::from(1 << 20));
+            let ratio = match baseline > 0 && candidate >= 0 {
+                true => format!("{:.3}", candidate as f64 / baseline as f64),
+                false => String::new(),
+            };
+            table.add_row([name, &mib(baseline), &mib(candidate), &ratio]);
+        };
+        for (path, bytes) in &large {
+            add(spans::name(path, &paths), *bytes);
+        }
+        if !small.is_empty() {
+            let sum = |side: usize| small.iter().map(|(_, bytes)| bytes[side]).sum();
+            let name = format!("{} below 1 %", small.len());
+            add(&name, [sum(0), sum(1)]);
+        }
+        let whole = sides.map(|holding| holding.live_bytes as i64);
+        add("all", whole);
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+
+        let [baseline, candidate] = sides.map(|holding| path(&holding.peak_in));
+        let peak = match baseline == candidate {
+            true => format!("the peak is in {baseline}"),
+            false => format!(
+                "the baseline's peak is in {baseline}\nthe candidate's peak is in {candidate}"
+            ),
+        };
+        let Self { workload, isa, .. } = self;
+        format!("{workload}, {isa}\n{peak}\n{}", table.trim_fmt())
+    }
+}
+
+/// Returns the names of a span and of those around it as tables have them.
+fn path(span: &[String]) -> String {
+    match span {
+        [] => "outside of all spans".to_owned(),
+        span => span.join(spans::IN),
+    }
+}
