@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use comfy_table::CellAlignment;
 use serde::Serialize;
 
 use super::compared::{Compared, Executables, measured, named, runnable};
@@ -152,31 +151,14 @@ impl Workload {
         let least = (self.baseline.live_bytes as f64 * SMALL) as i64;
         let is_small = |(_, bytes): &(_, [i64; 2])| bytes.iter().all(|bytes| bytes.abs() < least);
         let (small, large): (Vec<_>, Vec<_>) = spans.into_iter().partition(is_small);
-        let paths: Vec<String> = large.iter().map(|(path, _)| path.clone()).collect();
-
-        let mut table = report::empty_table(terminal);
-        table.set_header(["span", "baseline MiB", "candidate MiB", "ratio"]);
-        let mut add = |name: &str, [baseline, candidate]: [i64; 2]| {
-            let mib = |bytes: i64| format!("{:.3}", bytes as f64 / f64::from(1 << 20));
-            let ratio = match baseline > 0 && candidate >= 0 {
-                true => format!("{:.3}", candidate as f64 / baseline as f64),
-                false => String::new(),
-            };
-            table.add_row([name, &mib(baseline), &mib(candidate), &ratio]);
-        };
-        for (path, bytes) in &large {
-            add(spans::name(path, &paths), *bytes);
-        }
+        let mut rest = Vec::new();
         if !small.is_empty() {
             let sum = |side: usize| small.iter().map(|(_, bytes)| bytes[side]).sum();
-            let name = format!("{} below 1 %", small.len());
-            add(&name, [sum(0), sum(1)]);
+            rest.push((format!("{} below 1 %", small.len()), [sum(0), sum(1)]));
         }
-        let whole = sides.map(|holding| holding.live_bytes as i64);
-        add("all", whole);
-        for column in table.column_iter_mut().skip(1) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
+        let all = sides.map(|holding| holding.live_bytes as i64);
+        rest.push(("all".to_owned(), all));
+        let table = report::memory_table(&large, &rest, terminal);
 
         let [baseline, candidate] = sides.map(|holding| path(&holding.peak_in));
         let peak = match baseline == candidate {
@@ -186,7 +168,7 @@ impl Workload {
             ),
         };
         let Self { workload, isa, .. } = self;
-        format!("{workload}, {isa}\n{peak}\n{}", table.trim_fmt())
+        format!("{workload}, {isa}\n{peak}\n{table}")
     }
 }
 

@@ -213,6 +213,12 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
                 "\n\n{}",
                 report::part_table("span", SPAN, &phases, terminal)
             );
+            if !samples.resident.is_empty() {
+                let table = report::memory_table(&samples.resident, &[], terminal);
+                tables += &format!(
+                    "\n\nthe most that is resident while a span is open, in one run of each\n{table}"
+                );
+            }
         }
         (rows.into_iter().chain(phases).collect(), tables)
     };

@@ -6,6 +6,7 @@ pub(crate) mod launch;
 pub mod pairs;
 pub mod program;
 pub mod protocol;
+pub(crate) mod resident;
 pub mod rustflags;
 pub mod sample;
 pub mod spans;

@@ -28,6 +28,7 @@ use crate::files::plain;
 use crate::interrupt::{self, Group};
 use crate::run::input::Input;
 use crate::run::launch::{self, Launch};
+use crate::run::resident::{self, Moment};
 use crate::run::rustflags::Rustflags;
 use crate::run::sample::Side;
 use crate::terminal::{print_lines, shown};
@@ -546,7 +547,14 @@ impl Program {
 
     /// Runs the program to its end, with `figures` as criterion's folder. Fails where the program cannot be started, and after an
     /// interrupt, which ends it. An exit code other than 0 is no error.
-    pub(crate) fn run(&self, input: &Input, figures: Option<&Path>) -> Result<Done> {
+    ///
+    /// The process's memory is noted in `moments`, if there are some. The system takes time for the answers, so such a run is not measured.
+    pub(crate) fn run(
+        &self,
+        input: &Input,
+        figures: Option<&Path>,
+        mut moments: Option<&mut Vec<Moment>>,
+    ) -> Result<Done> {
         interrupt::check()?;
         // Files, since a pipe would have to be read, on a core that the program may use.
         let (stdout, stderr) = (claimed::file()?, claimed::file()?);
@@ -571,7 +579,7 @@ impl Program {
             .stdin(input.again()?)
             .stdout(stdout.try_clone()?)
             .stderr(stderr.try_clone()?);
-        let own_peak = own_peak_kib();
+        let own_peak = resident::kib("self", "VmHWM").unwrap_or(0);
         let start = Instant::now();
         let mut process = Group::start(&mut command)?;
         let id = process.0.id();
@@ -582,7 +590,16 @@ impl Program {
             let _ = sender.send(start.elapsed());
         });
         let wall = loop {
-            match ended.recv_timeout(Duration::from_millis(100)) {
+            let mut wait = Duration::from_millis(100);
+            if let Some(moments) = &mut moments
+                && let Some(kib) = resident::kib(&id.to_string(), "VmRSS")
+            {
+                let printed = [stdout.metadata()?.len(), stderr.metadata()?.len()];
+                let at = start.elapsed();
+                moments.push(Moment { at, kib, printed });
+                wait = resident::wait(at);
+            }
+            match ended.recv_timeout(wait) {
                 Ok(wall) => break wall,
                 Err(RecvTimeoutError::Disconnected) => unreachable!("the thread sends first"),
                 Err(RecvTimeoutError::Timeout) => interrupt::check_on(id, &command)?,
@@ -610,14 +627,6 @@ pub(crate) fn contents(mut file: fs::File) -> io::Result<Vec<u8>> {
     file.rewind()?;
     file.read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-/// Returns the peak of this process's resident memory in KiB; 0 where the system does not tell it.
-fn own_peak_kib() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let peak = peak.and_then(|peak| peak.trim().strip_suffix(" kB"));
-    peak.and_then(|peak| peak.parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -46,6 +46,95 @@ impl Spans {
     }
 }
 
+/// A span that was printed, and the time in which it was open for certain, in nanoseconds before its line was printed.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Open {
+    pub(crate) path: String,
+    /// The bytes of the output up to the line's end, or up to that of the outermost span of its tree.
+    pub(crate) printed: usize,
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+}
+
+/// A span of a tree, which is open from when it begins at the earliest.
+struct Node {
+    open: Open,
+    depth: usize,
+    ns: u64,
+    /// The time in the spans inside of it that were read so far.
+    inside: u64,
+}
+
+/// Reads the spans of `output` that were open at some time for certain.
+///
+/// A span that closes was open until its line was printed. The lines of a tree are printed with the outermost span, which closes then; the
+/// spans inside of it follow each other, at times that leave open where the outer one is by itself.
+pub(crate) fn open(output: &[u8]) -> Vec<Open> {
+    let mut spans = Vec::new();
+    let mut tree: Vec<Node> = Vec::new();
+    let mut printed = 0;
+    for line in output.split_inclusive(|byte| *byte == b'\n') {
+        printed += line.len();
+        let line = String::from_utf8_lossy(line);
+        let line = strip_ansi_codes(line.trim_end_matches('\n'));
+        if let Some((depth, name, ns)) = forest(&line) {
+            if depth == 0 {
+                spans.extend(certain(&mut tree));
+            }
+            let around = tree.iter_mut().rfind(|node| node.depth + 1 == depth);
+            let (path, printed, from) = match around {
+                Some(around) => {
+                    let path = format!("{}{IN}{}", around.open.path, one_line(name));
+                    let from = around.open.from.saturating_sub(around.inside);
+                    around.inside += ns;
+                    (path, around.open.printed, from)
+                }
+                None => (one_line(name), printed, ns),
+            };
+            let open = Open {
+                path,
+                printed,
+                from,
+                to: 0,
+            };
+            tree.push(Node {
+                open,
+                depth,
+                ns,
+                inside: 0,
+            });
+        } else if let Some((path, ns)) = closed(&line) {
+            spans.push(Open {
+                path: one_line(&path),
+                printed,
+                from: ns,
+                to: 0,
+            });
+        }
+    }
+    spans.extend(certain(&mut tree));
+    spans
+}
+
+/// Takes the spans of a tree that were open at some time for certain.
+fn certain(tree: &mut Vec<Node>) -> Vec<Open> {
+    // The time that the outer spans are by themselves, by depth.
+    let mut slack: Vec<u64> = Vec::new();
+    let spans = tree.drain(..).filter_map(|node| {
+        slack.truncate(node.depth);
+        let before = slack.iter().sum::<u64>();
+        slack.push(node.ns.saturating_sub(node.inside));
+        let from = node.open.from.saturating_sub(before);
+        let to = node.open.from.saturating_sub(node.ns);
+        (from >= to).then_some(Open {
+            from,
+            to,
+            ..node.open
+        })
+    });
+    spans.collect()
+}
+
 /// Returns the shortest end of a path that is the end of no other path of `paths`, in whole names of spans, such as
 /// `open > hash` of `prove > open > hash`.
 pub fn name<'p>(path: &'p str, paths: &[String]) -> &'p str {

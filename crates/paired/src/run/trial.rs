@@ -23,6 +23,7 @@ use crate::run::figures;
 use crate::run::input::Input;
 use crate::run::program::{Done, Program, contents};
 use crate::run::protocol::LONGEST_NAME;
+use crate::run::resident::{self, Moment, Resident};
 use crate::run::sample::{BENCH, ITERATIONS, ROUND, RUN, Run, SPAN, Side};
 use crate::run::spans::{IN, Spans};
 use crate::terminal::{print_lines, shown};
@@ -84,6 +85,9 @@ pub struct Samples {
     pub runs: Vec<Run>,
     /// The samples of each span or figure that every run has, in the same order.
     pub parts: Vec<Vec<Run>>,
+    /// The most resident memory while a span is open, in bytes, of the baseline and of the candidate, for each span of which both sides' first
+    /// runs tell.
+    pub resident: Vec<(String, [i64; 2])>,
 }
 
 impl Trial<'_> {
@@ -100,8 +104,15 @@ impl Trial<'_> {
         self.refuse_pipes()?;
         let mut expected = None;
         let mut shortest = Duration::MAX;
+        let mut resident: BTreeMap<Side, Resident> = BTreeMap::new();
         for side in WARM {
-            let (done, parts) = self.run(side, self.program(side), &mut expected)?;
+            let mut moments = Vec::new();
+            let noted = self.phases.then_some(&mut moments);
+            let (done, parts) = self.run(side, self.program(side), &mut expected, noted)?;
+            resident.insert(
+                side,
+                resident::by_span(&moments, [&done.stdout, &done.stderr]),
+            );
             shortest = shortest.min(done.wall);
             if self.bench && parts.is_empty() {
                 return Err(no_figures(&self.baseline.name).into());
@@ -123,7 +134,7 @@ impl Trial<'_> {
             let copies: BTreeMap<_, _> = WARM.into_iter().map(copy).collect::<Result<_>>()?;
             for &side in &ROUND[round % 2 * QUARTET..][..QUARTET] {
                 let (program, _) = &copies[&side];
-                let (done, found) = self.run(side, program, &mut expected)?;
+                let (done, found) = self.run(side, program, &mut expected, None)?;
                 let run = Run {
                     workload: format!("{RUN}wall"),
                     isa: self.isa.to_string(),
@@ -174,7 +185,18 @@ impl Trial<'_> {
             let what = format!("{}: {what}", self.baseline.name);
             return Err(Failure::input(what).hint(hint).into());
         }
-        Ok(Samples { runs, parts })
+        let of = |side| resident.get(&side).into_iter().flatten();
+        let bytes = |kib: u64| kib.cast_signed().saturating_mul(1024);
+        let resident = of(Side::Baseline).filter_map(|(span, baseline)| {
+            let (_, candidate) = of(Side::Candidate).find(|(other, _)| other == span)?;
+            Some((span.clone(), [*baseline, *candidate].map(bytes)))
+        });
+        let resident = resident.collect();
+        Ok(Samples {
+            runs,
+            parts,
+            resident,
+        })
     }
 
     /// Refuses outputs that are no plain files: a program that writes to a pipe waits for a reader.
@@ -198,13 +220,14 @@ impl Trial<'_> {
         }
     }
 
-    /// Runs a program once, and compares its outputs with those of the first run, which are `expected`. Returns the times of its
-    /// spans or figures, in nanoseconds, by name.
+    /// Runs a program once, and compares its outputs with those of the first run, which are `expected`. Its memory is noted in
+    /// `moments`, if there are some. Returns the times of its spans or figures, in nanoseconds, by name.
     fn run(
         &self,
         side: Side,
         program: &Program,
         expected: &mut Option<Vec<String>>,
+        moments: Option<&mut Vec<Moment>>,
     ) -> Result<(Done, Vec<(String, u64)>)> {
         let name = match side {
             Side::Baseline | Side::Control => "baseline",
@@ -217,7 +240,8 @@ impl Trial<'_> {
             .map(|output| changed(program, output))
             .collect();
         let figures = claimed::folder()?;
-        let done = program.run(&self.input, self.bench.then(|| figures.path()))?;
+        let folder = self.bench.then(|| figures.path());
+        let done = program.run(&self.input, folder, moments)?;
         if !done.status.success() {
             show_last(&done.stderr);
             let what = format!("{}: the {name} ended with {}", program.name, done.status);

@@ -140,6 +140,31 @@ pub fn part_table(title: &str, prefix: &str, rows: &[Row], terminal: bool) -> St
     table.trim_fmt()
 }
 
+/// Formats the bytes of each span on both sides, baseline first, as a table in MiB. `rest` are rows whose names are shown as they are.
+pub fn memory_table(
+    spans: &[(String, [i64; 2])],
+    rest: &[(String, [i64; 2])],
+    terminal: bool,
+) -> String {
+    let paths: Vec<_> = spans.iter().map(|(path, _)| path.clone()).collect();
+    let named = (spans.iter()).map(|(path, bytes)| (spans::name(path, &paths), bytes));
+    let rest = rest.iter().map(|(name, bytes)| (&**name, bytes));
+    let mut table = empty_table(terminal);
+    table.set_header(["span", "baseline MiB", "candidate MiB", "ratio"]);
+    for (name, &[baseline, candidate]) in named.chain(rest) {
+        let mib = |bytes: i64| format!("{:.3}", bytes as f64 / f64::from(1 << 20));
+        let ratio = match baseline > 0 && candidate >= 0 {
+            true => format!("{:.3}", candidate as f64 / baseline as f64),
+            false => String::new(),
+        };
+        table.add_row([name, &mib(baseline), &mib(candidate), &ratio]);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.trim_fmt()
+}
+
 /// Formats `value` with four digits, or with its whole part where that is longer: no time is known more precisely.
 pub(crate) fn digits(value: f64) -> String {
     let whole = value.abs().max(1.0).log10().floor() as usize + 1;
