@@ -1,7 +1,8 @@
 //! git, run so that a user's configuration and hooks change nothing.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::{self, Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -14,30 +15,51 @@ use paired::terminal::shown;
 
 /// Runs git in `dir` and returns what it prints.
 pub fn git(dir: &Path, args: &[&str]) -> Result<String> {
-    run(dir, None, args)
+    run(dir, &[], args)
 }
 
-/// A copy of a repository's index. git locks the index that it writes, and a lock that outlives it is removed by hand.
+/// A copy of a repository's index, in a repository of its own that has the objects and the files of that one, but not its settings, which
+/// name programs and change diffs. git locks the index that it writes, and a lock that outlives it is removed by hand.
 pub struct Index<'d> {
     dir: &'d Path,
-    file: PathBuf,
-    _in: Temporary,
+    /// The repository's objects.
+    objects: PathBuf,
+    copy: Temporary,
 }
 
 impl<'d> Index<'d> {
     /// Copies that of the repository `dir` into the folder `to`.
     pub fn copy(dir: &'d Path, to: Temporary) -> Result<Self> {
-        let index = dir.join(git(dir, &["rev-parse", "--git-path", "index"])?.trim_end());
-        let file = to.path().join("index");
-        if index.exists() {
-            plain::copy(&index, &file).with_context(|| format!("cannot copy {}", shown(&index)))?;
+        let of_git = |path: &str| -> Result<PathBuf> {
+            let path = git(dir, &["rev-parse", "--git-path", path])?;
+            Ok(path::absolute(dir.join(path.trim_end()))?)
+        };
+        git(to.path(), &["init", "--quiet", "--bare", "."])?;
+        for (from, to) in [
+            (of_git("index")?, to.path().join("index")),
+            (of_git("info/exclude")?, to.path().join("info/exclude")),
+        ] {
+            if from.exists() {
+                let folder = to.parent().expect("a file in the copy");
+                fs::create_dir_all(folder)?;
+                plain::copy(&from, &to).with_context(|| format!("cannot copy {}", shown(&from)))?;
+            }
         }
-        Ok(Self { dir, file, _in: to })
+        Ok(Self {
+            dir,
+            objects: of_git("objects")?,
+            copy: to,
+        })
     }
 
-    /// Runs git in the repository, with this index.
+    /// Runs git on the repository's files, with this index. A commit of the repository's has no name but its hash there.
     pub fn git(&self, args: &[&str]) -> Result<String> {
-        run(self.dir, Some(&self.file), args)
+        let places = [
+            ("GIT_DIR", self.copy.path()),
+            ("GIT_WORK_TREE", Path::new(".")),
+            ("GIT_OBJECT_DIRECTORY", &self.objects),
+        ];
+        run(self.dir, &places, args)
     }
 }
 
@@ -54,20 +76,10 @@ pub fn command(dir: &Path) -> Command {
     command
 }
 
-fn run(dir: &Path, index: Option<&Path>, args: &[&str]) -> Result<String> {
+fn run(dir: &Path, places: &[(&str, &Path)], args: &[&str]) -> Result<String> {
     let mut command = command(dir);
-    // The repository's own settings change no diff, and run nothing.
-    for setting in [
-        "core.hooksPath=/dev/null",
-        "diff.context=3",
-        "diff.interHunkContext=0",
-    ] {
-        command.args(["-c", setting]);
-    }
-    command.args(args);
-    if let Some(index) = index {
-        command.env("GIT_INDEX_FILE", index);
-    }
+    command.args(["-c", "core.hooksPath=/dev/null"]).args(args);
+    command.envs(places.iter().copied());
     command.envs([
         ("GIT_OPTIONAL_LOCKS", "0"),
         ("GIT_CONFIG_GLOBAL", "/dev/null"),

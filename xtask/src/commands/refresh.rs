@@ -199,9 +199,12 @@ fn merge(
 }
 
 /// Refuses what a merge has left to be resolved in the repository `dir`.
-fn refuse_conflicts(dir: &Path, index: &Index<'_>, tag: &str) -> Result<()> {
+fn refuse_conflicts(dir: &Path, index: &Index<'_>, published: &str) -> Result<()> {
     // Where one side has deleted what the other one has changed, there is no marker.
-    for line in git(dir, &["status", "--porcelain", "--untracked-files=no"])?.lines() {
+    for line in index
+        .git(&["status", "--porcelain", "--untracked-files=no"])?
+        .lines()
+    {
         let (state, file) = line.split_at(3);
         if ["DD ", "AU ", "UD ", "UA ", "DU "].contains(&state) {
             let what = format!("{file}: one side of the merge has deleted this file");
@@ -211,7 +214,13 @@ fn refuse_conflicts(dir: &Path, index: &Index<'_>, tag: &str) -> Result<()> {
         }
     }
     index.git(&["add", "--all"])?;
-    let changed = index.git(&["diff", "--cached", "--name-only", "--diff-filter=d", tag])?;
+    let changed = index.git(&[
+        "diff",
+        "--cached",
+        "--name-only",
+        "--diff-filter=d",
+        published,
+    ])?;
     let repository = Dir::open(dir)?;
     for file in changed.lines() {
         let text = repository.read(file).ok().flatten();
@@ -261,7 +270,9 @@ fn write(name: &str, dir: &Path, project: &Project, catalog: &Catalog) -> Result
 
     let folder = LockedDir::lock(&project.root.join(TREES))?;
     let index = Index::copy(dir, folder.temporary()?)?;
-    refuse_conflicts(dir, &index, tag)?;
+    let published = git(dir, &["rev-parse", &format!("{tag}^{{tree}}")])?;
+    let published = published.trim_end();
+    refuse_conflicts(dir, &index, published)?;
     let options = [
         "--cached",
         "--no-color",
@@ -269,7 +280,7 @@ fn write(name: &str, dir: &Path, project: &Project, catalog: &Catalog) -> Result
         "--no-renames",
         "--full-index",
     ];
-    let diff = index.git(&[&["diff"], &options[..], &[tag]].concat())?;
+    let diff = index.git(&[&["diff"], &options[..], &[published]].concat())?;
     // A patch that was merged into another release begins with the header that it has for its newest one.
     let newest = catalog.newest_base_of(name)?;
     let ported = catalog.has(base, name);

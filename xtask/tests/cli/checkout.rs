@@ -166,8 +166,26 @@ fn the_environment_changes_no_repository_and_no_patch() {
         assert!(run.starts_with("exit 0\n"), "{run}");
     }
     assert_eq!(fs::read_to_string(fixture.patch("demo")).unwrap(), before);
-    assert!(!ran.exists());
     assert!(!fixture.path().join("objects").exists());
+
+    // The settings of the opened repository.
+    let opened = fixture.project().join(".p3-patches/edit/demo");
+    let program = hooks.join("pre-commit");
+    let settings = format!(
+        "[core]\nfsmonitor = {program}\nhooksPath = {hooks}\n[filter \"f\"]\nclean = {program}\n[diff \"d\"]\ntextconv = {program}\n\
+         [diff]\nnoprefix = true\ncontext = 0\nalgorithm = patience\nsuppressBlankEmpty = true\nindentHeuristic = false\n",
+        program = program.display(),
+        hooks = hooks.display(),
+    );
+    let config = opened.join(".git/config");
+    let own = fs::read_to_string(&config).unwrap();
+    write(&config, &(own + &settings));
+    write(&opened.join(".git/info/attributes"), "* filter=f diff=d\n");
+    write(&opened.join(".git/info/exclude"), "mine\n");
+    write(&opened.join("mine"), "");
+    fixture.succeed(&["refresh", "demo"]);
+    assert_eq!(fs::read_to_string(fixture.patch("demo")).unwrap(), before);
+    assert!(!ran.exists());
 }
 
 /// A patch that a release contains is refused for it and for later ones by every command that applies patches, and is there for

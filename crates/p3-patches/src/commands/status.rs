@@ -22,15 +22,15 @@ use crate::source::checksums::Checksums;
 use crate::source::locked::{Locked, packages};
 use crate::source::registry::{self, Comparison};
 use crate::source::resolve::{
-    ANOTHER_REGISTRY, is_unfetched, out_of_a_changed_package, out_of_a_missing_program,
-    out_of_a_replacement, out_of_a_wrong_lock_file, out_of_a_wrong_manifest, replacement,
-    unresolved_manifest,
+    ANOTHER_REGISTRY, out_of_a_changed_package, out_of_a_missing_program, out_of_a_wrong_lock_file,
+    out_of_a_wrong_manifest, out_of_missing_packages, replacement, unresolved_manifest,
 };
 use paired::address::without_credentials;
 use paired::cargo::{configured_in, out_of_a_wrong_configuration};
 use paired::error::Failure;
 use paired::exit::print_with_hint;
 use paired::files::dir::Dir;
+use paired::files::plain;
 use paired::files::replace;
 use paired::show::report::{self, Output};
 use paired::terminal::{print_json, print_line, shown, spinner};
@@ -210,6 +210,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let patches = patches.at_work_in(manifest.root());
         (manifest, patches, Vec::new())
     };
+    let looked_at = plain::read(&manifest.path).ok();
     let patches = &patches;
     if let Some(path) = &args.published_lock {
         write_published_lock(path, args, &manifest, patches)?;
@@ -230,10 +231,18 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         others: &others,
         lock: &lock,
     };
-    match &manifest.stanza {
+    let result = match &manifest.stanza {
         None => workspace.unpatched(),
         Some(stanza) => workspace.patched(stanza),
+    };
+    // An `apply` or a `remove` beside this one replaces the manifest.
+    if result.is_err() && plain::read(&manifest.path).ok() != looked_at {
+        let what = format!("{}: changed meanwhile", shown(&manifest.path));
+        return Err(Failure::environment(what)
+            .hint("run `status` again, when no other command is at work there")
+            .into());
     }
+    result
 }
 
 fn write_published_lock(
@@ -281,14 +290,11 @@ impl Workspace<'_> {
             }
             Some(Err(error)) => {
                 let root = self.manifest.root();
-                let replaced = out_of_a_replacement(root, &error);
-                let hint = if let Some(hint) = &replaced {
-                    hint
-                } else if is_unfetched(&error) || error.contains("--locked") {
-                    "after `cargo fetch` in that folder, `status` can"
-                } else {
-                    "`cargo metadata` in that folder shows the whole message"
-                };
+                let hint = out_of_missing_packages(root, &error);
+                let hint = hint.as_deref().unwrap_or(match error.contains("--locked") {
+                    true => "after `cargo fetch` in that folder, `status` can",
+                    false => "`cargo metadata` in that folder shows the whole message",
+                });
                 let what = "cannot tell what `apply` would do";
                 let failure = unresolved_manifest(root, what, &error, hint);
                 if self.args.verify {
@@ -508,10 +514,8 @@ impl Workspace<'_> {
                 Failure::input(unknown).hint(hint)
             } else if let Some(hint) = out_of_a_wrong_lock_file(root, error) {
                 Failure::check(what).hint(hint)
-            } else if let Some(hint) = out_of_a_replacement(root, error).filter(|_| is_intact) {
+            } else if let Some(hint) = out_of_missing_packages(root, error).filter(|_| is_intact) {
                 Failure::environment(unknown).hint(hint)
-            } else if is_intact && is_unfetched(error) {
-                Failure::environment(unknown).hint("`cargo fetch` in that folder brings what cargo's cache lacks; then `status` can look")
             } else if is_intact && error.contains("--locked") {
                 Failure::check(what).hint("`cargo fetch` in that folder brings the lock file up to date with the manifest")
             } else if is_intact {

@@ -7,17 +7,20 @@ use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use cargo_metadata::{Dependency, DependencyKind, Metadata, Node, NodeDep, Package, Source};
-use toml_edit::{DocumentMut, Item};
+use cargo_metadata::{
+    DepKindInfo, Dependency, DependencyKind, Metadata, Node, NodeDep, Package, Source,
+};
+use toml::{Table, Value};
 
 use crate::source::resolve::out_of_a_changed_package;
+use paired::cargo::configuration;
 use paired::error::Failure;
 use paired::files::plain;
 use paired::terminal::shown;
 
-/// Refuses a graph in which a package of a registry uses another one that its own manifest does not name for that use, or has a feature
-/// that no manifest asks for.
-pub fn assert_of_manifests(dir: &Path, metadata: &Metadata) -> Result<(), Failure> {
+/// Refuses a graph in which a package of a registry does not use what its own manifest names for that use, or has other features than the
+/// manifests ask for. Where a graph is not `whole`, what other platforms need is missing in it.
+pub fn assert_of_manifests(dir: &Path, metadata: &Metadata, whole: bool) -> Result<(), Failure> {
     let packages: BTreeMap<_, _> = (metadata.packages.iter())
         .map(|package| (&package.id, package))
         .collect();
@@ -25,59 +28,78 @@ pub fn assert_of_manifests(dir: &Path, metadata: &Metadata) -> Result<(), Failur
     let nodes: Vec<(&Node, &Package)> = nodes
         .filter_map(|node| Some((node, *packages.get(&node.id)?)))
         .collect();
-    // The root manifest is read where a registry is another one.
-    let elsewhere = LazyCell::new(|| patched_elsewhere(metadata.workspace_root.as_std_path()));
-    let elsewhere = &elsewhere;
+    // The root manifest and the configuration are read where a registry is another one.
+    let elsewhere = LazyCell::new(|| patched_elsewhere(dir, metadata));
+    let is_of_registry = |package: &Package, used: &Package| {
+        // What is on crates.io depends on nothing else.
+        let is_of_same =
+            !is_of_crates_io(package) || !is_of_registry(used) || is_of_crates_io(used);
+        is_of_same || elsewhere.contains(used.name.as_str())
+    };
 
     let mut asked: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
     for (node, package) in &nodes {
+        let mut missing: BTreeSet<&str> = (package.dependencies.iter())
+            .filter(|named| named.kind != DependencyKind::Development)
+            .filter(|named| !named.optional || is_activated(node, package, named))
+            .map(name_in_manifest)
+            .collect();
         for edge in &node.deps {
             let Some(used) = packages.get(&edge.pkg) else {
                 continue;
             };
-            let is_elsewhere = || elsewhere.contains(used.name.as_str());
-            let named: Vec<_> = (package.dependencies.iter())
-                .filter(|named| is_named(named, edge, used, is_elsewhere))
-                .collect();
-            let of_used = asked.entry(&used.id).or_default();
-            for named in &named {
-                of_used.extend(named.features.iter().cloned());
-                of_used.extend(named.uses_default_features.then(|| "default".to_owned()));
-                of_used.extend(asked_by_features(node, package, named));
-            }
-            if package.source.is_none() {
-                continue;
-            }
-            for of_kind in &edge.dep_kinds {
-                let mut named = named.iter().filter(|named| {
-                    named.kind == of_kind.kind
-                        && named.target == of_kind.target
-                        && (!named.optional || is_activated(node, package, named))
-                });
-                if named.next().is_none() {
-                    let what = match of_kind.kind {
-                        DependencyKind::Normal => format!("{} {}", used.name, used.version),
-                        kind => format!("{} {} as a {kind}-dependency", used.name, used.version),
-                    };
-                    let what = format!("{what}, which its manifest does not name");
-                    return Err(foreign(dir, package, &what));
+            let mut unnamed: Vec<_> = edge.dep_kinds.iter().collect();
+            for named in &package.dependencies {
+                let is_of = |of: &DepKindInfo| of.kind == named.kind && of.target == named.target;
+                let is_used = edge.dep_kinds.iter().any(is_of)
+                    && is_named(named, edge, used)
+                    && (!named.optional || may_be_activated(node, package, named))
+                    && is_of_registry(package, used);
+                if is_used {
+                    unnamed.retain(|of| !is_of(of));
+                    missing.remove(name_in_manifest(named));
+                    let of_used = asked.entry(&used.id).or_default();
+                    of_used.extend(named.features.iter().cloned());
+                    of_used.extend(named.uses_default_features.then(|| "default".to_owned()));
+                    of_used.extend(asked_by_features(node, package, named));
                 }
             }
+            if let Some(of) = unnamed.first()
+                && package.source.is_some()
+            {
+                let what = match of.kind {
+                    DependencyKind::Normal => format!("with {} {}", used.name, used.version),
+                    kind => format!("with {} {} as a {kind}-dependency", used.name, used.version),
+                };
+                let what = format!("{what}, which its manifest does not name");
+                return Err(foreign(dir, package, &what));
+            }
+        }
+        if let Some(name) = missing.first()
+            && package.source.is_some()
+            && whole
+        {
+            let what = format!("without {name}, which its manifest names");
+            return Err(foreign(dir, package, &what));
         }
     }
     for (node, package) in nodes {
-        if package.source.is_none() {
+        if package.source.is_none() || !whole {
             continue;
         }
         let asked = asked.remove(&package.id).unwrap_or_default();
         let asked = with_what_they_enable(package, asked);
-        let mut features = node.features.iter();
-        if let Some(feature) = features.find(|feature| !asked.contains(&***feature)) {
-            let what = match package.features.contains_key(&***feature) {
+        let on: BTreeSet<_> = node.features.iter().map(|on| (**on).to_owned()).collect();
+        if let Some(feature) = on.difference(&asked).next() {
+            let what = match package.features.contains_key(feature) {
                 true => "which no manifest asks for",
                 false => "which its manifest does not name",
             };
-            let what = format!("the feature {:?}, {what}", &**feature);
+            let what = format!("with the feature {feature:?}, {what}");
+            return Err(foreign(dir, package, &what));
+        }
+        if let Some(feature) = asked.difference(&on).next() {
+            let what = format!("without the feature {feature:?}, which a manifest asks for");
             return Err(foreign(dir, package, &what));
         }
     }
@@ -86,54 +108,55 @@ pub fn assert_of_manifests(dir: &Path, metadata: &Metadata) -> Result<(), Failur
 
 fn foreign(dir: &Path, package: &Package, what: &str) -> Failure {
     let Package { name, version, .. } = package;
-    let message = format!(
-        "{}: {name} {version} would be built with {what}",
-        shown(dir)
-    );
+    let message = format!("{}: {name} {version} would be built {what}", shown(dir));
     Failure::input(message).hint(out_of_a_changed_package(dir))
 }
 
-/// Returns the names of the packages that a `[patch]` in the root manifest takes from another registry.
-fn patched_elsewhere(root: &Path) -> BTreeSet<String> {
-    let manifest = plain::read_to_string(&root.join("Cargo.toml")).unwrap_or_default();
-    let manifest: DocumentMut = manifest.parse().unwrap_or_default();
-    let patches = manifest.get("patch").and_then(Item::as_table_like);
-    let sources = patches.into_iter().flat_map(|patches| patches.iter());
-    let sources = sources.filter_map(|(_, source)| source.as_table_like());
-    let patched = sources.flat_map(|source| source.iter());
-    let is_elsewhere = |item: &Item| {
+/// Returns the names of the packages that a `[patch]` takes from another registry: one in the root manifest, or in cargo's configuration.
+fn patched_elsewhere(dir: &Path, metadata: &Metadata) -> BTreeSet<String> {
+    let root = metadata.workspace_root.as_std_path().join("Cargo.toml");
+    let manifest = plain::read_to_string(&root).unwrap_or_default();
+    let manifest: Table = manifest.parse().unwrap_or_default();
+    let configured = configuration(dir, "patch", &[]).unwrap_or_default();
+    let configured: Option<Table> = serde_json::from_value(configured).unwrap_or_default();
+    let patches = manifest.get("patch").and_then(Value::as_table);
+    let sources = patches
+        .into_iter()
+        .chain(&configured)
+        .flat_map(Table::values);
+    let sources = sources.filter_map(Value::as_table);
+    let is_elsewhere = |patched: &Value| {
         ["registry", "registry-index"]
             .iter()
-            .any(|key| item.get(key).is_some())
+            .any(|key| patched.get(key).is_some())
     };
-    let patched = patched.filter(|(_, item)| is_elsewhere(item));
-    let name = |(key, item): (&str, &Item)| {
-        let package = item.get("package").and_then(Item::as_str);
+    let patched = sources
+        .flatten()
+        .filter(|(_, patched)| is_elsewhere(patched));
+    let name = |(key, patched): (&String, &Value)| {
+        let package = patched.get("package").and_then(Value::as_str);
         package.unwrap_or(key).to_owned()
     };
     patched.map(name).collect()
 }
 
-/// Tells whether a dependency in a manifest is what `used` stands for: by its name, its name in the code, its version and its registry. A
-/// `[patch]` may put a path or a repository in the place of a registry's package, or another registry's.
-fn is_named(
-    named: &Dependency,
-    edge: &NodeDep,
-    used: &Package,
-    is_elsewhere: impl Fn() -> bool,
-) -> bool {
+fn is_of_crates_io(package: &Package) -> bool {
+    package.source.as_ref().is_some_and(Source::is_crates_io)
+}
+
+fn is_of_registry(package: &Package) -> bool {
+    let source = package.source.as_ref();
+    source.is_some_and(|source| !source.repr.starts_with("git+"))
+}
+
+/// Tells whether a dependency in a manifest is what `used` stands for: by its name, its name in the code and its version.
+fn is_named(named: &Dependency, edge: &NodeDep, used: &Package) -> bool {
     let in_code = |name: &str| name.replace('-', "_");
     let library = (used.targets.iter()).find(|target| target.is_lib() || target.is_proc_macro());
     let name = (named.rename.as_deref()).or(library.map(|library| &*library.name));
     let is_in_code = name.is_none_or(|name| in_code(name) == edge.name);
     let is_version = named.req.comparators.is_empty() || named.req.matches(&used.version);
-    let registry = |source: &Option<Source>| {
-        let source = source.as_ref().map(|source| source.repr.clone());
-        source.filter(|source| !source.starts_with("git+"))
-    };
-    let sources = registry(&named.source).zip(registry(&used.source));
-    let is_registry = sources.is_none_or(|(named, used)| named == used) || is_elsewhere();
-    named.name == *used.name && is_version && is_in_code && is_registry
+    named.name == *used.name && is_version && is_in_code
 }
 
 /// Returns each `NAME/FEATURE` and `NAME?/FEATURE` of a dependency that the features of its package ask for.
@@ -149,15 +172,25 @@ fn asked_by_features<'a>(
     })
 }
 
-/// Tells whether a feature of the package asks for an optional dependency. Cargo's lock file has it for `NAME?/FEATURE`, too.
+/// Tells whether a feature of the package asks for an optional dependency.
 fn is_activated(node: &Node, package: &Package, named: &Dependency) -> bool {
-    let mut values = enabled(node, package);
-    values.any(|value| {
-        let dependency = match value.split_once('/') {
-            Some((dependency, _)) => Some(dependency.trim_end_matches('?')),
-            None => value.strip_prefix("dep:"),
-        };
-        dependency == Some(name_in_manifest(named))
+    activates(node, package, |dependency| {
+        dependency == name_in_manifest(named)
+    })
+}
+
+/// Tells whether a feature of the package asks for an optional dependency, or for a feature of that dependency should another feature ask
+/// for the dependency. Cargo's lock file has it then, too.
+fn may_be_activated(node: &Node, package: &Package, named: &Dependency) -> bool {
+    activates(node, package, |dependency| {
+        dependency.trim_end_matches('?') == name_in_manifest(named)
+    })
+}
+
+fn activates(node: &Node, package: &Package, is_it: impl Fn(&str) -> bool) -> bool {
+    enabled(node, package).any(|value| match value.split_once('/') {
+        Some((dependency, _)) => is_it(dependency),
+        None => value.strip_prefix("dep:").is_some_and(&is_it),
     })
 }
 
@@ -171,21 +204,228 @@ fn name_in_manifest(named: &Dependency) -> &str {
     named.rename.as_deref().unwrap_or(&named.name)
 }
 
-/// Returns features of a package together with its features that these enable.
+/// Returns those of a package's features that are asked for, and those that these enable.
 fn with_what_they_enable(package: &Package, features: BTreeSet<String>) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     let mut left: Vec<_> = features.into_iter().collect();
     while let Some(feature) = left.pop() {
-        let values = package.features.get(&feature).into_iter().flatten();
+        let Some(values) = package.features.get(&feature) else {
+            continue;
+        };
         // An optional dependency has the feature of its name enabled by `NAME/FEATURE`.
-        let enables = values.filter_map(|value| match value.split_once('/') {
-            Some((dependency, _)) => (!dependency.ends_with('?')).then_some(dependency),
-            None => Some(&**value),
-        });
+        let enables = values
+            .iter()
+            .filter_map(|value| match value.split_once('/') {
+                Some((dependency, _)) => (!dependency.ends_with('?')).then_some(dependency),
+                None => Some(&**value),
+            });
         let enables: Vec<_> = enables.map(str::to_owned).collect();
         if all.insert(feature) {
             left.extend(enables);
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use std::slice;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
+    fn dependency(name: &str, more: &Value) -> Value {
+        let mut dependency = json!({
+            "name": name, "req": "^1", "kind": null, "rename": null, "optional": false,
+            "uses_default_features": true, "features": [], "target": null, "source": CRATES_IO,
+        });
+        let fields = dependency.as_object_mut().unwrap();
+        fields.extend(more.as_object().unwrap().clone());
+        dependency
+    }
+
+    fn package(
+        name: &str,
+        source: Option<&str>,
+        dependencies: &[Value],
+        features: &Value,
+    ) -> Value {
+        json!({
+            "name": name, "version": "1.0.0", "id": name, "source": source,
+            "dependencies": dependencies, "features": features, "manifest_path": "/x/Cargo.toml",
+            "targets": [{
+                "name": name, "kind": ["lib"], "crate_types": ["lib"], "src_path": "/x/lib.rs",
+                "edition": "2024", "doc": true, "doctest": true, "test": true,
+            }],
+            "license": null, "license_file": null, "description": null, "categories": [],
+            "keywords": [], "readme": null, "repository": null, "homepage": null,
+            "documentation": null, "edition": "2024", "metadata": null, "links": null,
+            "publish": null, "authors": [], "default_run": null, "rust_version": null,
+        })
+    }
+
+    fn node(name: &str, uses: &[(&str, Value)], features: &[&str]) -> Value {
+        let uses = uses
+            .iter()
+            .map(|(used, kinds)| json!({"name": used, "pkg": used, "dep_kinds": kinds}));
+        let uses: Vec<_> = uses.collect();
+        json!({"id": name, "dependencies": [], "deps": uses, "features": features})
+    }
+
+    /// The way in which a package uses another one.
+    fn normal() -> Value {
+        json!([{"kind": null, "target": null}])
+    }
+
+    fn check(packages: &[Value], nodes: &[Value]) -> Result<(), String> {
+        let metadata = json!({
+            "packages": packages, "workspace_members": ["own"], "workspace_default_members": ["own"],
+            "resolve": {"nodes": nodes, "root": null}, "target_directory": "/x/target",
+            "workspace_root": "/x", "version": 1, "metadata": null,
+        });
+        let metadata: Metadata = serde_json::from_value(metadata).unwrap();
+        let checked = assert_of_manifests(Path::new("/"), &metadata, true);
+        checked.map_err(|failure| failure.message)
+    }
+
+    /// The workspace's package uses `a` with its feature `on`, and `a` uses `b` by each of these dependencies.
+    fn a_and_b(
+        dependencies: &[Value],
+        used: &[(&str, Value)],
+        of_b: &[&str],
+    ) -> Result<(), String> {
+        let of_own = dependency("a", &json!({"features": ["on"]}));
+        let features = json!({
+            "default": ["std"], "std": [], "on": ["b?/weak"], "off": ["b/strong"], "b": ["dep:b"],
+        });
+        let of_b_features = json!({"default": ["d"], "d": [], "dev": [], "weak": [], "strong": []});
+        check(
+            &[
+                package("own", None, &[of_own], &json!({})),
+                package("a", Some(CRATES_IO), dependencies, &features),
+                package("b", Some(CRATES_IO), &[], &of_b_features),
+            ],
+            &[
+                node("own", &[("a", normal())], &[]),
+                node("a", used, &["default", "on", "std"]),
+                node("b", &[], of_b),
+            ],
+        )
+    }
+
+    #[test]
+    fn a_graph_has_what_the_manifests_ask_for() {
+        let named = dependency("b", &json!({}));
+        let used = [("b", normal())];
+        let all = ["d", "default", "weak"];
+        assert_eq!(a_and_b(slice::from_ref(&named), &used, &all), Ok(()));
+        let refused = |result: Result<(), String>| {
+            let message = result.unwrap_err();
+            message.strip_prefix("/: ").unwrap().to_owned()
+        };
+        let without = refused(a_and_b(slice::from_ref(&named), &[], &[]));
+        assert_eq!(
+            without,
+            "a 1.0.0 would be built without b, which its manifest names"
+        );
+        let without = refused(a_and_b(slice::from_ref(&named), &used, &["d", "default"]));
+        assert_eq!(
+            without,
+            "b 1.0.0 would be built without the feature \"weak\", which a manifest asks for"
+        );
+        let with = refused(a_and_b(
+            slice::from_ref(&named),
+            &used,
+            &["d", "default", "strong", "weak"],
+        ));
+        assert_eq!(
+            with,
+            "b 1.0.0 would be built with the feature \"strong\", which no manifest asks for"
+        );
+        // A dev-dependency asks for nothing where it is not used.
+        let of_tests = dependency("b", &json!({"kind": "dev", "features": ["dev"]}));
+        let both = [named, of_tests];
+        assert_eq!(a_and_b(&both, &used, &all), Ok(()));
+        let with = refused(a_and_b(&both, &used, &["d", "default", "dev", "weak"]));
+        assert_eq!(
+            with,
+            "b 1.0.0 would be built with the feature \"dev\", which no manifest asks for"
+        );
+        let with = refused(a_and_b(&both[1..], &used, &all));
+        assert_eq!(
+            with,
+            "a 1.0.0 would be built with b 1.0.0, which its manifest does not name"
+        );
+    }
+
+    /// No feature asks for the package, but one for a feature of it: cargo's lock file may have it.
+    #[test]
+    fn an_optional_package_may_be_there() {
+        let optional = dependency("b", &json!({"optional": true}));
+        let of_windows = dependency("b", &json!({"optional": true, "target": "cfg(windows)"}));
+        assert_eq!(a_and_b(slice::from_ref(&optional), &[], &[]), Ok(()));
+        let used = [("b", normal())];
+        assert_eq!(
+            a_and_b(&[optional], &used, &["d", "default", "weak"]),
+            Ok(())
+        );
+        assert!(
+            a_and_b(
+                slice::from_ref(&of_windows),
+                &used,
+                &["d", "default", "weak"]
+            )
+            .is_err()
+        );
+        let used = [("b", json!([{"kind": null, "target": "cfg(windows)"}]))];
+        assert_eq!(
+            a_and_b(&[of_windows], &used, &["d", "default", "weak"]),
+            Ok(())
+        );
+    }
+
+    /// A package of crates.io's uses none of another registry. A package of another registry may come with copies of crates.io's, and name
+    /// an address that the registry had once.
+    #[test]
+    fn crates_io_depends_on_nothing_else() {
+        let other = "registry+https://other.invalid/index";
+        let once = dependency(
+            "b",
+            &json!({"source": "registry+https://once.invalid/index"}),
+        );
+        let uses = |of_a: Option<&str>, of_b: Option<&str>| {
+            let of_own = dependency("a", &json!({}));
+            check(
+                &[
+                    package("own", None, &[of_own], &json!({})),
+                    package("a", of_a, slice::from_ref(&once), &json!({})),
+                    package("b", of_b, &[], &json!({})),
+                ],
+                &[
+                    node("own", &[("a", normal())], &[]),
+                    node("a", &[("b", normal())], &[]),
+                    node("b", &[], &[]),
+                ],
+            )
+        };
+        let git = "git+https://git.invalid/b#0";
+        for (of_a, of_b) in [
+            (Some(other), Some(other)),
+            (Some(other), Some(CRATES_IO)),
+            (Some(CRATES_IO), Some(CRATES_IO)),
+            (Some(CRATES_IO), Some(git)),
+            (Some(CRATES_IO), None),
+            (None, Some(other)),
+        ] {
+            assert_eq!(uses(of_a, of_b), Ok(()), "{of_a:?} {of_b:?}");
+        }
+        let refused = uses(Some(CRATES_IO), Some(other)).unwrap_err();
+        assert!(
+            refused
+                .ends_with("a 1.0.0 would be built with b 1.0.0, which its manifest does not name")
+        );
+    }
 }

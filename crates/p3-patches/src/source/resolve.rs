@@ -51,15 +51,16 @@ pub fn resolve<T, E>(
 /// Offline, it is that of this machine's platform where cargo's cache has no more: what only other platforms need was never
 /// fetched where nothing was built for them.
 pub fn metadata(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
-    let whole = ask(dir, options)?;
+    let whole = ask(dir, options, true)?;
     if whole.is_ok() || !options.contains(&"--offline") {
         return Ok(whole);
     }
     let host = Toolchain::of(rustc_in(dir))?.host;
-    ask(dir, &[options, &["--filter-platform", &host]].concat())
+    let options = [options, &["--filter-platform", &host]].concat();
+    ask(dir, &options, false)
 }
 
-fn ask(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
+fn ask(dir: &Path, options: &[&str], whole: bool) -> Result<Result<Metadata, String>> {
     assert_plain_tarballs()?;
     let options = options.iter().copied().map(str::to_owned);
     let mut command = MetadataCommand::new();
@@ -74,7 +75,7 @@ fn ask(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
     }
     let text = String::from_utf8(output.stdout).map_err(|error| unparsed("metadata", &error))?;
     let metadata = MetadataCommand::parse(text).map_err(|error| unparsed("metadata", &error))?;
-    assert_of_manifests(dir, &metadata)?;
+    assert_of_manifests(dir, &metadata, whole)?;
     Ok(Ok(metadata))
 }
 
@@ -210,9 +211,8 @@ pub fn out_of_a_wrong_manifest(error: &str) -> Option<&'static str> {
     }
     let is_lacking =
         error.contains("failed to select a version for ") || error.contains("no matching package ");
-    // A source that replaces the registry may lack what the registry has. A folder is known offline, too.
-    let searched = error.split_once("location searched: ");
-    let is_known = searched.is_some_and(|(_, place)| Path::new(place).is_absolute());
+    // A source that replaces the registry may lack what the registry has.
+    let is_known = is_known_offline(error) && !error.contains(REPLACED);
     // A commit, a branch or a tag that a repository has not.
     let is_lacking = is_lacking || error.contains("class=Reference (4); code=NotFound");
     let is_wrong = is_lacking && (is_known || !is_offline(error)) && !error.contains(REPLACED);
@@ -239,6 +239,19 @@ pub fn out_of_a_replacement(folder: &Path, error: &str) -> Option<String> {
     ))
 }
 
+/// Returns the hint for an error of cargo's about packages that it has not downloaded, or that a source in the registry's place lacks.
+pub fn out_of_missing_packages(folder: &Path, error: &str) -> Option<String> {
+    match out_of_vendored_sources(error) {
+        Some(hint) => Some(hint.to_owned()),
+        // A source that was not asked may have the package.
+        None if is_unfetched(error) && !is_known_offline(error) => Some(
+            "`cargo fetch` in that folder brings what cargo's cache lacks; then `status` can look"
+                .to_owned(),
+        ),
+        None => out_of_a_replacement(folder, error),
+    }
+}
+
 /// Returns the hint for an error of cargo's about a package that vendored sources lack, which no download can mend.
 fn out_of_vendored_sources(error: &str) -> Option<&'static str> {
     let is_vendored = error.contains(REPLACED) && error.contains("directory source `");
@@ -255,6 +268,12 @@ fn without_sources(error: &str) -> Option<&'static str> {
     is_missing.then_some(
         "the sources are not there: cargo reads a manifest only beside the files that it names, such as src/lib.rs or src/main.rs; create them, empty ones are enough",
     )
+}
+
+/// Tells whether cargo has searched a folder for the package that its error is about, which it does offline, too.
+fn is_known_offline(error: &str) -> bool {
+    let searched = error.split_once("location searched: ");
+    searched.is_some_and(|(_, place)| Path::new(place.trim_start_matches('`')).is_absolute())
 }
 
 /// Tells whether an error of cargo's says that it needs a package that it has not downloaded, and may not download.
@@ -325,6 +344,25 @@ mod tests {
             let hint = out_of_a_wrong_manifest(error);
             assert_eq!(hint.is_some(), is_wrong, "{error}");
         }
+    }
+
+    /// The network may bring what a source in the registry's place was not asked for.
+    #[test]
+    fn a_source_that_was_not_asked_may_have_the_package() {
+        let dir = tempfile::tempdir().unwrap();
+        let hint = |error: &str| out_of_missing_packages(dir.path(), error);
+        let lacks = "no matching package named `p` found, location searched: `m` index (which is replacing registry `crates-io`)";
+        let fetch = "`cargo fetch` in that folder brings ";
+        assert!(
+            hint(&format!("{lacks}, offline"))
+                .unwrap()
+                .starts_with(fetch)
+        );
+        assert!(!hint(lacks).unwrap().starts_with(fetch));
+        let vendored = lacks.replace("`m` index", "directory source `v`");
+        let told = hint(&format!("{vendored}, offline")).unwrap();
+        assert!(told.starts_with("`cargo vendor` leaves out "));
+        assert_eq!(hint("no"), None);
     }
 
     #[test]

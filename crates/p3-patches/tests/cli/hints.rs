@@ -353,6 +353,27 @@ fn a_cargo_that_does_not_answer() {
     assert_ended(&fixture.transcript(&output), 4, said);
 }
 
+/// Another command takes the patches out while `status` asks cargo.
+#[test]
+fn a_status_beside_another_command() {
+    let fixture = Fixture::new();
+    let before = fixture.path().join("before");
+    fs::copy(fixture.prover().join("Cargo.toml"), &before).unwrap();
+    fixture.succeed(&["apply", "demo"]);
+    let cargo = fixture.path().join("cargo");
+    let line = format!(
+        "case \"$1\" in metadata) cp '{}' '{}'; rm -rf '{}' ;; esac\nexec '{}' \"$@\"\n",
+        before.display(),
+        fixture.prover().join("Cargo.toml").display(),
+        fixture.prover().join(".p3-patches/0.8.0").display(),
+        env!("CARGO")
+    );
+    script(&cargo, &line);
+    let output = (fixture.command(&["status"]).env("CARGO", &cargo).output()).unwrap();
+    let said = "error: [DIR]/prover/Cargo.toml: changed meanwhile\nhint: run `status` again";
+    assert_ended(&fixture.transcript(&output), 4, said);
+}
+
 /// The versions that cargo finds, and what links to what, are those of the mirror.
 #[test]
 fn a_mirror_without_the_versions_that_the_manifest_asks_for() {
