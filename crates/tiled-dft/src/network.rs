@@ -56,6 +56,12 @@ const BLOCK_BYTES: usize = 1 << 14;
 /// Vectors in half a block, below which vectors cross blocks.
 const FEW_VECTORS: usize = 4;
 
+/// Layers of at most `FEW_VECTORS` vectors of 32 lanes.
+const MOST_CROSSING: usize = 7;
+
+/// Lanes from which on a product takes less time than a load of each lane by itself.
+const MANY_LANES: usize = 16;
+
 /// The twiddles of a network on `2^log_h` rows, for the coset `shift H` of the group `H` that
 /// `root` generates.
 ///
@@ -131,7 +137,7 @@ impl Passes {
         // As many blocks as there are lanes are needed.
         let most = self.log_block_height.checked_sub(log2_strict_usize(lanes));
         match most {
-            Some(most) if lanes > 1 && layers <= most => layers,
+            Some(most) if lanes > 1 && layers <= most.min(MOST_CROSSING) => layers,
             _ => 0,
         }
     }
@@ -290,6 +296,15 @@ fn second_pass<F: Field>(
     let height = 1 << passes.log_block_height;
     let layers = &layers[..passes.log_block_height];
     let crossing = passes.crossing_layers::<F>();
+    let roots: Vec<F> = if crossing > 0 && F::Packing::WIDTH >= MANY_LANES {
+        // Without the shift. All twiddles are zero where that is, and so are their products.
+        let twiddles = &layers[0];
+        let unshift = twiddles[0].try_inverse().unwrap_or_default();
+        let block = twiddles[..1 << (crossing - 1)].iter();
+        block.map(|&twiddle| twiddle * unshift).collect()
+    } else {
+        Vec::new()
+    };
     let in_place = passes.log_blocks == 0
         || crossing > 0
         || width * height * size_of::<F>() <= passes.tile_bytes;
@@ -313,7 +328,7 @@ fn second_pass<F: Field>(
                             block.values.chunks_exact_mut(crossing_len).enumerate()
                         {
                             let first = first + group * F::Packing::WIDTH;
-                            transform_across(values, &layers[..crossing], first, scratch);
+                            transform_across(values, &layers[..crossing], &roots, first, scratch);
                         }
                     }
                 } else {
@@ -413,9 +428,15 @@ fn transform_block<F: Field>(
 /// values   | a0 a1 a2 .. | b0 b1 b2 .. | ..   blocks a, b, ..
 /// scratch  | a0 b0 .. | a1 b1 .. | ..         a vector for each place in a block
 /// ```
+///
+/// The twiddle of a lane is one for the lane's block and layer, times `roots[index]`, where `index`
+/// counts the blocks that the layer has made of it: `index` is the low bits of [`twiddles`]'
+/// reversed `e`, and they reverse to its high ones. The one for the block is squared from a layer
+/// to the next one of [`twiddles`]. `roots` is empty where each lane's twiddle is loaded instead.
 fn transform_across<F: Field>(
     values: &mut [F],
     layers: &[Vec<F>],
+    roots: &[F],
     first: usize,
     scratch: &mut [MaybeUninit<F>],
 ) {
@@ -429,10 +450,25 @@ fn transform_across<F: Field>(
     // SAFETY: `scratch` has the length of `values`, and each lane of each vector was written.
     let scratch = unsafe { transmute::<&mut [MaybeUninit<F>], &mut [F]>(scratch) };
     let vectors = F::Packing::pack_slice_mut(scratch);
+    let twiddle = |layer: usize, index: usize| {
+        let depth = layers.len() - 1 - layer;
+        F::Packing::from_fn(|lane| layers[layer][((first + lane) << depth) + index])
+    };
+    let mut of_blocks = [F::Packing::default(); MOST_CROSSING];
+    if !roots.is_empty() {
+        of_blocks[0] = twiddle(0, 0);
+        for layer in 1..layers.len() {
+            of_blocks[layer] = of_blocks[layer - 1] * of_blocks[layer - 1];
+        }
+    }
     let mut len = block_len;
-    for (depth, twiddles) in layers.iter().rev().enumerate() {
+    for layer in (0..layers.len()).rev() {
         for (index, vectors) in vectors.chunks_exact_mut(len).enumerate() {
-            let twiddle = F::Packing::from_fn(|lane| twiddles[((first + lane) << depth) + index]);
+            let twiddle = match (index, roots.get(index)) {
+                (_, None) => twiddle(layer, index),
+                (0, _) => of_blocks[layer],
+                (_, Some(&root)) => of_blocks[layer] * root,
+            };
             let (lo, hi) = vectors.split_at_mut(len / 2);
             for (lo, hi) in lo.iter_mut().zip(hi) {
                 let product = *hi * twiddle;
