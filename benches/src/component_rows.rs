@@ -28,7 +28,7 @@ use crate::{dot, fri};
 use crate::{keccak, permute};
 use crate::{merkle, monty31};
 
-/// As [`crate::rows::ROWS`].
+/// The rows of components, with the columns of [`crate::rows::ROWS`].
 #[rustfmt::skip]
 pub const ROWS: &[&[Row]] = &[
     #[cfg(feature = "since-0-5")]

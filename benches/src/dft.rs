@@ -65,7 +65,7 @@ pub fn dft<F: TwoAdicField + PrimeField64>(seed: u64, log_height: usize, width: 
     warm(seed, 1 << log_height, width, 0, transform)
 }
 
-/// As [`lde`], by upstream's transform for narrow matrices. The output is in natural order. That transform allocates its
+/// Extends as [`lde`] does, by upstream's transform for narrow matrices. The output is in natural order. That transform allocates its
 /// result, so fresh pages are part of its time.
 pub fn lde_small_batch(seed: u64, log_height: usize, width: usize) -> Prepared {
     let dft = Radix2DFTSmallBatch::default();
@@ -73,7 +73,7 @@ pub fn lde_small_batch(seed: u64, log_height: usize, width: usize) -> Prepared {
     warm(seed, 1 << log_height, width, ADDED_BITS, extend)
 }
 
-/// As [`lde_small_batch`], and puts the result into the order in which p3-fri commits to it.
+/// Extends as [`lde_small_batch`] does, and puts the result into the order in which p3-fri commits to it.
 pub fn lde_small_batch_bit_reversed(seed: u64, log_height: usize, width: usize) -> Prepared {
     let dft = Radix2DFTSmallBatch::default();
     let extend = move |matrix| {

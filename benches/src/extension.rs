@@ -155,7 +155,7 @@ pub fn passes<E: Element>(times: usize, operation: impl Fn(E, E) -> E) -> Vec<u8
     coefficients(&results)
 }
 
-/// As [`passes`], each over packed elements times one challenge.
+/// Makes passes as [`passes`] does, each over packed elements times one challenge.
 pub fn scaling_passes(times: usize) -> Vec<u8> {
     let challenge = random::<Quintic>(1, 1)[0];
     passes::<PackedQuintic>(times, |mut x, _| {

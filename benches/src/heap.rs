@@ -48,7 +48,7 @@ pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, u64) {
     (output, peak.unsigned_abs() as u64)
 }
 
-/// Has each block told that is new, given back or another one than before, from the next [`peak_of`] on.
+/// Tells of each block that is new, given back or another one than before, from the next [`peak_of`] on.
 pub fn tell(told: Told) {
     let first = HEAP.live.told.set(told);
     first.expect("one run of a process is followed");

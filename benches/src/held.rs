@@ -40,7 +40,7 @@ struct Span {
     around: usize,
     /// The bytes that the span has made and nobody has given back.
     live: i64,
-    /// These bytes when the most was allocated.
+    /// The same bytes when the most was allocated.
     held: i64,
 }
 
@@ -92,7 +92,7 @@ impl Books {
             self.close();
         }
         if let Some(block) = before {
-            // What the run did not allocate is missing outside.
+            // A block from before the run is missing outside.
             let span = self.made_in.remove(&block.address).unwrap_or(OUTSIDE);
             self.spans[span].live -= block.size as i64;
         }

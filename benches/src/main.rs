@@ -1,6 +1,6 @@
 //! The worker: runs one row of the table when told to, and returns how long it took and what came out.
 //!
-//! It is built twice from this source, on Plonky3 as published and on a patched tree, so it may only use what both have.
+//! The worker is built twice from this source, on Plonky3 as published and on a patched tree, so it may only use what both have.
 
 // Rows that are left out leave their modules without a caller.
 #![cfg_attr(not(all(feature = "components", feature = "proofs")), allow(dead_code))]

@@ -12,7 +12,7 @@ use crate::row::{Row, row};
 use crate::stark::{Table, batch, proof, quotient};
 use crate::{blake3, dot, fri, keccak, monty31, stark, sumcheck, whir};
 
-/// As [`crate::rows::ROWS`].
+/// The rows of proofs, with the columns of [`crate::rows::ROWS`].
 #[rustfmt::skip]
 pub const ROWS: &[Row] = &[
     row("fri-commit/poseidon2-w8/2^18", |seed| fri::goldilocks(seed, 18)),

@@ -11,7 +11,7 @@ use crate::hashing;
 pub struct Timing {
     pub wall_ns: u64,
     pub cpu_ns: u64,
-    /// Of `wall_ns`, what Merkle trees took.
+    /// The part of `wall_ns` that Merkle trees took.
     pub hashing_ns: u64,
 }
 

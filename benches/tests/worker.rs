@@ -125,7 +125,7 @@ fn a_sample_has_the_bytes_that_were_live_at_a_time() {
     assert!(first < rows * 2000, "{first}");
 }
 
-/// What the spans hold is the peak that a run counts, and a tree is held by the span that builds it.
+/// The spans hold the peak that a run counts, and a tree is held by the span that builds it.
 #[test]
 fn spans_hold_the_bytes_that_were_live_at_a_time() {
     let row = "equal/stark-prove/bits/2^12x32";

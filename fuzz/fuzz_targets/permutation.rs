@@ -89,7 +89,7 @@ fn pack<A: PackedValue<Value = Goldilocks>, const WIDTH: usize>(
     states.chunks(A::WIDTH).map(pack).collect()
 }
 
-/// Has `permute` permute the states, and compares.
+/// Lets `permute` permute the states, and compares.
 fn check<A: PackedValue<Value = Goldilocks>, const WIDTH: usize>(
     states: &[[u64; WIDTH]],
     expected: impl Fn([u64; WIDTH]) -> [u64; WIDTH],
@@ -294,7 +294,7 @@ fuzz_target!(|data: &[u8]| {
 
 /// `1 / 7` modulo `P - 1`.
 const SEVENTH: u64 = {
-    // Of k (P - 1) + 1, the first multiple of 7.
+    // The first multiple of 7 among k (P - 1) + 1.
     let mut k = 1;
     while (k * (P as u128 - 1) + 1) % 7 != 0 {
         k += 1;

@@ -592,7 +592,7 @@ fn a_worker_that_crashes_or_talks_nonsense_is_named() {
 /// A reply that comes before its question could be one to an earlier run.
 #[test]
 fn a_worker_that_answers_twice_is_named() {
-    // Of no time: where the second one comes after the next run was asked for, it is taken for that run's.
+    // A sample of no time: where the second one comes after the next run was asked for, it is taken for that run's.
     let twice = format!("{0}; {0}", sample(1, "aa"));
     Fixture::new().breaks_off(&twice, r#"printed a line before it was asked: {"sample":"#);
 }

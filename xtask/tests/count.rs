@@ -160,7 +160,7 @@ fn counts_with_models() {
         .arg(&json);
     insta::assert_snapshot!(transcript(&mut command));
     let report = fs::read_to_string(json).unwrap();
-    // These differ from run to run.
+    // The time and the command differ from run to run.
     let (typed, same): (Vec<_>, Vec<_>) = (report.lines())
         .partition(|line| line.starts_with("  \"command\"") || line.starts_with("  \"time\""));
     assert!(typed[0].contains(" count --isa neon ") && typed[1].contains("\"20"));

@@ -32,7 +32,7 @@ mod packed {
 }
 pub use packed::lazy_butterflies::LazyButterflies;
 
-// Of these, only the vocabulary is needed here.
+// Only the vocabulary of these is needed here.
 #[allow(dead_code, missing_docs)]
 #[path = "../../ifma-permute/src/poseidon2_limbs.rs"]
 mod poseidon2_limbs;

@@ -107,7 +107,7 @@ impl Overlay {
         let is_new = !out.exists();
         let published = publish(&Dir::create(out)?, &self.files);
         if is_new && published.is_err() {
-            // It is left where it is not empty.
+            // A folder that is not empty is left.
             let _ = fs::remove_dir(out);
         }
         published

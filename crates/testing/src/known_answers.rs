@@ -91,7 +91,7 @@ impl<const WIDTH: usize> Instance<WIDTH> {
         }
     }
 
-    /// Has `permute` permute as many states as there are answers, each answer once in each lane, a different one in each
+    /// Lets `permute` permute as many states as there are answers, each answer once in each lane, a different one in each
     /// lane of a state.
     ///
     /// # Panics

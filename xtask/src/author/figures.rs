@@ -375,7 +375,7 @@ mod tests {
         let missing = earlier.missing(&patch.unwrap());
         assert_eq!(missing[0], "The present text of the patch.");
         assert_eq!(missing.last().unwrap(), "Any CPU other than Narrow.");
-        // Of another CPU, for the same instruction set.
+        // A record of another CPU, for the same instruction set.
         filed.write("base-layer", "2026-01-01", "Wide", 0.5, &["base-layer"]);
         assert_eq!(headings(&figures()), [("Measured", true)]);
     }

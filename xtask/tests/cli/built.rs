@@ -14,7 +14,7 @@ use crate::fixture::{DEMO, Fixture, write};
 use crate::killed::{host, with_workers};
 use crate::killer::Killer;
 
-/// Of which this CPU may lack all but the first.
+/// Instruction sets, of which this CPU may lack all but the first.
 const ISAS: [&str; 2] = if cfg!(target_arch = "x86_64") {
     ["generic", "x86-64-v4+ifma"]
 } else {
@@ -92,7 +92,7 @@ fn what_is_measured_elsewhere_is_what_one_run_measures() {
     let expected = "exit 0\n--- stdout\nworkers in ../built; copy that folder and a checkout of these patches to the machine, and \
                     there, in the checkout:\n  ../built/xtask --checkout ab --built ../built\n--- stderr\n";
     assert_eq!(transcript, expected);
-    // It is another machine that can run them.
+    // The folder is on another machine, which can run them.
     assert!(!killer.fixture.path().join("ran").exists());
     let built = killer.fixture.path().join("built");
     for isa in ISAS {

@@ -64,7 +64,7 @@ impl Disk {
         disk
     }
 
-    /// Has `folder` hold this and nothing else.
+    /// Makes `folder` hold this and nothing else.
     pub fn write(&self, folder: &Path, contents: &Contents) {
         for entry in fs::read_dir(folder).unwrap() {
             let entry = entry.unwrap();

@@ -305,7 +305,7 @@ impl History {
         });
     }
 
-    /// Has these steps reach the disk, with those that they need.
+    /// Lets these steps reach the disk, with those that they need.
     fn sync(&mut self, durable: BTreeSet<usize>, call: &str) {
         let durable = self.with(durable, |step| step.needs.clone());
         let durable: BTreeSet<_> = durable.intersection(&self.pending).copied().collect();

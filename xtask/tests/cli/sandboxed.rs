@@ -1,6 +1,6 @@
 //! Runs where all file systems but one folder are read-only, where there is no network, and where the disk is full.
 //!
-//! These take namespaces, which not every system gives to its users; `cargo p3 test` skips them by name then.
+//! The tests take namespaces, which not every system gives to its users; `cargo p3 test` skips them by name then.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use crate::fixture::files;
 use crate::fixture::{Fixture, MANIFEST, write};
 
-/// Has `sh` run a script as root of a namespace with mounts and a network of its own: one without any interface.
+/// Lets `sh` run a script as root of a namespace with mounts and a network of its own: one without any interface.
 fn namespace(script: &str, args: &[&str]) -> Output {
     let unshare = ["--user", "--map-root-user", "--mount", "--net"];
     let mut command = Command::new("unshare");

@@ -86,7 +86,7 @@ impl Mirror {
         git(&index, &["init", "--quiet"]);
         git(&index, &["add", "--all"]);
         git(&index, &["commit", "--quiet", "--message", "packages"]);
-        // It has one release of Plonky3.
+        // The mirror has one release of Plonky3.
         write(&fixture.project().join("Cargo.lock"), "version = 4\n");
         let home = fixture.path().join("cargo-home");
         fs::create_dir(&home).unwrap();
@@ -99,7 +99,7 @@ impl Mirror {
         mirror
     }
 
-    /// Has cargo take packages from the mirror in the prover's folder.
+    /// Makes cargo take packages from the mirror in the prover's folder.
     fn configure(&self) {
         self.configure_in(&self.fixture.prover());
     }
@@ -589,8 +589,7 @@ fn the_tool_cannot_open_a_connection() {
     }
 }
 
-/// Whatever makes the call, in libc or not: a filter of the kernel ends a process, also one that the tool starts, that asks for
-/// a socket.
+/// A filter of the kernel ends a process that asks for a socket, also one that the tool starts, in libc or not.
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")

@@ -86,7 +86,7 @@ fn check_reads_the_features_of_a_ci_leg() {
         );
         assert!(run.contains(&complaint), "{run}");
     }
-    // Of two architectures, without a sign, LLVM's own, and of another architecture than the patch's.
+    // A feature of two architectures, one without a sign, one of LLVM's own, and one of another architecture than the patch's.
     for fields in [
         "CI-Features: +avx2,+sve2",
         "CI-Features: avx2",

@@ -4,7 +4,7 @@ use assert_cmd::Command;
 pub fn transcript(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
-    // Which steps are long is up to the machine.
+    // The machine decides which steps are long.
     let lines = stderr.split_inclusive('\n');
     let stderr: String = lines
         .filter(|line| !line.starts_with("progress: "))

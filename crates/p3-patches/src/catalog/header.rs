@@ -120,7 +120,7 @@ pub(super) fn parse_header(text: &str) -> Result<Header, (usize, String)> {
         if value.is_empty() {
             return Err((number, format!("the field `{field}:` is empty")));
         }
-        // They become paths, and keys of manifests.
+        // The names become paths, and keys of manifests.
         let is_name = |package: &&String| {
             let mut bytes = package.bytes();
             bytes.all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))

@@ -391,7 +391,7 @@ mod tests {
             prop_assert_eq!(place(&after, &patch.reverse()).unwrap(), (before, Vec::new()));
         }
 
-        /// Of two patches that do not need each other, the second fits as it does alone, or is refused because of the first. Each
+        /// The second of two patches that do not need each other fits as it does alone, or is refused because of the first. Each
         /// can be taken back from below the other.
         #[test]
         fn patches_do_not_see_each_other(before in file(), one in file(), two in file()) {

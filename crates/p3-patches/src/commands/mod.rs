@@ -37,7 +37,7 @@ pub struct Downstream {
 #[derive(clap::Args)]
 pub struct Source {
     /// The git repository that the workspace has Plonky3 from [default: as recorded, else the registry].
-    // It is compared and shown, and never fetched from.
+    // The address is compared and shown, and never fetched from.
     #[arg(long, value_name = "URL", value_parser = NonEmptyStringValueParser::new().map(|url| address_without_credentials(&url)))]
     source: Option<String>,
     /// Fail unless this is the revision, tag or branch that the workspace pins, or the commit that it is locked to, by seven

@@ -31,7 +31,7 @@ pub fn assert_of_manifests(dir: &Path, metadata: &Metadata, whole: bool) -> Resu
     // The root manifest and the configuration are read where a registry is another one.
     let elsewhere = LazyCell::new(|| patched_elsewhere(dir, metadata));
     let is_of_registry = |package: &Package, used: &Package| {
-        // What is on crates.io depends on nothing else.
+        // A package of crates.io depends on packages of crates.io alone.
         let is_of_same =
             !is_of_crates_io(package) || !is_of_registry(used) || is_of_crates_io(used);
         is_of_same || elsewhere.contains(used.name.as_str())

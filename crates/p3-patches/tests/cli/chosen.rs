@@ -239,7 +239,7 @@ fn two_releases_are_refused_with_those_who_ask_for_them() {
     fixture.succeed(&["status"]);
     fixture.succeed(&["remove"]);
 
-    // Of a package that is patched, the other release is named with who brings it, whatever is between.
+    // The other release of a package that is patched is named with who brings it, whatever is between.
     beside(
         &fixture,
         "old",
@@ -265,7 +265,7 @@ fn two_releases_are_refused_with_those_who_ask_for_them() {
     );
     fixture.succeed(&["remove"]);
 
-    // Of two that cargo takes for compatible, one is a leftover in the lock file.
+    // One of two that cargo takes for compatible is a leftover in the lock file.
     beside(
         &fixture,
         "p3-goldilocks",

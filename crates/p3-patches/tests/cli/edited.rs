@@ -75,7 +75,7 @@ fn the_user_is_told_what_stays() {
     assert!(removed.contains(&said), "{removed}");
 }
 
-/// Of edits that leave no whole block, nothing is guessed.
+/// The tool guesses nothing where an edit leaves no whole block.
 #[test]
 fn a_damaged_block_is_refused_by_line() {
     let fixture = Fixture::new();

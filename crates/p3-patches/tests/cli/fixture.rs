@@ -216,8 +216,8 @@ impl Fixture {
         command
     }
 
-    /// As [`Fixture::command`], where cargo may fetch: what the tool builds or tests with needs packages that the prover does
-    /// not.
+    /// Returns a command as [`Fixture::command`] does, in which cargo may fetch: packages that the tool builds or tests with, and the prover
+    /// does not need.
     pub fn fetching(&self, args: &[&str]) -> Command {
         let mut command = self.command(args);
         command.env_remove("CARGO_NET_OFFLINE");
@@ -263,7 +263,7 @@ impl Fixture {
         home
     }
 
-    /// As [`Fixture::run`], for a run that has to succeed.
+    /// Runs the tool as [`Fixture::run`] does; the run has to succeed.
     #[track_caller]
     pub fn succeed(&self, args: &[&str]) -> String {
         let run = assert_cmd::Command::from_std(self.command(args))

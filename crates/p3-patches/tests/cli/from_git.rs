@@ -393,7 +393,7 @@ fn what_is_recorded_is_not_moved_to_other_sources() {
     );
 }
 
-/// Of a branch that moves on, cargo updates the packages that no tree stands in for.
+/// Cargo updates the packages of a branch that moves on, but for those that a tree stands in for.
 #[test]
 fn siblings_at_another_commit_are_noticed() {
     let user = GitUser::new();
@@ -803,7 +803,7 @@ fn a_repository_with_a_package_in_two_versions_is_refused() {
     );
 }
 
-/// Of two sources in one graph, the overrides would reach a part.
+/// The overrides would reach a part of a graph with two sources.
 #[test]
 fn a_prover_with_two_sources_is_refused() {
     let user = GitUser::new();
@@ -861,7 +861,7 @@ fn one_release_twice_is_refused_with_who_brings_the_second() {
         assert_eq!(user.fixture.state(), before);
     }
 
-    // It comes in later.
+    // The package comes in later.
     user.fixture.set_manifest(MANIFEST);
     user.fixture.relock();
     user.fixture.succeed(&["apply", "demo"]);

@@ -20,7 +20,7 @@ pub fn kills() -> usize {
     env::var("KILLS").map_or(25, |kills| kills.parse().unwrap())
 }
 
-/// Has `dir` hold these files and nothing else.
+/// Makes `dir` hold these files and nothing else.
 pub fn put(dir: &Path, files: &Files) {
     let _ = fs::remove_dir_all(dir);
     for (name, contents) in files {

@@ -20,7 +20,7 @@ fn installed(fixture: &Fixture, args: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-/// As [`installed`], for a run that has to succeed; what it prints.
+/// Runs the tool as [`installed`] does, and returns what it prints; the run has to succeed.
 #[track_caller]
 fn succeed(fixture: &Fixture, args: &[&str]) -> String {
     let output = installed(fixture, args);
@@ -123,7 +123,7 @@ fn another_folder_of_patches_needs_no_checkout() {
     succeed(&fixture, &[&patches[..], &["apply", "demo"]].concat());
     assert!(fixture.manifest().contains("with demo"));
     succeed(&fixture, &[&patches[..], &["status"]].concat());
-    // These are the folder's, which the executable does not carry.
+    // These patches are the folder's, which the executable does not carry.
     let status = installed(&fixture, &["status"]);
     assert_snapshot!("status_without_the_folder", fixture.transcript(&status));
     fs::write(fixture.patch("demo"), DEMO.replace("---\n", "")).unwrap();

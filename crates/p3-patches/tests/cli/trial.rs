@@ -28,7 +28,7 @@ struct Prover {
 }
 
 impl Prover {
-    /// Of which both builds are these scripts.
+    /// Returns a prover whose two builds are these scripts.
     fn new(baseline: &str, candidate: &str) -> Self {
         let elsewhere = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
         let prover = Self {

@@ -141,7 +141,7 @@ fn patched_packages_are_compiled_as_published_ones_are() {
     fixture.set_manifest(&format!("{MANIFEST}{profile}"));
     let (own, printed) = compiled(&["run", "--profile=mine"], None);
     assert!(own && !printed.contains("incremental"), "{printed}");
-    // These outrank every profile.
+    // These variables outrank every profile.
     let (own, printed) = compiled(&["run", "--release"], Some("CARGO_INCREMENTAL"));
     assert!(
         !own && printed.contains("\nnote: CARGO_INCREMENTAL has cargo "),
@@ -332,7 +332,7 @@ fn an_override_of_the_users_own_stays_whatever_it_is_written_like() {
     assert!(!fixture.path().join("base.units").exists());
 }
 
-/// Of two tables for one source, cargo takes one. The same table under one name is added to.
+/// Cargo takes one of two tables for one source. The same table under one name is added to.
 #[test]
 fn overrides_of_other_packages_are_added_to() {
     let fixture = Fixture::new();

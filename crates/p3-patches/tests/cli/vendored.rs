@@ -245,7 +245,7 @@ fn packages_that_were_vendored_while_they_were_patched_are_missed() {
     assert_eq!(prover.run(&["apply"]), without);
     assert_eq!(prover.state(), applied);
 
-    // They can be vendored again once no patches are applied.
+    // The packages can be vendored again once no patches are applied.
     transcripts += &prover.run(&["remove"]);
     assert_snapshot!("missed", transcripts);
     assert_eq!(prover.fixture.manifest(), before.0);

@@ -422,7 +422,7 @@ impl<S> Report<S> {
     /// Returns a record for each instruction set, with its rows and samples. `files` has the file of the samples by instruction
     /// set, where they have one.
     pub fn records(&self, runs: &[Run], files: &BTreeMap<String, String>) -> Vec<Record> {
-        // They are few: the names of instruction sets are checked when a row is read.
+        // The instruction sets are few: the names of instruction sets are checked when a row is read.
         let mut isas: Vec<&str> = Vec::new();
         for row in &self.rows {
             if !isas.contains(&&*row.isa) {
