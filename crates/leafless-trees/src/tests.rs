@@ -5,10 +5,10 @@ use p3_field::Field;
 use p3_goldilocks::{Goldilocks, Poseidon2Goldilocks, default_goldilocks_poseidon2_8};
 use p3_matrix::Matrix;
 use p3_matrix::dense::RowMajorMatrix;
-use p3_merkle_tree::MerkleTreeMmcs;
+use p3_merkle_tree::{MerkleTreeHidingMmcs, MerkleTreeMmcs};
 use p3_symmetric::{PaddingFreeSponge, TruncatedPermutation};
 use rand::SeedableRng;
-use rand::rngs::SmallRng;
+use rand::rngs::{SmallRng, StdRng};
 
 type Packed = <Goldilocks as Field>::Packing;
 type Perm = Poseidon2Goldilocks<8>;
@@ -82,6 +82,29 @@ fn each_opening_verifies() {
             let verified =
                 trees.verify_multi_batch(&commitment, &dimensions, &indices, &rows, &proof);
             verified.unwrap();
+        }
+    }
+}
+
+/// Salts are part of the rows that are hashed again.
+#[test]
+fn hiding_trees_open() {
+    type Hiding = MerkleTreeHidingMmcs<Packed, Packed, Sponge, Compression, StdRng, 2, 4, 2>;
+
+    let permutation = default_goldilocks_poseidon2_8();
+    let sponge = Sponge::new(permutation.clone());
+    let compression = Compression::new(permutation);
+    let trees = Hiding::new(sponge, compression, 0, StdRng::seed_from_u64(2));
+    for shapes in SHAPES {
+        let matrices = matrices(shapes);
+        let dimensions: Vec<_> = matrices.iter().map(Matrix::dimensions).collect();
+        let height = dimensions[0].height;
+        let (commitment, tree) = trees.commit(matrices);
+        for index in (0..height).step_by(97).chain([height - 1]) {
+            let opening = trees.open_batch(index, &tree);
+            trees
+                .verify_batch(&commitment, &dimensions, index, (&opening).into())
+                .unwrap_or_else(|error| panic!("{shapes:?}, {index}: {error:?}"));
         }
     }
 }
