@@ -203,10 +203,10 @@ pub struct Held {
 
 /// Deserializes the names of spans.
 fn path<'de, D: Deserializer<'de>>(names: D) -> Result<Vec<String>, D::Error> {
-    let names = Vec::<String>::deserialize(names)?;
-    let checked = names.iter().try_for_each(|name| check_line(name));
-    checked.map_err(D::Error::custom)?;
-    Ok(names)
+    #[derive(Deserialize)]
+    struct Name(#[serde(deserialize_with = "name")] String);
+    let names = Vec::<Name>::deserialize(names)?;
+    Ok(names.into_iter().map(|Name(name)| name).collect())
 }
 
 /// The most bytes of a name. A longer one would break tables.

@@ -105,7 +105,10 @@ impl Overlay {
     /// Writes the folder `out`, which is empty, not there, or an overlay.
     pub fn write(&self, out: &Path) -> Result<()> {
         let is_new = !out.exists();
-        let published = publish(&Dir::create(out)?, &self.files);
+        let folder = Dir::create(out)?;
+        // The folder in it that is locked, too, goes at the end.
+        let _lock = folder.lock()?.ok_or_else(|| is_locked(out))?;
+        let published = publish(&folder, &self.files);
         if is_new && published.is_err() {
             // A folder that is not empty is left.
             let _ = fs::remove_dir(out);

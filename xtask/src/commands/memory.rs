@@ -1,5 +1,6 @@
 //! `inspect memory`: which spans of a run hold the memory where the most is allocated, with patches and without.
 
+use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -137,19 +138,19 @@ impl Workload {
     fn shown(&self, terminal: bool) -> String {
         let sides = [&self.baseline, &self.candidate];
         let mut spans: Vec<(String, [i64; 2])> = Vec::new();
+        let mut known = HashMap::new();
         for (side, holding) in sides.into_iter().enumerate() {
             for held in &holding.held {
-                let path = path(&held.span);
-                let known = spans.iter().position(|(known, _)| *known == path);
-                let at = known.unwrap_or_else(|| {
-                    spans.push((path, [0; 2]));
-                    spans.len() - 1
-                });
+                let at = *known.entry(&held.span).or_insert(spans.len());
+                if at == spans.len() {
+                    spans.push((path(&held.span), [0; 2]));
+                }
                 spans[at].1[side] = held.bytes;
             }
         }
-        let least = (self.baseline.live_bytes as f64 * SMALL) as i64;
-        let is_small = |(_, bytes): &(_, [i64; 2])| bytes.iter().all(|bytes| bytes.abs() < least);
+        let least = (self.baseline.live_bytes as f64 * SMALL) as u64;
+        let is_small =
+            |(_, bytes): &(_, [i64; 2])| bytes.iter().all(|bytes| bytes.unsigned_abs() < least);
         let (small, large): (Vec<_>, Vec<_>) = spans.into_iter().partition(is_small);
         let mut rest = Vec::new();
         if !small.is_empty() {

@@ -8,7 +8,7 @@ use crate::catalog::Catalog;
 use crate::overlay::{self, Overlay};
 use crate::project::Patches;
 use paired::error::Failure;
-use paired::files::dir::Dir;
+use paired::files::dir::{Dir, is_locked};
 use paired::terminal::{shown, spinner};
 
 /// Write patched packages to a folder that a team can push to a git repository.
@@ -43,7 +43,10 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let out = &std::path::absolute(&args.out)?;
     let progress = spinner(format!("writing {}", shown(out)));
     if out.exists() {
-        overlay::own_entries(&Dir::open(out)?)?;
+        let folder = Dir::open(out)?;
+        // What another run has written so far is no whole overlay.
+        let _lock = folder.lock()?.ok_or_else(|| is_locked(out))?;
+        overlay::own_entries(&folder)?;
     }
     let overlay = Overlay::new(catalog, base, &names)?;
     overlay.write(out)?;

@@ -1,6 +1,6 @@
 //! `try`: the user's own program with patches and without.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io::{IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
@@ -213,8 +213,15 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
                 "\n\n{}",
                 report::part_table("span", SPAN, &phases, terminal)
             );
-            if !samples.resident.is_empty() {
-                let table = report::memory_table(&samples.resident, &[], terminal);
+            // The spans of the table above.
+            let shown: HashSet<_> = phases
+                .iter()
+                .filter_map(|row| row.workload.strip_prefix(SPAN))
+                .collect();
+            let mut resident = samples.resident;
+            resident.retain(|(span, _)| shown.contains(&**span));
+            if !resident.is_empty() {
+                let table = report::memory_table(&resident, &[], terminal);
                 tables += &format!(
                     "\n\nthe most that is resident while a span is open, in one run of each\n{table}"
                 );

@@ -6,9 +6,11 @@
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::ptr;
 
 use cargo_metadata::{
-    DepKindInfo, Dependency, DependencyKind, Metadata, Node, NodeDep, Package, Source,
+    DepKindInfo, Dependency, DependencyKind, Metadata, Node, NodeDep, Package, Source, Target,
+    TargetKind,
 };
 use toml::{Table, Value};
 
@@ -37,12 +39,18 @@ pub fn assert_of_manifests(dir: &Path, metadata: &Metadata, whole: bool) -> Resu
         is_of_same || elsewhere.contains(used.name.as_str())
     };
 
+    // Cargo leaves out a package that has no library for another one, with a warning.
+    let is_without_library = |named: &Dependency| {
+        let mut of_name = (metadata.packages.iter()).filter(|package| *package.name == named.name);
+        of_name.any(|package| library(package).is_none())
+    };
+
     let mut asked: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
     for (node, package) in &nodes {
-        let mut missing: BTreeSet<&str> = (package.dependencies.iter())
+        let mut missing: Vec<&Dependency> = (package.dependencies.iter())
             .filter(|named| named.kind != DependencyKind::Development)
             .filter(|named| !named.optional || is_activated(node, package, named))
-            .map(name_in_manifest)
+            .filter(|named| !is_without_library(named))
             .collect();
         for edge in &node.deps {
             let Some(used) = packages.get(&edge.pkg) else {
@@ -57,7 +65,7 @@ pub fn assert_of_manifests(dir: &Path, metadata: &Metadata, whole: bool) -> Resu
                     && is_of_registry(package, used);
                 if is_used {
                     unnamed.retain(|of| !is_of(of));
-                    missing.remove(name_in_manifest(named));
+                    missing.retain(|missing| !ptr::eq(*missing, named));
                     let of_used = asked.entry(&used.id).or_default();
                     of_used.extend(named.features.iter().cloned());
                     of_used.extend(named.uses_default_features.then(|| "default".to_owned()));
@@ -75,11 +83,11 @@ pub fn assert_of_manifests(dir: &Path, metadata: &Metadata, whole: bool) -> Resu
                 return Err(foreign(dir, package, &what));
             }
         }
-        if let Some(name) = missing.first()
+        if let Some(missing) = missing.first()
             && package.source.is_some()
             && whole
         {
-            let what = format!("without {name}, which its manifest names");
+            let what = format!("without {}, which its manifest names", missing.name);
             return Err(foreign(dir, package, &what));
         }
     }
@@ -152,11 +160,17 @@ fn is_of_registry(package: &Package) -> bool {
 /// Tells whether a dependency in a manifest is what `used` stands for: by its name, its name in the code and its version.
 fn is_named(named: &Dependency, edge: &NodeDep, used: &Package) -> bool {
     let in_code = |name: &str| name.replace('-', "_");
-    let library = (used.targets.iter()).find(|target| target.is_lib() || target.is_proc_macro());
-    let name = (named.rename.as_deref()).or(library.map(|library| &*library.name));
+    let name = (named.rename.as_deref()).or(library(used).map(|library| &*library.name));
     let is_in_code = name.is_none_or(|name| in_code(name) == edge.name);
     let is_version = named.req.comparators.is_empty() || named.req.matches(&used.version);
     named.name == *used.name && is_version && is_in_code
+}
+
+/// Returns the target of a package that others use.
+fn library(package: &Package) -> Option<&Target> {
+    use TargetKind::{CDyLib, DyLib, Lib, ProcMacro, RLib, StaticLib};
+    let is_library = |kind| [Lib, RLib, DyLib, CDyLib, StaticLib, ProcMacro].contains(kind);
+    (package.targets.iter()).find(|target| target.kind.iter().any(is_library))
 }
 
 /// Returns each `NAME/FEATURE` and `NAME?/FEATURE` of a dependency that the features of its package ask for.
@@ -212,11 +226,15 @@ fn with_what_they_enable(package: &Package, features: BTreeSet<String>) -> BTree
         let Some(values) = package.features.get(&feature) else {
             continue;
         };
-        // An optional dependency has the feature of its name enabled by `NAME/FEATURE`.
+        // `NAME/FEATURE` enables the feature NAME where that is an optional dependency's name.
+        let is_optional = |name: &str| {
+            let mut named = package.dependencies.iter();
+            named.any(|named| named.optional && name_in_manifest(named) == name)
+        };
         let enables = values
             .iter()
             .filter_map(|value| match value.split_once('/') {
-                Some((dependency, _)) => (!dependency.ends_with('?')).then_some(dependency),
+                Some((dependency, _)) => is_optional(dependency).then_some(dependency),
                 None => Some(&**value),
             });
         let enables: Vec<_> = enables.map(str::to_owned).collect();
@@ -359,6 +377,76 @@ mod tests {
             with,
             "a 1.0.0 would be built with b 1.0.0, which its manifest does not name"
         );
+    }
+
+    /// An index that leaves out one of two dependencies of a name, which asks for a feature.
+    #[test]
+    fn each_dependency_of_a_name_is_used() {
+        let named = dependency("b", &json!({}));
+        let of_unix = dependency("b", &json!({"target": "cfg(unix)", "features": ["strong"]}));
+        let of_build = dependency("b", &json!({"kind": "build"}));
+        let all = ["d", "default", "weak"];
+        let without = "/: a 1.0.0 would be built without b, which its manifest names";
+        for other in [of_unix, of_build] {
+            let both = [named.clone(), other.clone()];
+            let refused = a_and_b(&both, &[("b", normal())], &all);
+            assert_eq!(refused, Err(without.to_owned()));
+            let kinds = json!([{"kind": null, "target": null}, {"kind": other["kind"], "target": other["target"]}]);
+            let of_b = match other["kind"].is_null() {
+                true => &["d", "default", "strong", "weak"][..],
+                false => &all,
+            };
+            assert_eq!(a_and_b(&both, &[("b", kinds)], of_b), Ok(()));
+        }
+    }
+
+    /// Cargo has the feature of a dependency's name enabled by `NAME/FEATURE` where the dependency is optional.
+    #[test]
+    fn a_feature_of_the_name_of_a_required_package() {
+        let of_own = dependency("a", &json!({"features": ["link"]}));
+        let features = json!({"link": ["b/strong"], "b": ["more"], "more": []});
+        let graph = |b: &Value, on: &[&str]| {
+            check(
+                &[
+                    package("own", None, slice::from_ref(&of_own), &json!({})),
+                    package("a", Some(CRATES_IO), slice::from_ref(b), &features),
+                    package("b", Some(CRATES_IO), &[], &json!({"strong": []})),
+                ],
+                &[
+                    node("own", &[("a", normal())], &[]),
+                    node("a", &[("b", normal())], on),
+                    node("b", &[], &["strong"]),
+                ],
+            )
+        };
+        let required = dependency("b", &json!({}));
+        assert_eq!(graph(&required, &["link"]), Ok(()));
+        let optional = dependency("b", &json!({"optional": true}));
+        assert_eq!(graph(&optional, &["b", "link", "more"]), Ok(()));
+        assert!(graph(&optional, &["link"]).is_err());
+        assert!(graph(&required, &["b", "link", "more"]).is_err());
+    }
+
+    /// Cargo builds such a graph, with a warning.
+    #[test]
+    fn a_package_without_a_library_is_used_by_none() {
+        let of_own = dependency("a", &json!({}));
+        let of_a = dependency("b", &json!({}));
+        let mut program = package("b", Some(CRATES_IO), &[], &json!({}));
+        program["targets"][0]["kind"] = json!(["bin"]);
+        let graph = check(
+            &[
+                package("own", None, &[of_own], &json!({})),
+                package("a", Some(CRATES_IO), &[of_a], &json!({})),
+                program,
+            ],
+            &[
+                node("own", &[("a", normal())], &[]),
+                node("a", &[], &[]),
+                node("b", &[], &[]),
+            ],
+        );
+        assert_eq!(graph, Ok(()));
     }
 
     /// No feature asks for the package, but one for a feature of it: cargo's lock file may have it.

@@ -154,3 +154,22 @@ fn a_name_that_is_too_long_is_told_from_a_full_disk() {
         "{printed}"
     );
 }
+
+/// Each run has the folder for itself, from before it looks at it to its end.
+#[test]
+fn a_second_overlay_is_turned_away() {
+    let fixture = Fixture::new();
+    let out = fixture.prover().join("overlay");
+    let overlay = ["overlay", "--out", "overlay", "demo"];
+    for before in ["not there", "an overlay"] {
+        fs::create_dir_all(&out).unwrap();
+        let there = files(&out);
+        let other = fs::File::open(&out).unwrap();
+        other.try_lock().unwrap();
+        let said = "error: [DIR]/prover/overlay: another run is at work here\nhint: ";
+        assert_ended(&fixture.run(&overlay), 4, said);
+        assert_eq!(files(&out), there, "{before}");
+        drop(other);
+        fixture.succeed(&overlay);
+    }
+}

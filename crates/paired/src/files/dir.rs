@@ -284,6 +284,17 @@ impl Dir {
         Ok(())
     }
 
+    /// Locks the folder, until the value is dropped; `None` where another process has it locked.
+    pub fn lock(&self) -> Result<Option<File>> {
+        let itself = fs::openat(&self.handle, ".", FOLDER, Mode::empty());
+        let itself = File::from(itself.map_err(|error| cannot_write(&self.path, &error.into()))?);
+        match itself.try_lock() {
+            Err(TryLockError::WouldBlock) => Ok(None),
+            // Some file systems have no locks.
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(itself)),
+        }
+    }
+
     /// Creates a temporary folder in this one.
     pub fn temporary(&self) -> Result<Temporary> {
         let name = unfinished();

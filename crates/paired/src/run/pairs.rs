@@ -246,6 +246,13 @@ fn check_held(holding: &Holding) -> Result<(), String> {
             "names the span {name}, with more than the host of an address"
         ));
     }
+    // An address has fewer bits, and so has the sum of several.
+    const MOST: u64 = 1 << 56;
+    let bytes = (holding.held.iter()).map(|held| held.bytes.unsigned_abs());
+    let mut bytes = bytes.chain([holding.live_bytes]);
+    if let Some(bytes) = bytes.find(|bytes| *bytes > MOST) {
+        return Err(format!("reports {bytes} bytes of memory"));
+    }
     let mut seen = BTreeSet::new();
     let mut sum = 0_i128;
     for held in &holding.held {
@@ -508,6 +515,8 @@ mod tests {
         assert_eq!(told, "allocated 10 bytes, of which its spans hold 3");
         let told = wrong(&[inner.clone(), inner]);
         assert_eq!(told, r#"tells twice what ["a", "b"] holds"#);
+        let told = wrong(&[held("a", i64::MIN), held("b", i64::MAX)]);
+        assert_eq!(told, "reports 9223372036854775808 bytes of memory");
         let told = wrong(&[
             outer,
             outside,

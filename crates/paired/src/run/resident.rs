@@ -3,6 +3,7 @@
 //! A span's line says how long the span was open, and the run when the line was printed. Between the two, the system was asked for the
 //! memory of the process again and again.
 
+use std::collections::HashMap;
 use std::fs;
 use std::time::Duration;
 
@@ -32,13 +33,15 @@ pub(crate) type Resident = Vec<(String, u64)>;
 /// standard output and its standard error.
 pub(crate) fn by_span(moments: &[Moment], outputs: [&[u8]; 2]) -> Resident {
     let mut resident = Resident::new();
+    let mut known = HashMap::new();
     for (stream, output) in outputs.into_iter().enumerate() {
         for span in spans::open(output) {
             let Some(kib) = most(moments, stream, &span) else {
                 continue;
             };
-            match resident.iter_mut().find(|(known, _)| *known == span.path) {
-                Some((_, known)) => *known = kib.max(*known),
+            let at = *known.entry(span.path.clone()).or_insert(resident.len());
+            match resident.get_mut(at) {
+                Some((_, most)) => *most = kib.max(*most),
                 None => resident.push((span.path, kib)),
             }
         }
@@ -48,13 +51,16 @@ pub(crate) fn by_span(moments: &[Moment], outputs: [&[u8]; 2]) -> Resident {
 
 /// Returns the most resident memory while a span is open, whose line is in this stream.
 fn most(moments: &[Moment], stream: usize, span: &Open) -> Option<u64> {
-    let is_printed = |moment: &&Moment| moment.printed[stream] >= span.printed as u64;
+    let is_unprinted = |moment: &Moment| moment.printed[stream] < span.printed as u64;
+    let printed = moments.partition_point(is_unprinted);
     // A line of the last moment is seen at none.
-    let printed = moments.iter().find(is_printed).or(moments.last())?.at;
+    let printed = moments.get(printed).or(moments.last())?.at;
     let before = |ns| printed.saturating_sub(Duration::from_nanos(ns));
-    let open = before(span.from)..=before(span.to);
-    let within = moments.iter().filter(|moment| open.contains(&moment.at));
-    within.map(|moment| moment.kib).max()
+    let (from, to) = (before(span.from), before(span.to));
+    let from = moments.partition_point(|moment| moment.at < from);
+    let to = moments.partition_point(|moment| moment.at <= to);
+    let within = moments.get(from..to)?;
+    within.iter().map(|moment| moment.kib).max()
 }
 
 /// Returns a figure in KiB of the system's about a process, such as `VmRSS`, where the system tells it.

@@ -2,6 +2,8 @@
 //!
 //! Two forms are read: the trees of `tracing-forest`, and the lines that `tracing-subscriber` prints where a span closes.
 
+use std::collections::HashMap;
+
 use console::strip_ansi_codes;
 
 use crate::text::one_line;
@@ -18,8 +20,12 @@ const INDENTS: [&str; 4] = ["   ", "│  ", "┝━ ", "┕━ "];
 pub const IN: &str = " > ";
 
 /// Spans by the path of their names, on one line and without credentials, in the order in which they are first seen, with the nanoseconds spent in each.
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct Spans(pub(crate) Vec<(String, u64)>);
+#[derive(Debug, Default)]
+pub(crate) struct Spans {
+    pub(crate) times: Vec<(String, u64)>,
+    /// The place of a path in `times`.
+    known: HashMap<String, usize>,
+}
 
 impl Spans {
     /// Adds the times of the spans in the lines of `output`.
@@ -39,9 +45,12 @@ impl Spans {
 
     fn add(&mut self, path: &str, ns: u64) {
         let path = one_line(path);
-        match self.0.iter_mut().find(|(known, _)| *known == path) {
-            Some((_, sum)) => *sum = sum.saturating_add(ns),
-            None => self.0.push((path, ns)),
+        if let Some(&at) = self.known.get(&path) {
+            let (_, sum) = &mut self.times[at];
+            *sum = sum.saturating_add(ns);
+        } else {
+            self.known.insert(path.clone(), self.times.len());
+            self.times.push((path, ns));
         }
     }
 }
@@ -72,6 +81,8 @@ struct Node {
 pub(crate) fn open(output: &[u8]) -> Vec<Open> {
     let mut spans = Vec::new();
     let mut tree: Vec<Node> = Vec::new();
+    // The last span of each depth, down to that of the last line.
+    let mut last: Vec<usize> = Vec::new();
     let mut printed = 0;
     for line in output.split_inclusive(|byte| *byte == b'\n') {
         printed += line.len();
@@ -81,7 +92,9 @@ pub(crate) fn open(output: &[u8]) -> Vec<Open> {
             if depth == 0 {
                 spans.extend(certain(&mut tree));
             }
-            let around = tree.iter_mut().rfind(|node| node.depth + 1 == depth);
+            last.truncate(depth);
+            let around = (last.len() == depth).then(|| last.last()).flatten();
+            let around = around.map(|&at| &mut tree[at]);
             let (path, printed, from) = match around {
                 Some(around) => {
                     let path = format!("{}{IN}{}", around.open.path, one_line(name));
@@ -97,6 +110,9 @@ pub(crate) fn open(output: &[u8]) -> Vec<Open> {
                 from,
                 to: 0,
             };
+            if last.len() == depth {
+                last.push(tree.len());
+            }
             tree.push(Node {
                 open,
                 depth,
@@ -215,7 +231,7 @@ mod tests {
     fn read(output: &str) -> Vec<(String, u64)> {
         let mut spans = Spans::default();
         spans.read(output.as_bytes());
-        spans.0
+        spans.times
     }
 
     fn expected(spans: &[(&str, u64)]) -> Vec<(String, u64)> {

@@ -1,7 +1,7 @@
 //! A trial: two builds of a user's program run in pairs, as [`pairs`](crate::run::pairs) runs workers, and their outputs are
 //! compared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
@@ -128,6 +128,7 @@ impl Trial<'_> {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let mut runs = Vec::new();
         let mut parts: Vec<Vec<Run>> = Vec::new();
+        let mut known: HashMap<String, usize> = HashMap::new();
         for round in 0..pairs {
             // New copies for each round, for the reason that `Copies` of workers gives.
             let copy = |side| Ok((side, self.program(side).copied()?));
@@ -159,7 +160,8 @@ impl Trial<'_> {
                         live_bytes: None,
                         ..run.clone()
                     };
-                    match parts.iter_mut().find(|of| of[0].workload == part.workload) {
+                    let at = known.entry(part.workload.clone()).or_insert(parts.len());
+                    match parts.get_mut(*at) {
                         Some(of) => of.push(part),
                         None => parts.push(vec![part]),
                     }
@@ -186,10 +188,13 @@ impl Trial<'_> {
             return Err(Failure::input(what).hint(hint).into());
         }
         let of = |side| resident.get(&side).into_iter().flatten();
+        let candidate: HashMap<_, _> = (of(Side::Candidate))
+            .map(|(span, kib)| (span, kib))
+            .collect();
         let bytes = |kib: u64| kib.cast_signed().saturating_mul(1024);
         let resident = of(Side::Baseline).filter_map(|(span, baseline)| {
-            let (_, candidate) = of(Side::Candidate).find(|(other, _)| other == span)?;
-            Some((span.clone(), [*baseline, *candidate].map(bytes)))
+            let candidate = candidate.get(span)?;
+            Some((span.clone(), [*baseline, **candidate].map(bytes)))
         });
         let resident = resident.collect();
         Ok(Samples {
@@ -298,10 +303,13 @@ impl Trial<'_> {
             let mut spans = Spans::default();
             spans.read(&done.stdout);
             spans.read(&done.stderr);
-            let times = spans.0.iter().map(|(path, ns)| (path.clone(), *ns as f64));
+            let times = spans
+                .times
+                .iter()
+                .map(|(path, ns)| (path.clone(), *ns as f64));
             refuse_longer(SPAN, &times.collect::<Vec<_>>(), done.wall)?;
             let part = |(path, ns): &(String, u64)| Ok((workload(SPAN, path)?, *ns));
-            spans.0.iter().map(part).collect::<Result<_>>()?
+            spans.times.iter().map(part).collect::<Result<_>>()?
         } else {
             Vec::new()
         };
