@@ -9,8 +9,7 @@ use std::path::Path;
 use std::ptr;
 
 use cargo_metadata::{
-    DepKindInfo, Dependency, DependencyKind, Metadata, Node, NodeDep, Package, Source, Target,
-    TargetKind,
+    DepKindInfo, Dependency, DependencyKind, Metadata, Node, NodeDep, Package, Source,
 };
 use toml::{Table, Value};
 
@@ -39,18 +38,14 @@ pub fn assert_of_manifests(dir: &Path, metadata: &Metadata, whole: bool) -> Resu
         is_of_same || elsewhere.contains(used.name.as_str())
     };
 
-    // Cargo leaves out a package that has no library for another one, with a warning.
-    let is_without_library = |named: &Dependency| {
-        let mut of_name = (metadata.packages.iter()).filter(|package| *package.name == named.name);
-        of_name.any(|package| library(package).is_none())
-    };
+    // The graph lacks a package that has no library, and the lock file has it.
+    let locked = LazyCell::new(|| locked(metadata));
 
     let mut asked: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
     for (node, package) in &nodes {
         let mut missing: Vec<&Dependency> = (package.dependencies.iter())
             .filter(|named| named.kind != DependencyKind::Development)
             .filter(|named| !named.optional || is_activated(node, package, named))
-            .filter(|named| !is_without_library(named))
             .collect();
         for edge in &node.deps {
             let Some(used) = packages.get(&edge.pkg) else {
@@ -83,9 +78,18 @@ pub fn assert_of_manifests(dir: &Path, metadata: &Metadata, whole: bool) -> Resu
                 return Err(foreign(dir, package, &what));
             }
         }
-        if let Some(missing) = missing.first()
-            && package.source.is_some()
+        let is_without_library = |missing: &Dependency| {
+            let mut used = node.deps.iter().filter_map(|edge| packages.get(&edge.pkg));
+            let key = (
+                package.name.to_string(),
+                package.version.to_string(),
+                missing.name.clone(),
+            );
+            used.all(|used| *used.name != missing.name) && locked.contains(&key)
+        };
+        if package.source.is_some()
             && whole
+            && let Some(missing) = missing.iter().find(|missing| !is_without_library(missing))
         {
             let what = format!("without {}, which its manifest names", missing.name);
             return Err(foreign(dir, package, &what));
@@ -148,6 +152,32 @@ fn patched_elsewhere(dir: &Path, metadata: &Metadata) -> BTreeSet<String> {
     patched.map(name).collect()
 }
 
+/// Returns the name and the version of each package in the lock file, with the name of each package that it depends on.
+fn locked(metadata: &Metadata) -> BTreeSet<(String, String, String)> {
+    let lock = metadata.workspace_root.as_std_path().join("Cargo.lock");
+    let lock = plain::read_to_string(&lock).unwrap_or_default();
+    let lock: Table = lock.parse().unwrap_or_default();
+    let packages = lock.get("package").and_then(Value::as_array);
+    let dependencies = |package: &Value| {
+        let text = |key| Some(package.get(key)?.as_str()?.to_owned());
+        let of = (text("name")?, text("version")?);
+        let dependencies = package.get("dependencies")?.as_array()?.clone();
+        Some((of, dependencies))
+    };
+    let packages = packages.into_iter().flatten().filter_map(dependencies);
+    let pairs = packages.flat_map(|((name, version), dependencies)| {
+        let names = dependencies.into_iter().filter_map(|dependency| {
+            // With a version, where there are several.
+            let name = dependency.as_str()?.split(' ').next()?;
+            Some(name.to_owned())
+        });
+        names
+            .map(|used| (name.clone(), version.clone(), used))
+            .collect::<Vec<_>>()
+    });
+    pairs.collect()
+}
+
 fn is_of_crates_io(package: &Package) -> bool {
     package.source.as_ref().is_some_and(Source::is_crates_io)
 }
@@ -160,17 +190,11 @@ fn is_of_registry(package: &Package) -> bool {
 /// Tells whether a dependency in a manifest is what `used` stands for: by its name, its name in the code and its version.
 fn is_named(named: &Dependency, edge: &NodeDep, used: &Package) -> bool {
     let in_code = |name: &str| name.replace('-', "_");
-    let name = (named.rename.as_deref()).or(library(used).map(|library| &*library.name));
+    let library = (used.targets.iter()).find(|target| target.is_lib() || target.is_proc_macro());
+    let name = (named.rename.as_deref()).or(library.map(|library| &*library.name));
     let is_in_code = name.is_none_or(|name| in_code(name) == edge.name);
     let is_version = named.req.comparators.is_empty() || named.req.matches(&used.version);
     named.name == *used.name && is_version && is_in_code
-}
-
-/// Returns the target of a package that others use.
-fn library(package: &Package) -> Option<&Target> {
-    use TargetKind::{CDyLib, DyLib, Lib, ProcMacro, RLib, StaticLib};
-    let is_library = |kind| [Lib, RLib, DyLib, CDyLib, StaticLib, ProcMacro].contains(kind);
-    (package.targets.iter()).find(|target| target.kind.iter().any(is_library))
 }
 
 /// Returns each `NAME/FEATURE` and `NAME?/FEATURE` of a dependency that the features of its package ask for.
@@ -255,6 +279,10 @@ mod tests {
 
     const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
+    /// A lock file in which `a` uses `b`.
+    const LOCK: &str =
+        "[[package]]\nname = \"a\"\nversion = \"1.0.0\"\ndependencies = [\"b 1.0.0\"]\n";
+
     fn dependency(name: &str, more: &Value) -> Value {
         let mut dependency = json!({
             "name": name, "req": "^1", "kind": null, "rename": null, "optional": false,
@@ -299,10 +327,14 @@ mod tests {
     }
 
     fn check(packages: &[Value], nodes: &[Value]) -> Result<(), String> {
+        check_in(Path::new("/nonexistent"), packages, nodes)
+    }
+
+    fn check_in(root: &Path, packages: &[Value], nodes: &[Value]) -> Result<(), String> {
         let metadata = json!({
             "packages": packages, "workspace_members": ["own"], "workspace_default_members": ["own"],
             "resolve": {"nodes": nodes, "root": null}, "target_directory": "/x/target",
-            "workspace_root": "/x", "version": 1, "metadata": null,
+            "workspace_root": root, "version": 1, "metadata": null,
         });
         let metadata: Metadata = serde_json::from_value(metadata).unwrap();
         let checked = assert_of_manifests(Path::new("/"), &metadata, true);
@@ -320,7 +352,12 @@ mod tests {
             "default": ["std"], "std": [], "on": ["b?/weak"], "off": ["b/strong"], "b": ["dep:b"],
         });
         let of_b_features = json!({"default": ["d"], "d": [], "dev": [], "weak": [], "strong": []});
-        check(
+        let root = tempfile::tempdir().unwrap();
+        if !used.is_empty() {
+            std::fs::write(root.path().join("Cargo.lock"), LOCK).unwrap();
+        }
+        check_in(
+            root.path(),
             &[
                 package("own", None, &[of_own], &json!({})),
                 package("a", Some(CRATES_IO), dependencies, &features),
@@ -427,26 +464,26 @@ mod tests {
         assert!(graph(&required, &["b", "link", "more"]).is_err());
     }
 
-    /// Cargo builds such a graph, with a warning.
+    /// Cargo builds such a graph, with a warning: it is in the lock file alone.
     #[test]
     fn a_package_without_a_library_is_used_by_none() {
+        let root = tempfile::tempdir().unwrap();
         let of_own = dependency("a", &json!({}));
         let of_a = dependency("b", &json!({}));
-        let mut program = package("b", Some(CRATES_IO), &[], &json!({}));
-        program["targets"][0]["kind"] = json!(["bin"]);
-        let graph = check(
-            &[
-                package("own", None, &[of_own], &json!({})),
-                package("a", Some(CRATES_IO), &[of_a], &json!({})),
-                program,
-            ],
-            &[
-                node("own", &[("a", normal())], &[]),
-                node("a", &[], &[]),
-                node("b", &[], &[]),
-            ],
-        );
-        assert_eq!(graph, Ok(()));
+        let check = || {
+            check_in(
+                root.path(),
+                &[
+                    package("own", None, slice::from_ref(&of_own), &json!({})),
+                    package("a", Some(CRATES_IO), slice::from_ref(&of_a), &json!({})),
+                ],
+                &[node("own", &[("a", normal())], &[]), node("a", &[], &[])],
+            )
+        };
+        let without = "/: a 1.0.0 would be built without b, which its manifest names";
+        assert_eq!(check(), Err(without.to_owned()));
+        std::fs::write(root.path().join("Cargo.lock"), LOCK).unwrap();
+        assert_eq!(check(), Ok(()));
     }
 
     /// No feature asks for the package, but one for a feature of it: cargo's lock file may have it.
