@@ -244,10 +244,9 @@ pub fn out_of_missing_packages(folder: &Path, error: &str) -> Option<String> {
     match out_of_vendored_sources(error) {
         Some(hint) => Some(hint.to_owned()),
         // A source that was not asked may have the package.
-        None if is_unfetched(error) && !is_known_offline(error) => Some(
-            "`cargo fetch` in that folder brings what cargo's cache lacks; then `status` can look"
-                .to_owned(),
-        ),
+        None if is_unfetched(error) && !is_known_offline(error) => {
+            Some("after `cargo fetch` in that folder, `status` can".to_owned())
+        }
         None => out_of_a_replacement(folder, error),
     }
 }
@@ -352,7 +351,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let hint = |error: &str| out_of_missing_packages(dir.path(), error);
         let lacks = "no matching package named `p` found, location searched: `m` index (which is replacing registry `crates-io`)";
-        let fetch = "`cargo fetch` in that folder brings ";
+        let fetch = "after `cargo fetch` in that folder, ";
         assert!(
             hint(&format!("{lacks}, offline"))
                 .unwrap()

@@ -520,7 +520,7 @@ fn a_dependency_that_is_not_there() {
     let nowhere = "any 0.8 will do\na = { git = \"file:///nowhere\" }\n";
     fixture.set_manifest(&fixture.manifest().replace("any 0.8 will do\n", nowhere));
     let status = fixture.run(&["status"]);
-    assert_ended(&status, 4, "\nhint: `cargo fetch` in that folder brings");
+    assert_ended(&status, 4, "\nhint: after `cargo fetch` in that folder, ");
 }
 
 /// Workflows often color what cargo prints, and this tool reads that.
