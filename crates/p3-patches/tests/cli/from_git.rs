@@ -746,7 +746,7 @@ fn a_root_manifest_that_changes_after_apply_is_noticed() {
     let run = user.run(&["status", "--verify"]);
     assert!(run.starts_with("exit 4\n"), "{run}");
     assert!(
-        run.contains("\nhint: `cargo fetch` in that folder"),
+        run.contains("\nhint: after `cargo fetch` in that folder"),
         "{run}"
     );
 
