@@ -34,14 +34,17 @@ impl<'d> Index<'d> {
             let path = git(dir, &["rev-parse", "--git-path", path])?;
             Ok(path::absolute(dir.join(path.trim_end()))?)
         };
-        git(to.path(), &["init", "--quiet", "--bare", "."])?;
-        for (from, to) in [
-            (of_git("index")?, to.path().join("index")),
-            (of_git("info/exclude")?, to.path().join("info/exclude")),
-        ] {
+        // The least that git takes for a repository: `git init` does more than a copy needs.
+        let cannot = |path: &Path| format!("cannot write {}", shown(path));
+        for folder in ["objects", "refs", "info"] {
+            let folder = to.path().join(folder);
+            fs::create_dir(&folder).with_context(|| cannot(&folder))?;
+        }
+        let head = to.path().join("HEAD");
+        fs::write(&head, "ref: refs/heads/main\n").with_context(|| cannot(&head))?;
+        for name in ["index", "info/exclude"] {
+            let (from, to) = (of_git(name)?, to.path().join(name));
             if from.exists() {
-                let folder = to.parent().expect("a file in the copy");
-                fs::create_dir_all(folder)?;
                 plain::copy(&from, &to).with_context(|| format!("cannot copy {}", shown(&from)))?;
             }
         }
