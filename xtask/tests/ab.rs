@@ -9,7 +9,6 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -18,6 +17,10 @@ use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 use tempfile::TempDir;
+
+use stand_in::{checkout, executable};
+
+mod stand_in;
 
 const READY: &str = r#"echo '{"ready":{"proof":false}}'"#;
 const PROVES: &str = r#"echo '{"ready":{"proof":true}}'"#;
@@ -51,9 +54,7 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        let dir = TempDir::new().unwrap();
-        fs::create_dir_all(dir.path().join("patches/0.8.0")).unwrap();
-        fs::write(dir.path().join("patches/series"), "").unwrap();
+        let dir = checkout();
         fs::create_dir(dir.path().join("benches")).unwrap();
         let memory = "release,workload,baseline,candidate\n0.8.0,equal/odd,1000,600\n";
         fs::write(dir.path().join("benches/memory.csv"), memory).unwrap();
@@ -93,8 +94,7 @@ done
             pids = self.path("pids").display(),
             rows = rows.join(","),
         );
-        fs::write(&path, script).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        executable(&path, &script);
         path
     }
 

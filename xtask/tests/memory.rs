@@ -5,13 +5,16 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assert_cmd::Command;
 use predicates::str::contains;
 use tempfile::TempDir;
+
+use stand_in::{checkout, executable};
+
+mod stand_in;
 
 const MIB: i64 = 1 << 20;
 
@@ -21,10 +24,7 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        let dir = TempDir::new().unwrap();
-        fs::create_dir_all(dir.path().join("patches/0.8.0")).unwrap();
-        fs::write(dir.path().join("patches/series"), "").unwrap();
-        Self { dir }
+        Self { dir: checkout() }
     }
 
     /// A worker with a row on one core and one on two. Its run has allocated so many bytes in `peak_in`, and its spans hold these.
@@ -57,8 +57,7 @@ done
             held.join(",")
         );
         let path = self.dir.path().join(name);
-        fs::write(&path, script).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        executable(&path, &script);
         path
     }
 

@@ -5,7 +5,6 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,6 +12,10 @@ use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 use tempfile::TempDir;
+
+use stand_in::{checkout, executable};
+
+mod stand_in;
 
 /// Rows and how many microseconds each takes in the baseline.
 const ROWS: [(&str, u64); 4] = [
@@ -28,10 +31,7 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        let dir = TempDir::new().unwrap();
-        fs::create_dir_all(dir.path().join("patches/0.8.0")).unwrap();
-        fs::write(dir.path().join("patches/series"), "").unwrap();
-        Self { dir }
+        Self { dir: checkout() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -73,8 +73,7 @@ done
             listed = listed.join(",")
         );
         let path = self.path(name);
-        fs::write(&path, script).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        executable(&path, &script);
         path
     }
 

@@ -44,7 +44,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let progress = spinner(format!("writing {}", shown(out)));
     if out.exists() {
         let folder = Dir::open(out)?;
-        // What another run has written so far is no whole overlay.
+        // A run that is at work has written a part of an overlay.
         let _lock = folder.lock()?.ok_or_else(|| is_locked(out))?;
         overlay::own_entries(&folder)?;
     }

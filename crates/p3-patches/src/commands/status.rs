@@ -22,8 +22,9 @@ use crate::source::checksums::Checksums;
 use crate::source::locked::{Locked, packages};
 use crate::source::registry::{self, Comparison};
 use crate::source::resolve::{
-    ANOTHER_REGISTRY, out_of_a_changed_package, out_of_a_missing_program, out_of_a_wrong_lock_file,
-    out_of_a_wrong_manifest, out_of_missing_packages, replacement, unresolved_manifest,
+    ANOTHER_REGISTRY, FETCH, out_of_a_changed_package, out_of_a_missing_program,
+    out_of_a_wrong_lock_file, out_of_a_wrong_manifest, out_of_missing_packages, replacement,
+    unresolved_manifest,
 };
 use paired::address::without_credentials;
 use paired::cargo::{configured_in, out_of_a_wrong_configuration};
@@ -292,7 +293,7 @@ impl Workspace<'_> {
                 let root = self.manifest.root();
                 let hint = out_of_missing_packages(root, &error);
                 let hint = hint.as_deref().unwrap_or(match error.contains("--locked") {
-                    true => "after `cargo fetch` in that folder, `status` can",
+                    true => FETCH,
                     false => "`cargo metadata` in that folder shows the whole message",
                 });
                 let what = "cannot tell what `apply` would do";

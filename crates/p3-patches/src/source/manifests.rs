@@ -13,6 +13,7 @@ use cargo_metadata::{
 };
 use toml::{Table, Value};
 
+use crate::source::locked::uses;
 use crate::source::resolve::out_of_a_changed_package;
 use paired::cargo::configuration;
 use paired::error::Failure;
@@ -39,13 +40,19 @@ pub fn assert_of_manifests(dir: &Path, metadata: &Metadata, whole: bool) -> Resu
     };
 
     // The graph lacks a package that has no library, and the lock file has it.
-    let locked = LazyCell::new(|| locked(metadata));
+    let locked = LazyCell::new(|| {
+        let lock = metadata.workspace_root.as_std_path().join("Cargo.lock");
+        uses(&plain::read_to_string(&lock).unwrap_or_default())
+    });
 
     let mut asked: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
     for (node, package) in &nodes {
+        let is_compared = package.source.is_some();
+        let activated = activated(node, package);
+        let is_asked = |named: &Dependency| activated.get(name_in_manifest(named));
         let mut missing: Vec<&Dependency> = (package.dependencies.iter())
-            .filter(|named| named.kind != DependencyKind::Development)
-            .filter(|named| !named.optional || is_activated(node, package, named))
+            .filter(|named| is_compared && whole && named.kind != DependencyKind::Development)
+            .filter(|named| !named.optional || is_asked(named) == Some(&true))
             .collect();
         for edge in &node.deps {
             let Some(used) = packages.get(&edge.pkg) else {
@@ -56,7 +63,8 @@ pub fn assert_of_manifests(dir: &Path, metadata: &Metadata, whole: bool) -> Resu
                 let is_of = |of: &DepKindInfo| of.kind == named.kind && of.target == named.target;
                 let is_used = edge.dep_kinds.iter().any(is_of)
                     && is_named(named, edge, used)
-                    && (!named.optional || may_be_activated(node, package, named))
+                    // Cargo's lock file has an optional one of which a feature alone is asked for, too.
+                    && (!named.optional || is_asked(named).is_some())
                     && is_of_registry(package, used);
                 if is_used {
                     unnamed.retain(|of| !is_of(of));
@@ -68,7 +76,7 @@ pub fn assert_of_manifests(dir: &Path, metadata: &Metadata, whole: bool) -> Resu
                 }
             }
             if let Some(of) = unnamed.first()
-                && package.source.is_some()
+                && is_compared
             {
                 let what = match of.kind {
                     DependencyKind::Normal => format!("with {} {}", used.name, used.version),
@@ -87,10 +95,7 @@ pub fn assert_of_manifests(dir: &Path, metadata: &Metadata, whole: bool) -> Resu
             );
             used.all(|used| *used.name != missing.name) && locked.contains(&key)
         };
-        if package.source.is_some()
-            && whole
-            && let Some(missing) = missing.iter().find(|missing| !is_without_library(missing))
-        {
+        if let Some(missing) = missing.iter().find(|missing| !is_without_library(missing)) {
             let what = format!("without {}, which its manifest names", missing.name);
             return Err(foreign(dir, package, &what));
         }
@@ -152,32 +157,6 @@ fn patched_elsewhere(dir: &Path, metadata: &Metadata) -> BTreeSet<String> {
     patched.map(name).collect()
 }
 
-/// Returns the name and the version of each package in the lock file, with the name of each package that it depends on.
-fn locked(metadata: &Metadata) -> BTreeSet<(String, String, String)> {
-    let lock = metadata.workspace_root.as_std_path().join("Cargo.lock");
-    let lock = plain::read_to_string(&lock).unwrap_or_default();
-    let lock: Table = lock.parse().unwrap_or_default();
-    let packages = lock.get("package").and_then(Value::as_array);
-    let dependencies = |package: &Value| {
-        let text = |key| Some(package.get(key)?.as_str()?.to_owned());
-        let of = (text("name")?, text("version")?);
-        let dependencies = package.get("dependencies")?.as_array()?.clone();
-        Some((of, dependencies))
-    };
-    let packages = packages.into_iter().flatten().filter_map(dependencies);
-    let pairs = packages.flat_map(|((name, version), dependencies)| {
-        let names = dependencies.into_iter().filter_map(|dependency| {
-            // With a version, where there are several.
-            let name = dependency.as_str()?.split(' ').next()?;
-            Some(name.to_owned())
-        });
-        names
-            .map(|used| (name.clone(), version.clone(), used))
-            .collect::<Vec<_>>()
-    });
-    pairs.collect()
-}
-
 fn is_of_crates_io(package: &Package) -> bool {
     package.source.as_ref().is_some_and(Source::is_crates_io)
 }
@@ -210,26 +189,22 @@ fn asked_by_features<'a>(
     })
 }
 
-/// Tells whether a feature of the package asks for an optional dependency.
-fn is_activated(node: &Node, package: &Package, named: &Dependency) -> bool {
-    activates(node, package, |dependency| {
-        dependency == name_in_manifest(named)
-    })
-}
-
-/// Tells whether a feature of the package asks for an optional dependency, or for a feature of that dependency should another feature ask
-/// for the dependency. Cargo's lock file has it then, too.
-fn may_be_activated(node: &Node, package: &Package, named: &Dependency) -> bool {
-    activates(node, package, |dependency| {
-        dependency.trim_end_matches('?') == name_in_manifest(named)
-    })
-}
-
-fn activates(node: &Node, package: &Package, is_it: impl Fn(&str) -> bool) -> bool {
-    enabled(node, package).any(|value| match value.split_once('/') {
-        Some((dependency, _)) => is_it(dependency),
-        None => value.strip_prefix("dep:").is_some_and(&is_it),
-    })
+/// Returns the dependencies that the features of a package ask for, by their names in the manifest: `true` where one asks for the
+/// dependency itself, `false` where all ask for a feature of it should another one ask for the dependency.
+fn activated<'a>(node: &'a Node, package: &'a Package) -> BTreeMap<&'a str, bool> {
+    let mut activated = BTreeMap::new();
+    for value in enabled(node, package) {
+        let dependency = match value.split_once('/') {
+            Some((dependency, _)) => Some(dependency),
+            None => value.strip_prefix("dep:"),
+        };
+        let Some(dependency) = dependency else {
+            continue;
+        };
+        let weak = dependency.strip_suffix('?');
+        *activated.entry(weak.unwrap_or(dependency)).or_default() |= weak.is_none();
+    }
+    activated
 }
 
 /// Returns what the features of a package that are on enable by themselves.

@@ -30,6 +30,9 @@ pub const NETWORK_FIRST: Attempts = [&[], &["--offline"]];
 pub const CONNECT: &str =
     "connect to the registry once, or run `cargo fetch` where it can be reached";
 
+/// The hint of `status` for what cargo has not asked the network for.
+pub const FETCH: &str = "after `cargo fetch` in that folder, `status` can";
+
 /// Makes the attempts in their order, until one succeeds. The error is that of the attempt with the network.
 pub fn resolve<T, E>(
     attempts: Attempts,
@@ -244,9 +247,7 @@ pub fn out_of_missing_packages(folder: &Path, error: &str) -> Option<String> {
     match out_of_vendored_sources(error) {
         Some(hint) => Some(hint.to_owned()),
         // A source that was not asked may have the package.
-        None if is_unfetched(error) && !is_known_offline(error) => {
-            Some("after `cargo fetch` in that folder, `status` can".to_owned())
-        }
+        None if is_unfetched(error) && !is_known_offline(error) => Some(FETCH.to_owned()),
         None => out_of_a_replacement(folder, error),
     }
 }

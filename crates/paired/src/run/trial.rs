@@ -107,7 +107,8 @@ impl Trial<'_> {
         let mut resident: BTreeMap<Side, Resident> = BTreeMap::new();
         for side in WARM {
             let mut moments = Vec::new();
-            let noted = self.phases.then_some(&mut moments);
+            let is_noted = self.phases && side != Side::Control;
+            let noted = is_noted.then_some(&mut moments);
             let (done, parts) = self.run(side, self.program(side), &mut expected, noted)?;
             resident.insert(
                 side,
