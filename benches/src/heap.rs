@@ -48,7 +48,8 @@ pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, u64) {
     (output, peak.unsigned_abs() as u64)
 }
 
-/// Tells of each block that is new, given back or another one than before, from the next [`peak_of`] on.
+/// Tells of each block that is new, given back or another one than before, from the next [`peak_of`] on. What `told` allocates itself is to
+/// be [`uncounted`].
 pub fn tell(told: Told) {
     let first = HEAP.live.told.set(told);
     first.expect("one run of a process is followed");
@@ -105,7 +106,7 @@ impl Live {
             let now = self.bytes.fetch_add(more, Ordering::Relaxed) + more;
             self.peak.fetch_max(now, Ordering::Relaxed);
             if let Some(told) = self.told.get() {
-                uncounted(|| told(before, after));
+                told(before, after);
             }
         }
     }

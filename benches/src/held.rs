@@ -77,11 +77,18 @@ fn books() -> MutexGuard<'static, Option<Books>> {
     BOOKS.lock().expect("no writer panics")
 }
 
+/// Changes the books while the run goes on. Their own memory is not the run's.
+fn with(change: impl FnOnce(&mut Books)) {
+    heap::uncounted(|| {
+        if let Some(books) = &mut *books() {
+            change(books);
+        }
+    });
+}
+
 /// Writes to the books that a block is new, given back, or another one than before.
 fn write(before: Option<Block>, after: Option<Block>) {
-    if let Some(books) = &mut *books() {
-        books.write(before, after);
-    }
+    with(|books| books.write(before, after));
 }
 
 impl Books {
@@ -145,16 +152,6 @@ impl Books {
 /// Tells the books which span the run is in.
 struct Entering;
 
-impl Entering {
-    fn with(change: impl FnOnce(&mut Books)) {
-        heap::uncounted(|| {
-            if let Some(books) = &mut *books() {
-                change(books);
-            }
-        });
-    }
-}
-
 impl Subscriber for Entering {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_span()
@@ -162,7 +159,7 @@ impl Subscriber for Entering {
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
         let mut number = 0;
-        Self::with(|books| {
+        with(|books| {
             books.names.push(span.metadata().name());
             number = books.names.len();
         });
@@ -171,11 +168,11 @@ impl Subscriber for Entering {
     }
 
     fn enter(&self, id: &Id) {
-        Self::with(|books| books.enter(books.names[id.into_u64() as usize - 1]));
+        with(|books| books.enter(books.names[id.into_u64() as usize - 1]));
     }
 
     fn exit(&self, _: &Id) {
-        Self::with(|books| books.current = books.spans[books.current].around);
+        with(|books| books.current = books.spans[books.current].around);
     }
 
     fn record(&self, _: &Id, _: &Record<'_>) {}
