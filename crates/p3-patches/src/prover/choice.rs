@@ -423,7 +423,7 @@ pub fn newer<'p>(
     let base = Version::parse(base)?;
     let mut found = BTreeMap::<_, Vec<_>>::new();
     for package in packages {
-        for release in index::indexed(package)? {
+        for release in index::releases(package)? {
             let version = release.version;
             if !release.yanked
                 && version > base

@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
-use cargo_metadata::semver::VersionReq;
-use cargo_metadata::{Dependency, DependencyKind, Package};
+use cargo_metadata::Package;
+use cargo_metadata::cargo_platform::Platform;
 use serde::Deserialize;
 
 use crate::source::package;
+use crate::source::requirement::{self, Requirement};
 
 /// A manifest as the registry has it: nothing in there is inherited.
 #[derive(Deserialize)]
@@ -17,7 +18,7 @@ struct Published {
     #[serde(flatten)]
     everywhere: Tables,
     #[serde(default)]
-    target: BTreeMap<String, Tables>,
+    target: BTreeMap<Platform, Tables>,
 }
 
 #[derive(Deserialize)]
@@ -32,81 +33,13 @@ struct Fields {
 #[serde(rename_all = "kebab-case")]
 struct Tables {
     #[serde(default)]
-    dependencies: BTreeMap<String, Entry>,
+    dependencies: BTreeMap<String, requirement::Published>,
     #[serde(default)]
-    build_dependencies: BTreeMap<String, Entry>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct Entry {
-    version: VersionReq,
-    package: Option<String>,
-    #[serde(default)]
-    features: BTreeSet<String>,
-    #[serde(default = "yes")]
-    default_features: bool,
-    #[serde(default)]
-    optional: bool,
+    build_dependencies: BTreeMap<String, requirement::Published>,
 }
 
 fn first_edition() -> String {
     "2015".to_owned()
-}
-
-fn yes() -> bool {
-    true
-}
-
-/// A requirement for a package, in the words of either manifest.
-#[derive(Eq, Ord, PartialEq, PartialOrd)]
-struct Requirement {
-    package: String,
-    /// The name in the code.
-    name: String,
-    version: String,
-    features: BTreeSet<String>,
-    default_features: bool,
-    optional: bool,
-    for_build_script: bool,
-    target: Option<String>,
-}
-
-impl Requirement {
-    fn published(
-        name: &str,
-        entry: &Entry,
-        target: Option<&String>,
-        for_build_script: bool,
-    ) -> Self {
-        Self {
-            package: entry.package.as_deref().unwrap_or(name).to_owned(),
-            name: name.to_owned(),
-            version: entry.version.to_string(),
-            features: entry.features.clone(),
-            default_features: entry.default_features,
-            optional: entry.optional,
-            for_build_script,
-            target: target.cloned(),
-        }
-    }
-
-    fn resolved(dependency: &Dependency) -> Self {
-        Self {
-            package: dependency.name.clone(),
-            name: dependency
-                .rename
-                .as_ref()
-                .unwrap_or(&dependency.name)
-                .clone(),
-            version: dependency.req.to_string(),
-            features: dependency.features.iter().cloned().collect(),
-            default_features: dependency.uses_default_features,
-            optional: dependency.optional,
-            for_build_script: dependency.kind == DependencyKind::Build,
-            target: dependency.target.as_ref().map(ToString::to_string),
-        }
-    }
 }
 
 impl Published {
@@ -150,8 +83,10 @@ pub(super) fn difference(
         }
     }
     let mut published = manifest.requirements();
-    let is_built = |dependency: &&Dependency| dependency.kind != DependencyKind::Development;
-    for dependency in package.dependencies.iter().filter(is_built) {
+    for dependency in &package.dependencies {
+        let Some(requirement) = Requirement::resolved(dependency) else {
+            continue;
+        };
         let name = &dependency.name;
         let is_sibling = name.starts_with("p3-") && dependency.source == package.source;
         let is_crates_io = |source: &cargo_metadata::Source| source.is_crates_io();
@@ -162,7 +97,7 @@ pub(super) fn difference(
             };
             return Ok(Some(format!("it takes {name} from {source}")));
         }
-        if !published.remove(&Requirement::resolved(dependency)) {
+        if !published.remove(&requirement) {
             return Ok(Some(format!("it has another requirement for {name}")));
         }
     }

@@ -12,6 +12,7 @@ use cargo_metadata::semver::Version;
 
 use crate::project::{CHECKSUMS, Patches};
 use crate::source::index;
+use crate::source::requirement::Indexed;
 use paired::error::Failure;
 use paired::interrupt;
 
@@ -84,12 +85,13 @@ impl Checksums {
             interrupt::check()?;
             // Cargo brings its copy of the index up to date for what it is asked about.
             index::newest(root, &name)?;
-            for release in index::indexed_by_crates_io(&name)? {
+            for release in index::releases_on_crates_io(&name)? {
                 if !releases.contains(&release.version) {
                     continue;
                 }
                 let of_upstream = |name: &&str| name.starts_with("p3-") && !seen.contains(*name);
-                todo.extend(release.needs().filter(of_upstream).map(str::to_owned));
+                let needed = release.dependencies.iter().map(Indexed::package);
+                todo.extend(needed.filter(of_upstream).map(str::to_owned));
                 let key = (release.version, name.clone());
                 updated.0.insert(key, release.checksum);
             }

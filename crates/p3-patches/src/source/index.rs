@@ -1,14 +1,17 @@
-//! The releases of a package: in cargo's copies of registries' indexes, and by asking the registry.
+//! The releases of a package: in registries' indexes and cargo's copies of these, and by asking the registry.
 
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use cargo_metadata::semver::Version;
 use serde::Deserialize;
 
 use crate::source::cache::{caches, is_of_crates_io};
+use crate::source::requirement::{self, Requirement};
 use crate::source::resolve::unresolved;
-use paired::cargo::{cargo, error_of};
+use paired::cargo::{cargo, error_of, home};
 use paired::error::Failure;
 use paired::files::changed::write_changed;
 use paired::files::plain;
@@ -51,9 +54,9 @@ fn newest_of(info: &str) -> Option<Version> {
     words.filter_map(|word| Version::parse(word).ok()).max()
 }
 
-/// A release of a package in a registry's index.
+/// A release of a package in a registry's index (The Cargo Book, "Registry Index").
 #[derive(Deserialize)]
-pub struct Indexed {
+pub struct Release {
     #[serde(rename = "vers")]
     pub version: Version,
     /// The tarball's SHA-256.
@@ -62,62 +65,108 @@ pub struct Indexed {
     #[serde(default)]
     pub yanked: bool,
     #[serde(default, rename = "deps")]
-    dependencies: Vec<Dependency>,
+    pub dependencies: Vec<requirement::Indexed>,
+    #[serde(default)]
+    features: Features,
+    /// The features of which older versions of cargo would not know the form.
+    #[serde(default)]
+    features2: Option<Features>,
 }
 
-#[derive(Deserialize)]
-struct Dependency {
-    /// The name in the manifest, which is another one than the package's where it has `package`.
-    name: String,
-    package: Option<String>,
-}
+/// Features, each with what it enables.
+pub(super) type Features = BTreeMap<String, BTreeSet<String>>;
 
-impl Indexed {
-    /// Lists the names of the packages that it depends on, and that its tests do.
-    pub fn needs(&self) -> impl Iterator<Item = &str> {
-        let needed = self.dependencies.iter();
-        needed.map(|needed| needed.package.as_deref().unwrap_or(&needed.name))
+impl Release {
+    /// Returns the features as cargo has them: an optional dependency is one, too, unless a feature enables `dep:NAME`.
+    pub(super) fn features(&self) -> Features {
+        let mut features = self.features.clone();
+        for (name, enabled) in self.features2.iter().flatten() {
+            let all = features.entry(name.clone()).or_default();
+            all.extend(enabled.iter().cloned());
+        }
+        let enabled: BTreeSet<_> = features.values().flatten().cloned().collect();
+        let requirements = (self.dependencies.iter()).filter_map(Requirement::indexed);
+        for asked in requirements.filter(|asked| asked.optional) {
+            let enables = format!("dep:{}", asked.name);
+            if !enabled.contains(&enables) {
+                features
+                    .entry(asked.name)
+                    .or_insert_with(|| BTreeSet::from([enables]));
+            }
+        }
+        features
     }
 }
 
 /// Lists the releases of a package in all of cargo's copies of indexes. Nothing is fetched.
-pub fn indexed(name: &str) -> Result<Vec<Indexed>> {
-    indexed_where(name, |_| true)
+pub fn releases(name: &str) -> Result<Vec<Release>> {
+    releases_where(name, |_| true)
 }
 
 /// Lists the releases of a package in cargo's copy of crates.io's index.
-pub fn indexed_by_crates_io(name: &str) -> Result<Vec<Indexed>> {
-    indexed_where(name, is_of_crates_io)
+pub fn releases_on_crates_io(name: &str) -> Result<Vec<Release>> {
+    releases_where(name, is_of_crates_io)
 }
 
 /// Lists the releases of a package in the indexes of the registries whose folders of tarballs `is_asked` accepts.
-fn indexed_where(name: &str, is_asked: impl Fn(&Path) -> bool) -> Result<Vec<Indexed>> {
+fn releases_where(name: &str, is_asked: impl Fn(&Path) -> bool) -> Result<Vec<Release>> {
     let caches = caches()?.into_iter().filter(|cache| is_asked(cache));
-    Ok(caches.flat_map(|cache| indexed_by(&cache, name)).collect())
+    let indexes = caches.filter_map(|cache| Some(copy(cache.file_name()?)));
+    let mut all = Vec::new();
+    for index in indexes {
+        all.extend(releases_in(&index?, name, ""));
+    }
+    Ok(all)
 }
 
-/// Lists the releases in the index of the registry with this folder of tarballs.
+/// Returns cargo's copy of the index of the registry with this name, as the folders of its tarballs and its sources have it.
+pub(super) fn copy(registry: &OsStr) -> Result<PathBuf> {
+    Ok(home()?.join("registry/index").join(registry).join(".cache"))
+}
+
+/// Lists the releases of a package in an index, of which the text holds a word; another form than these two gives none.
 ///
-/// Cargo keeps a file for each package, in which every release has a version and a line of JSON, with a zero byte behind each
-/// (cargo's `src/cargo/sources/registry/index/cache.rs`). Another form gives no releases.
-pub(super) fn indexed_by(cache: &Path, name: &str) -> Vec<Indexed> {
-    let (Some(first), Some(second)) = (name.get(..2), name.get(2..4)) else {
-        return Vec::new();
-    };
-    let (Some(registry), Some(of_registry)) = (cache.ancestors().nth(2), cache.file_name()) else {
-        return Vec::new();
-    };
-    let index = registry.join("index").join(of_registry).join(".cache");
-    let bytes = plain::read(&index.join(first).join(second).join(name)).unwrap_or_default();
-    let entries = bytes.split(|byte| *byte == 0);
+/// A registry has a file for each package, with a line of JSON for each release. In cargo's copy, every release has its version before
+/// it, and a zero byte behind both (cargo's `src/cargo/sources/registry/index/cache.rs`).
+pub(super) fn releases_in(index: &Path, name: &str, word: &str) -> Vec<Release> {
+    let bytes = plain::read(&index.join(file_of(name))).unwrap_or_default();
+    let entries = bytes.split(|byte| [0, b'\n'].contains(byte));
     entries
-        .filter_map(|entry| serde_json::from_slice(entry).ok())
+        .filter_map(|entry| str::from_utf8(entry).ok())
+        .filter(|entry| entry.contains(word))
+        .filter_map(|entry| serde_json::from_str(entry).ok())
         .collect()
+}
+
+/// Returns the path of a package's file in an index: `se/rd/serde`, `3/l/log`, `2/cc`, `1/a`.
+fn file_of(name: &str) -> String {
+    let name = name.to_lowercase();
+    match (name.len(), name.get(..1), name.get(..2), name.get(2..4)) {
+        (length @ 1..=2, ..) => format!("{length}/{name}"),
+        (3, Some(first), ..) => format!("3/{first}/{name}"),
+        (_, _, Some(first), Some(second)) => format!("{first}/{second}/{name}"),
+        // No registry has such a name.
+        _ => name,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The first four are the Cargo Book's.
+    #[test]
+    fn files_of_an_index() {
+        for (name, file) in [
+            ("a", "1/a"),
+            ("cc", "2/cc"),
+            ("Log", "3/l/log"),
+            ("Cargo", "ca/rg/cargo"),
+            ("p3-air", "p3/-a/p3-air"),
+        ] {
+            assert_eq!(file_of(name), file);
+        }
+    }
 
     #[test]
     fn the_newest_release_is_read() {

@@ -1,6 +1,6 @@
 //! The packages in the text of a lock file.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
 use anyhow::Result;
@@ -93,33 +93,6 @@ pub fn packages(lock: &str) -> Result<Vec<Locked>> {
         }
     }
     Ok(packages)
-}
-
-/// Returns the name and the version of each package in the text of a lock file, with the name of each package that it uses; nothing where
-/// the text is no lock file.
-pub(super) fn uses(lock: &str) -> BTreeSet<(String, String, String)> {
-    #[derive(Default, Deserialize)]
-    struct Lock {
-        #[serde(default)]
-        package: Vec<Package>,
-    }
-    #[derive(Deserialize)]
-    struct Package {
-        name: String,
-        version: String,
-        #[serde(default)]
-        dependencies: Vec<String>,
-    }
-    let lock: Lock = toml::from_str(lock).unwrap_or_default();
-    let mut uses = BTreeSet::new();
-    for package in lock.package {
-        for used in package.dependencies {
-            // A version follows where there are several.
-            let used = used.split(' ').next().unwrap_or_default().to_owned();
-            uses.insert((package.name.clone(), package.version.clone(), used));
-        }
-    }
-    uses
 }
 
 /// Parses the text of a lock file for an edit.

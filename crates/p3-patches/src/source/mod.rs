@@ -10,4 +10,5 @@ pub mod locked;
 mod manifests;
 pub mod package;
 pub mod registry;
+pub mod requirement;
 pub mod resolve;

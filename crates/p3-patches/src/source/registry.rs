@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
@@ -14,7 +14,7 @@ use toml_edit::{DocumentMut, Item, Table, value};
 use crate::project::Patches;
 use crate::source::cache::{Tarball, tarballs};
 use crate::source::checksums::Checksums;
-use crate::source::index::{Indexed, indexed_by};
+use crate::source::index::{self, Release, releases_in};
 use crate::source::locked::{Locked, REGISTRY, find_locked, packages, published, without};
 use crate::source::package::{Package, is_vendored, read_vendored, unpack, wrong_checksum};
 use crate::source::resolve::{
@@ -83,10 +83,11 @@ pub fn package(patches: &Patches, name: &str, version: &str) -> Result<Package> 
             .into());
     };
     let checksum = sha256(bytes);
-    let cache = path.parent().unwrap_or(path);
+    let registry = path.parent().and_then(Path::file_name);
+    let index = index::copy(registry.unwrap_or_default())?;
     let is_indexed =
-        |release: &Indexed| release.version.to_string() == version && release.checksum == checksum;
-    let hint = if indexed_by(cache, name).iter().any(is_indexed) {
+        |release: &Release| release.version.to_string() == version && release.checksum == checksum;
+    let hint = if releases_in(&index, name, &checksum).iter().any(is_indexed) {
         out_of_a_changed_package(patches.workplace())
     } else {
         "delete that file; cargo will fetch it again".to_owned()

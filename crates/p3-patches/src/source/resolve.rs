@@ -1,10 +1,10 @@
 //! Graphs as cargo resolves them, and the way out where it cannot.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use cargo_metadata::{Metadata, MetadataCommand};
-use toml_edit::Key;
+use toml_edit::{Item, Key, TableLike};
 
 use crate::source::cache::assert_plain_tarballs;
 use crate::source::locked::RESTORE;
@@ -54,16 +54,16 @@ pub fn resolve<T, E>(
 /// Offline, it is that of this machine's platform where cargo's cache has no more: what only other platforms need was never
 /// fetched where nothing was built for them.
 pub fn metadata(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
-    let whole = ask(dir, options, true)?;
+    let whole = ask(dir, options)?;
     if whole.is_ok() || !options.contains(&"--offline") {
         return Ok(whole);
     }
     let host = Toolchain::of(rustc_in(dir))?.host;
     let options = [options, &["--filter-platform", &host]].concat();
-    ask(dir, &options, false)
+    ask(dir, &options)
 }
 
-fn ask(dir: &Path, options: &[&str], whole: bool) -> Result<Result<Metadata, String>> {
+fn ask(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
     assert_plain_tarballs()?;
     let options = options.iter().copied().map(str::to_owned);
     let mut command = MetadataCommand::new();
@@ -78,8 +78,22 @@ fn ask(dir: &Path, options: &[&str], whole: bool) -> Result<Result<Metadata, Str
     }
     let text = String::from_utf8(output.stdout).map_err(|error| unparsed("metadata", &error))?;
     let metadata = MetadataCommand::parse(text).map_err(|error| unparsed("metadata", &error))?;
-    assert_of_manifests(dir, &metadata, whole)?;
+    assert_of_manifests(dir, &metadata)?;
     Ok(Ok(metadata))
+}
+
+/// Returns the folders of the local registries that cargo's configuration has in place of others.
+pub(super) fn local_registries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let configured = configuration_with_origins(folder, "source", &[])?;
+    let sources = configured.get("source").and_then(Item::as_table_like);
+    let sources = sources.into_iter().flat_map(TableLike::iter);
+    let places = sources.filter_map(|(_, source)| source.get("local-registry")?.as_value());
+    let places = places.filter_map(|place| {
+        // A relative path starts where the folder `.cargo` of its file is.
+        let file = Path::new(origin(place)?);
+        Some(file.parent()?.parent()?.join(place.as_str()?))
+    });
+    Ok(places.collect())
 }
 
 /// Describes the sources that replace crates.io for a folder, and the files of cargo's configuration that set them, in a phrase:

@@ -11,6 +11,7 @@ mod fixture;
 mod foreign;
 mod from_git;
 mod hints;
+mod indexes;
 mod interrupted;
 mod killed;
 mod killer;

@@ -1,0 +1,121 @@
+//! What packages ask of others, as a manifest, `cargo metadata` and a registry's index write it.
+
+use std::collections::BTreeSet;
+
+use cargo_metadata::cargo_platform::Platform;
+use cargo_metadata::semver::VersionReq;
+use cargo_metadata::{Dependency, DependencyKind};
+use serde::Deserialize;
+
+/// What a package asks of another one for its build.
+#[derive(Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Requirement {
+    pub package: String,
+    /// The name in the package that asks.
+    pub name: String,
+    pub optional: bool,
+    version: String,
+    features: BTreeSet<String>,
+    default_features: bool,
+    for_build_script: bool,
+    target: Option<Platform>,
+}
+
+/// An entry of a published manifest, in which nothing is inherited.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Published {
+    version: VersionReq,
+    package: Option<String>,
+    #[serde(default)]
+    features: BTreeSet<String>,
+    #[serde(default = "yes")]
+    default_features: bool,
+    #[serde(default)]
+    optional: bool,
+}
+
+/// A dependency in a registry's index (The Cargo Book, "Registry Index").
+#[derive(Deserialize)]
+pub struct Indexed {
+    /// The name in the package that asks.
+    name: String,
+    /// The package's name, where it is another one.
+    package: Option<String>,
+    req: VersionReq,
+    features: Vec<String>,
+    optional: bool,
+    default_features: bool,
+    target: Option<Platform>,
+    kind: Option<String>,
+    /// The index of the registry that the package is from, where it is another one.
+    pub registry: Option<String>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Returns features without the empty names that old indexes have, which cargo leaves out.
+fn not_empty(features: &[String]) -> BTreeSet<String> {
+    let named = features.iter().filter(|name| !name.is_empty());
+    named.cloned().collect()
+}
+
+impl Requirement {
+    pub fn published(
+        name: &str,
+        entry: &Published,
+        target: Option<&Platform>,
+        for_build_script: bool,
+    ) -> Self {
+        Self {
+            package: entry.package.as_deref().unwrap_or(name).to_owned(),
+            name: name.to_owned(),
+            optional: entry.optional,
+            version: entry.version.to_string(),
+            features: entry.features.clone(),
+            default_features: entry.default_features,
+            for_build_script,
+            target: target.cloned(),
+        }
+    }
+
+    /// Returns what cargo has read in a manifest; `None` where tests alone ask for it.
+    pub fn resolved(dependency: &Dependency) -> Option<Self> {
+        let name = dependency.rename.as_ref().unwrap_or(&dependency.name);
+        (dependency.kind != DependencyKind::Development).then(|| Self {
+            package: dependency.name.clone(),
+            name: name.clone(),
+            optional: dependency.optional,
+            version: dependency.req.to_string(),
+            features: not_empty(&dependency.features),
+            default_features: dependency.uses_default_features,
+            for_build_script: dependency.kind == DependencyKind::Build,
+            target: dependency.target.clone(),
+        })
+    }
+
+    /// Returns what cargo reads in an index; `None` where tests alone ask for it.
+    pub fn indexed(dependency: &Indexed) -> Option<Self> {
+        // Cargo takes each other kind for a normal dependency.
+        let kind = dependency.kind.as_deref();
+        (kind != Some("dev")).then(|| Self {
+            package: dependency.package().to_owned(),
+            name: dependency.name.clone(),
+            optional: dependency.optional,
+            version: dependency.req.to_string(),
+            features: not_empty(&dependency.features),
+            default_features: dependency.default_features,
+            for_build_script: kind == Some("build"),
+            target: dependency.target.clone(),
+        })
+    }
+}
+
+impl Indexed {
+    /// Returns the name of the package that is asked for.
+    pub fn package(&self) -> &str {
+        self.package.as_deref().unwrap_or(&self.name)
+    }
+}

@@ -1,0 +1,190 @@
+//! A registry's index says what a package depends on and which features it has, and no checksum covers that.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::fixture::{Fixture, assert_ended, cargo_home, write};
+use crate::killer::script;
+
+/// The package whose entry is another one. No patch touches it.
+const FILE: &str = "p3/-m/p3-mds";
+
+/// Finds the folder of crates.io in a part of cargo's home, such as `registry/cache`.
+fn of_crates_io(home: &Path, part: &str) -> PathBuf {
+    let registries = fs::read_dir(home.join(part)).unwrap();
+    let mut registries = registries.map(|entry| entry.unwrap().path());
+    let is_it = |path: &PathBuf| path.to_string_lossy().contains("/index.crates.io-");
+    registries.find(is_it).unwrap()
+}
+
+/// Edits the line of JSON of release 0.8.0 in a file of an index.
+fn edited(bytes: &[u8], edit: &dyn Fn(&mut Value)) -> Vec<u8> {
+    let is_it = |entry: &Value| entry["vers"] == "0.8.0";
+    let lines = bytes.split_inclusive(|byte| [0, b'\n'].contains(byte));
+    let mut seen = 0;
+    let edited = lines.flat_map(|line| {
+        let (last, json) = line.split_last().unwrap();
+        match serde_json::from_slice(json) {
+            Ok(mut entry) if is_it(&entry) => {
+                seen += 1;
+                edit(&mut entry);
+                [entry.to_string().as_bytes(), &[*last]].concat()
+            }
+            _ => line.to_vec(),
+        }
+    });
+    let edited = edited.collect();
+    assert_eq!(seen, 1);
+    edited
+}
+
+/// What a mirror may say of a package, how a command ends then, and what it says.
+type Case = (&'static dyn Fn(&mut Value), u8, &'static str);
+
+const CASES: [Case; 5] = [
+    (
+        &|entry| {
+            let paste = json!({
+                "name": "paste", "req": "*", "features": [], "optional": false,
+                "default_features": true, "target": null, "kind": "normal",
+            });
+            entry["deps"].as_array_mut().unwrap().push(paste);
+        },
+        3,
+        "p3-mds 0.8.0 would be built with paste, which its manifest does not name\n",
+    ),
+    (
+        &|entry| {
+            let deps = entry["deps"].as_array_mut().unwrap();
+            deps.retain(|dependency| dependency["name"] != "p3-util");
+        },
+        3,
+        "p3-mds 0.8.0 would be built without p3-util, as its manifest names it\n",
+    ),
+    (
+        &|entry| {
+            let deps = entry["deps"].as_array_mut().unwrap();
+            let util = deps
+                .iter_mut()
+                .find(|dependency| dependency["name"] == "p3-util");
+            util.unwrap()["target"] = "cfg(unix)".into();
+        },
+        3,
+        "p3-mds 0.8.0 would be built with p3-util in another way than its manifest names it\n",
+    ),
+    (
+        &|entry| entry["features"]["new"] = json!([]),
+        3,
+        "p3-mds 0.8.0 would be built with the feature \"new\", which its manifest does not name\n",
+    ),
+    (&|_| {}, 0, ""),
+];
+
+/// Runs commands that ask cargo, for each case of the index.
+fn run_cases(fixture: &Fixture, home: &Path, file: &Path, commands: &[&[&str]]) {
+    let honest = fs::read(file).unwrap();
+    for (edit, code, said) in CASES {
+        fs::write(file, edited(&honest, edit)).unwrap();
+        // The lock file is as the index is.
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["metadata", "--offline", "--format-version=1"]);
+        cargo.env("CARGO_HOME", home).current_dir(fixture.prover());
+        assert!(cargo.output().unwrap().status.success());
+        for args in commands {
+            let mut command = fixture.command(args);
+            let output = command.env("CARGO_HOME", home).output().unwrap();
+            assert_ended(&fixture.transcript(&output), code, said);
+        }
+    }
+}
+
+/// Cargo's copy of the index has what a mirror in place of the registry has served.
+#[test]
+fn an_index_that_differs_from_a_manifest_is_refused() {
+    let fixture = Fixture::new();
+    let home = fixture.home_without("no such package");
+    let copy = of_crates_io(&home, "registry/index").join(".cache");
+    let file = copy.join(FILE);
+    let commands = [
+        &["status"][..],
+        &["status", "--verify"],
+        &["apply", "demo"],
+        &["status"],
+    ];
+    run_cases(&fixture, &home, &file, &commands);
+}
+
+/// A cargo to come may write its copy in another form, which says nothing of a package.
+#[test]
+fn an_index_that_cannot_be_read_is_not_passed_over() {
+    let fixture = Fixture::new();
+    let home = fixture.home_without("no such package");
+    let file = of_crates_io(&home, "registry/index")
+        .join(".cache")
+        .join(FILE);
+    let cargo = fixture.path().join("cargo");
+    let text = format!(
+        "{} \"$@\" || exit\n[ \"$1\" != metadata ] || echo 1 > '{}'\n",
+        env!("CARGO"),
+        file.display()
+    );
+    script(&cargo, &text);
+    let mut command = fixture.command(&["status"]);
+    let output = command
+        .env("CARGO", &cargo)
+        .env("CARGO_HOME", &home)
+        .output()
+        .unwrap();
+    let said = "of p3-mds 0.8.0, cargo's copy of the registry's index has nothing that can be read, and its manifest is compared with that\nhint: `cargo fetch` in that folder writes the copy\n";
+    assert_ended(&fixture.transcript(&output), 4, said);
+}
+
+/// A local registry has an index of its own, of which cargo keeps no copy, and tarballs, which `apply` cannot take from there.
+#[test]
+fn a_local_registry_is_an_index() {
+    let fixture = Fixture::new();
+    let mirror = fixture.path().join("mirror");
+    let index = of_crates_io(&cargo_home(), "registry/index").join(".cache");
+    let cache = of_crates_io(&cargo_home(), "registry/cache");
+    fs::create_dir_all(&mirror).unwrap();
+    for package in fixture.lock().split("[[package]]") {
+        let field = |key: &str| {
+            let (_, value) = package.split_once(&format!("\n{key} = \""))?;
+            Some(value.split_once('"')?.0.to_owned())
+        };
+        let (Some(name), Some(version), Some(_)) =
+            (field("name"), field("version"), field("checksum"))
+        else {
+            continue;
+        };
+        let tarball = format!("{name}-{version}.crate");
+        symlink(cache.join(&tarball), mirror.join(&tarball)).unwrap();
+        let file = match name.len() {
+            length @ 1..=2 => format!("{length}/{name}"),
+            3 => format!("3/{}/{name}", &name[..1]),
+            _ => format!("{}/{}/{name}", &name[..2], &name[2..4]),
+        };
+        let copy = fs::read(index.join(&file)).unwrap();
+        let lines = copy.split(|byte| *byte == 0);
+        let lines: Vec<_> = lines.filter(|line| line.starts_with(b"{")).collect();
+        write(
+            &mirror.join("index").join(&file),
+            &format!("{}\n", String::from_utf8(lines.join(&b'\n')).unwrap()),
+        );
+    }
+    // The path starts where the folder `.cargo` is.
+    let config = "[source.crates-io]\nreplace-with = \"mine\"\n\n[source.mine]\nlocal-registry = \"mirror\"\n";
+    write(&fixture.path().join(".cargo/config.toml"), config);
+    let home = fixture.path().join("home");
+    fs::create_dir(&home).unwrap();
+    run_cases(
+        &fixture,
+        &home,
+        &mirror.join("index").join(FILE),
+        &[&["status"]],
+    );
+}
