@@ -10,7 +10,7 @@ use p3_goldilocks::poseidon1::{
 };
 use p3_goldilocks::{Goldilocks, MdsMatrixGoldilocks};
 use p3_patches_testing::goldilocks as plain;
-use p3_patches_testing::known_answers::poseidon1;
+use p3_patches_testing::known_answers::{GOLDILOCKS_POSEIDON1, Instance};
 use p3_poseidon1::Poseidon1Constants;
 use p3_symmetric::Permutation;
 use rand::rngs::SmallRng;
@@ -101,10 +101,12 @@ fn any_number_of_partial_rounds() {
 
 #[test]
 fn known_answers() {
-    poseidon1().check(|states| BatchedPoseidon1::default_8().permute_many(states));
-    poseidon1().check(|states| BatchedPoseidon1::default_12().permute_many(states));
+    Instance::of(GOLDILOCKS_POSEIDON1)
+        .check(|states| BatchedPoseidon1::default_8().permute_many(states));
+    Instance::of(GOLDILOCKS_POSEIDON1)
+        .check(|states| BatchedPoseidon1::default_12().permute_many(states));
     // Width 16 has no default constants.
-    let answers = poseidon1::<16>();
+    let answers = Instance::<16>::of(GOLDILOCKS_POSEIDON1);
     let batched = BatchedPoseidon1::<16>::new(&answers.poseidon1_constants());
     answers.check(|states| batched.permute_many(states));
 }

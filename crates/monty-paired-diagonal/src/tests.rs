@@ -8,9 +8,14 @@ mod mutations;
 use std::vec::Vec;
 
 use p3_baby_bear::{BabyBear, BabyBearInternalLayerParameters, BabyBearParameters};
-use p3_field::{PrimeCharacteristicRing, PrimeField32};
+use p3_field::{Algebra, InjectiveMonomial, PrimeCharacteristicRing, PrimeField32};
 use p3_koala_bear::{KoalaBear, KoalaBearInternalLayerParameters, KoalaBearParameters};
 use p3_monty_31::{InternalLayerBaseParameters, MontyParameters};
+use p3_patches_testing::known_answers::{BABY_BEAR_POSEIDON2, Instance, KOALA_BEAR_POSEIDON2};
+use p3_poseidon2::{
+    MDSMat4, add_rc_and_sbox_generic, external_initial_permute_state,
+    external_terminal_permute_state,
+};
 use proptest::prelude::*;
 
 use crate::{Divide2Exp, Pairing, exponents, internal_rounds};
@@ -76,7 +81,7 @@ fn rounds_as_published<MP: MontyParameters, ILP, F: PrimeField32, const WIDTH: u
 
 /// One field and width: the kernel on single elements and, where there is one, on the packing, against upstream's rounds.
 macro_rules! rounds {
-    ($name:ident, $field:ident, $parameters:ty, $layer:ty, $width:literal, $exponents:expr, $degree:literal) => {
+    ($name:ident, $field:ident, $parameters:ty, $layer:ty, $width:literal, $exponents:expr, $degree:literal, $answers:ident) => {
         mod $name {
             use super::*;
 
@@ -111,6 +116,35 @@ macro_rules! rounds {
                     rounds(&mut actual, &constants);
                     prop_assert_eq!(actual, expected);
                 }
+            }
+
+            /// The kernel's rounds between the external ones of the release.
+            #[test]
+            fn give_known_answers() {
+                fn permute<R>(answers: &Instance<WIDTH>, state: &mut [R; WIDTH])
+                where
+                    R: Divide2Exp + Algebra<$field> + InjectiveMonomial<$degree>,
+                {
+                    let (initial, rest) = answers.constants.split_at(answers.full_rounds / 2);
+                    let (internal, terminal) = rest.split_at(answers.partial_rounds);
+                    let element = |&x: &u64| $field::from_u64(x);
+                    let round = |round: &Vec<u64>| std::array::from_fn(|i| element(&round[i]));
+                    let external =
+                        |rounds: &[Vec<u64>]| rounds.iter().map(round).collect::<Vec<_>>();
+                    let add = add_rc_and_sbox_generic::<$field, R, $degree>;
+                    external_initial_permute_state(state, &external(initial), add, &MDSMat4);
+                    let internal = internal.iter().flatten().map(|x| element(x).into());
+                    rounds(state, &internal.collect::<Vec<_>>());
+                    external_terminal_permute_state(state, &external(terminal), add, &MDSMat4);
+                }
+                let answers = Instance::of($answers);
+                answers.check::<$field>(|states| {
+                    states.iter_mut().for_each(|state| permute(&answers, state));
+                });
+                #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+                answers.check::<Packed<$field>>(|states| {
+                    states.iter_mut().for_each(|state| permute(&answers, state));
+                });
             }
 
             #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
@@ -233,7 +267,8 @@ rounds!(
     KoalaBearInternalLayerParameters,
     16,
     exponents::KOALA_BEAR_16,
-    3
+    3,
+    KOALA_BEAR_POSEIDON2
 );
 rounds!(
     koala_bear_24,
@@ -242,7 +277,8 @@ rounds!(
     KoalaBearInternalLayerParameters,
     24,
     exponents::KOALA_BEAR_24,
-    3
+    3,
+    KOALA_BEAR_POSEIDON2
 );
 rounds!(
     baby_bear_16,
@@ -251,7 +287,8 @@ rounds!(
     BabyBearInternalLayerParameters,
     16,
     exponents::BABY_BEAR_16,
-    7
+    7,
+    BABY_BEAR_POSEIDON2
 );
 rounds!(
     baby_bear_24,
@@ -260,5 +297,6 @@ rounds!(
     BabyBearInternalLayerParameters,
     24,
     exponents::BABY_BEAR_24,
-    7
+    7,
+    BABY_BEAR_POSEIDON2
 );

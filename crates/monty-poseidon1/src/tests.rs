@@ -8,8 +8,11 @@ mod mutations;
 use std::array;
 use std::vec::Vec;
 
-use p3_field::{Field, PackedValue};
+use p3_baby_bear::BabyBearParameters;
+use p3_field::{Field, InjectiveMonomial, PackedValue, PrimeCharacteristicRing};
 use p3_koala_bear::{KoalaBear, KoalaBearParameters};
+use p3_monty_31::{FieldParameters, MontyField31};
+use p3_patches_testing::known_answers::{BABY_BEAR_POSEIDON1, Instance, KOALA_BEAR_POSEIDON1};
 use p3_patches_testing::koala_bear::{EDGES, residue_of};
 use p3_poseidon1::internal::{PartialRoundConstants, partial_permute_state};
 
@@ -88,4 +91,41 @@ fn one_round_of_edges_is_exact() {
 #[test]
 fn two_blocks_of_rounds_are_exact() {
     check_rounds(10);
+}
+
+/// The kernel's matrices and partial rounds in whole permutations.
+#[test]
+fn known_answers() {
+    type Packed<FP> = <MontyField31<FP> as Field>::Packing;
+    fn check<FP: FieldParameters, const WIDTH: usize, const D: u64>(file: &str)
+    where
+        Packed<FP>: InjectiveMonomial<D>,
+    {
+        let answers = Instance::<WIDTH>::of(file);
+        let constants = answers.poseidon1_constants::<MontyField31<FP>>();
+        let column = constants.mds_circ_col.map(MontyField31::<FP>::from_i64);
+        let matrix = Circulant::<WIDTH>::new(column);
+        let (full, partial) = constants.to_optimized();
+        let partial = PartialRounds::new(&partial);
+        let full_rounds = |state: &mut [Packed<FP>; WIDTH],
+                           rounds: &[[MontyField31<FP>; WIDTH]]| {
+            for constants in rounds {
+                for (x, &constant) in state.iter_mut().zip(constants) {
+                    *x = (*x + Packed::<FP>::from(constant)).injective_exp_n();
+                }
+                matrix.apply::<FP>(state);
+            }
+        };
+        answers.check::<Packed<FP>>(|states| {
+            for state in states {
+                full_rounds(state, &full.initial);
+                partial.permute_state::<D>(state);
+                full_rounds(state, &full.terminal);
+            }
+        });
+    }
+    check::<BabyBearParameters, 16, 7>(BABY_BEAR_POSEIDON1);
+    check::<BabyBearParameters, 24, 7>(BABY_BEAR_POSEIDON1);
+    check::<KoalaBearParameters, 16, 3>(KOALA_BEAR_POSEIDON1);
+    check::<KoalaBearParameters, 24, 3>(KOALA_BEAR_POSEIDON1);
 }

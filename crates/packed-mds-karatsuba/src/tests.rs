@@ -26,7 +26,7 @@ use p3_goldilocks::poseidon1::{
 };
 use p3_goldilocks::{Goldilocks, MdsMatrixGoldilocks};
 use p3_patches_testing::goldilocks::{self as plain, EDGES, representative};
-use p3_patches_testing::known_answers::poseidon1;
+use p3_patches_testing::known_answers::{GOLDILOCKS_POSEIDON1, Instance};
 use p3_symmetric::Permutation;
 use proptest::prelude::*;
 use rand::SeedableRng;
@@ -249,7 +249,7 @@ fn known_answers() {
     where
         PackedPoseidon1<WIDTH>: Permutation<[Packing; WIDTH]>,
     {
-        poseidon1().check::<Packing>(|states| {
+        Instance::of(GOLDILOCKS_POSEIDON1).check::<Packing>(|states| {
             states
                 .iter_mut()
                 .for_each(|state| permutation.permute_mut(state));
@@ -258,5 +258,6 @@ fn known_answers() {
     check(&default_8());
     check(&default_12());
     // Width 16 has no default constants.
-    check::<16>(&PackedPoseidon1::new(&poseidon1().poseidon1_constants()));
+    let answers = Instance::of(GOLDILOCKS_POSEIDON1);
+    check::<16>(&PackedPoseidon1::new(&answers.poseidon1_constants()));
 }

@@ -1,18 +1,22 @@
-//! Known answers of Poseidon1 and Poseidon2 over Goldilocks.
+//! Known answers of Poseidon1 and Poseidon2 over Goldilocks, BabyBear and KoalaBear.
 //!
 //! `reference/poseidon.py` computes them from the papers, round constants included; it shares nothing with Plonky3 but the
-//! matrices that Plonky3 chose. `tests/known_answers.rs` ties them to the release as published, and each kernel's crate runs
-//! its kernel on them: the stages `kernels/*` of `cargo p3 test`, on every instruction set. Patched crates are tied to them
-//! by the release, with whose outputs the stages `outputs/*` compare theirs.
+//! matrices that Plonky3 chose. Other implementations give the same answers, and zkhash gives those for its own matrices: the
+//! programs in `reference`. `tests/known_answers.rs` ties all to the release as published, and each kernel's crate runs its kernel on
+//! them: the stages `kernels/*` of `cargo p3 test`, on every instruction set. Patched crates are tied to them by the release, with whose
+//! outputs the stages `outputs/*` compare theirs.
 
-use p3_field::{PackedValue, PrimeField64};
-use p3_goldilocks::Goldilocks;
+use p3_field::{PackedValue, PrimeCharacteristicRing, PrimeField64};
 use p3_poseidon1::Poseidon1Constants;
 use serde::Deserialize;
 
 /// A permutation's parameters, and what it makes of some states.
 #[derive(Clone, Debug)]
 pub struct Instance<const WIDTH: usize> {
+    /// Half of them before the partial rounds.
+    pub full_rounds: usize,
+    /// Rounds with one S-box.
+    pub partial_rounds: usize,
     /// First row of Poseidon1's circulant matrix; of Poseidon2's internal matrix, the diagonal less one.
     pub matrix: [u64; WIDTH],
     /// Round by round: one for each S-box of Poseidon2, one for each element of Poseidon1.
@@ -23,21 +27,35 @@ pub struct Instance<const WIDTH: usize> {
     pub outputs: Vec<[u64; WIDTH]>,
 }
 
-/// Poseidon1 of width 8, 12 or 16.
-#[must_use]
-pub fn poseidon1<const WIDTH: usize>() -> Instance<WIDTH> {
-    Instance::parse(include_str!("../vectors/poseidon1.json"))
-}
+/// Poseidon1 over Goldilocks, of width 8, 12 and 16.
+pub const GOLDILOCKS_POSEIDON1: &str = include_str!("../vectors/goldilocks-poseidon1.json");
 
-/// Poseidon2 of width 8, 12 or 16.
-#[must_use]
-pub fn poseidon2<const WIDTH: usize>() -> Instance<WIDTH> {
-    Instance::parse(include_str!("../vectors/poseidon2.json"))
-}
+/// Poseidon2 over Goldilocks, of width 8, 12 and 16.
+pub const GOLDILOCKS_POSEIDON2: &str = include_str!("../vectors/goldilocks-poseidon2.json");
+
+/// Poseidon2 over Goldilocks with the matrices of zkhash 0.2.0, of width 8, 12 and 16.
+pub const GOLDILOCKS_ZKHASH: &str = include_str!("../vectors/goldilocks-zkhash.json");
+
+/// Poseidon1 over BabyBear, of width 16 and 24.
+pub const BABY_BEAR_POSEIDON1: &str = include_str!("../vectors/baby-bear-poseidon1.json");
+
+/// Poseidon2 over BabyBear, of width 16 and 24.
+pub const BABY_BEAR_POSEIDON2: &str = include_str!("../vectors/baby-bear-poseidon2.json");
+
+/// Poseidon2 over BabyBear with the matrices of zkhash 0.2.0, of width 16 and 24.
+pub const BABY_BEAR_ZKHASH: &str = include_str!("../vectors/baby-bear-zkhash.json");
+
+/// Poseidon1 over KoalaBear, of width 16 and 24.
+pub const KOALA_BEAR_POSEIDON1: &str = include_str!("../vectors/koala-bear-poseidon1.json");
+
+/// Poseidon2 over KoalaBear, of width 16 and 24.
+pub const KOALA_BEAR_POSEIDON2: &str = include_str!("../vectors/koala-bear-poseidon2.json");
 
 /// An instance as the files have it.
 #[derive(Deserialize)]
 struct Untyped {
+    full_rounds: usize,
+    partial_rounds: usize,
     width: usize,
     matrix: Vec<Hex>,
     constants: Vec<Vec<Hex>>,
@@ -45,7 +63,7 @@ struct Untyped {
     outputs: Vec<Vec<Hex>>,
 }
 
-/// `"0x"` and 16 digits: many readers of JSON round numbers of 64 bits.
+/// `"0x"` and digits: many readers of JSON round numbers of 64 bits.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "&str")]
 struct Hex(u64);
@@ -63,7 +81,13 @@ impl TryFrom<&str> for Hex {
 }
 
 impl<const WIDTH: usize> Instance<WIDTH> {
-    fn parse(file: &str) -> Self {
+    /// Returns the instance of this width in one of the files.
+    ///
+    /// # Panics
+    ///
+    /// Where the file has no such width.
+    #[must_use]
+    pub fn of(file: &str) -> Self {
         let instances: Vec<Untyped> = serde_json::from_str(file).expect("the file is well formed");
         let untyped = (instances.into_iter())
             .find(|instance| instance.width == WIDTH)
@@ -72,6 +96,8 @@ impl<const WIDTH: usize> Instance<WIDTH> {
         let state = |row: &Vec<Hex>| words(row).try_into().expect("a row has WIDTH elements");
         assert_eq!(untyped.inputs.len(), untyped.outputs.len());
         Self {
+            full_rounds: untyped.full_rounds,
+            partial_rounds: untyped.partial_rounds,
             matrix: state(&untyped.matrix),
             constants: untyped.constants.iter().map(words).collect(),
             inputs: untyped.inputs.iter().map(state).collect(),
@@ -79,13 +105,13 @@ impl<const WIDTH: usize> Instance<WIDTH> {
         }
     }
 
-    /// Plonky3's constants of Poseidon1, which has default ones for widths 8 and 12.
+    /// Returns the constants of Poseidon1 in Plonky3's type.
     #[must_use]
-    pub fn poseidon1_constants(&self) -> Poseidon1Constants<Goldilocks, WIDTH> {
-        let round = |row: &Vec<u64>| std::array::from_fn(|i| Goldilocks::new(row[i]));
+    pub fn poseidon1_constants<F: PrimeField64>(&self) -> Poseidon1Constants<F, WIDTH> {
+        let round = |row: &Vec<u64>| std::array::from_fn(|i| F::from_u64(row[i]));
         Poseidon1Constants {
-            rounds_f: 8,
-            rounds_p: 22,
+            rounds_f: self.full_rounds,
+            rounds_p: self.partial_rounds,
             mds_circ_col: std::array::from_fn(|i| self.matrix[(WIDTH - i) % WIDTH] as i64),
             round_constants: self.constants.iter().map(round).collect(),
         }
@@ -97,7 +123,7 @@ impl<const WIDTH: usize> Instance<WIDTH> {
     /// # Panics
     ///
     /// Where a lane of a result is not the answer.
-    pub fn check<A: PackedValue<Value = Goldilocks>>(
+    pub fn check<A: PackedValue<Value: PrimeField64>>(
         &self,
         permute: impl FnOnce(&mut [[A; WIDTH]]),
     ) {
@@ -106,7 +132,7 @@ impl<const WIDTH: usize> Instance<WIDTH> {
         let mut states: Vec<[A; WIDTH]> = (0..count)
             .map(|state| {
                 std::array::from_fn(|i| {
-                    A::from_fn(|lane| Goldilocks::new(self.inputs[answer(state, lane)][i]))
+                    A::from_fn(|lane| A::Value::from_u64(self.inputs[answer(state, lane)][i]))
                 })
             })
             .collect();

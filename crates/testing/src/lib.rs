@@ -3,7 +3,7 @@
 //! - [`fuzzing`]: inputs of the fuzz targets.
 //! - [`goldilocks`]: values at which reductions go wrong, Poseidon1 and Poseidon2 written from the papers on plain integers.
 //! - [`koala_bear`]: the same for KoalaBear, and products of its extension of degree 5 by the textbook.
-//! - [`known_answers`]: Poseidon1 and Poseidon2 over Goldilocks by an implementation in another language.
+//! - [`known_answers`]: Poseidon1 and Poseidon2 by implementations in other languages.
 //! - [`interval`]: a word that knows the range of its values, to run a kernel on all inputs at once.
 //! - [`mutation`]: a kernel with one operation changed at a time, which its tests have to notice.
 //! - [`smt`]: a word that is an expression, to prove what a kernel computes.

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 
 use super::kernels::{Clippy, Kernels, Miri, Proofs};
 use super::programs::{
-    ADVISORIES, Browser, Cargo, Check, Deny, Emulator, Example, Fuzz, Killed, Lint, Package,
+    ADVISORIES, Browser, Cargo, Check, Deny, Emulator, Example, Fuzz, Judge, Killed, Lint, Package,
     SOURCES, Sandbox,
 };
 use super::suites::{ConstantTime, Count, Dependents, Outputs, Upstream};
@@ -17,6 +17,7 @@ use paired::isa::Isa;
 /// Workspaces of their own.
 const EXAMPLE: &str = "examples/prover/Cargo.toml";
 const FUZZ: &str = "fuzz/Cargo.toml";
+const ZKHASH: &str = "crates/testing/reference/zkhash/Cargo.toml";
 
 /// Lists all stages, what fails soonest first.
 ///
@@ -86,6 +87,10 @@ fn of_the_checkout() -> Vec<Stage> {
             &["fmt", "--check", "--manifest-path", EXAMPLE],
         ),
         quick("format/fuzz", &["fmt", "--check", "--manifest-path", FUZZ]),
+        quick(
+            "format/zkhash",
+            &["fmt", "--check", "--manifest-path", ZKHASH],
+        ),
         lint(
             "format/provers",
             "rustfmt",
@@ -108,6 +113,24 @@ fn of_the_checkout() -> Vec<Stage> {
             &["crates/testing/reference/poseidon.py", "--check"],
             &[],
         ),
+        Stage::new("known-answers/papers", Judge("papers")).weekly(),
+        Stage::new("known-answers/gnark-crypto", Judge("gnark-crypto")).weekly(),
+        Stage::new(
+            "known-answers/zkhash",
+            Cargo(&[
+                "run",
+                "--quiet",
+                "--locked",
+                "--target-dir",
+                "target/p3/zkhash",
+                "--manifest-path",
+                ZKHASH,
+                "--",
+                "--check",
+                "crates/testing/vectors",
+            ]),
+        )
+        .weekly(),
         Stage::new("check", Check).quick(),
         Stage::new("deny", Deny("Cargo.toml", SOURCES)),
         Stage::new("deny/example", Deny(EXAMPLE, SOURCES)),

@@ -95,6 +95,21 @@ impl Work for Lint {
     }
 }
 
+/// A Go program beside `crates/testing/reference/poseidon.py`, which compares the known answers with another implementation's.
+pub struct Judge(pub &'static str);
+
+impl Work for Judge {
+    fn missing(&self, _: &Project) -> Option<String> {
+        (!emulation::runs_with("go", &["version"])).then(|| "no go on this machine".to_owned())
+    }
+
+    fn run(&self, project: &Project) -> Result<()> {
+        let folder = format!("crates/testing/reference/{}", self.0);
+        let args = ["run", "-C", &folder, "-mod=readonly", ".", "../../vectors"];
+        succeed(in_folder(Command::new("go"), &project.root, &args)).map(drop)
+    }
+}
+
 /// Returns the files of a folder with this extension, below the project's root.
 fn files(project: &Project, folder: &str, extension: &str) -> Result<Vec<String>> {
     let path = project.root.join(folder);

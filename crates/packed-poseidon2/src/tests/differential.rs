@@ -16,7 +16,7 @@ use p3_goldilocks::{
     default_goldilocks_poseidon2_12, default_goldilocks_poseidon2_16,
 };
 use p3_patches_testing::goldilocks as plain;
-use p3_patches_testing::known_answers::poseidon2;
+use p3_patches_testing::known_answers::{GOLDILOCKS_POSEIDON2, Instance};
 use p3_poseidon2::ExternalLayerConstants;
 use p3_symmetric::Permutation;
 
@@ -94,7 +94,7 @@ fn check_width<K, E, const WIDTH: usize>(
     check_groups::<K, E, WIDTH, 2>(constants, &states, &expected);
     check_groups::<K, E, WIDTH, 3>(constants, &states, &expected);
     check_groups::<K, E, WIDTH, 4>(constants, &states, &expected);
-    poseidon2::<WIDTH>().check::<E>(|states| {
+    Instance::<WIDTH>::of(GOLDILOCKS_POSEIDON2).check::<E>(|states| {
         for state in states.as_chunks_mut::<1>().0 {
             K::permute(constants, state);
         }
