@@ -424,11 +424,9 @@ pub fn newer<'p>(
     let mut found = BTreeMap::<_, Vec<_>>::new();
     for package in packages {
         for release in index::releases(package)? {
+            let is_yanked = release.is_yanked();
             let version = release.version;
-            if !release.yanked
-                && version > base
-                && version.pre.is_empty()
-                && compatible(&base, &version)
+            if !is_yanked && version > base && version.pre.is_empty() && compatible(&base, &version)
             {
                 let packages = found.entry(version).or_default();
                 if !packages.contains(&package.as_str()) {

@@ -62,8 +62,7 @@ pub struct Release {
     /// The tarball's SHA-256.
     #[serde(rename = "cksum")]
     pub checksum: String,
-    #[serde(default)]
-    pub yanked: bool,
+    yanked: Option<bool>,
     #[serde(default, rename = "deps")]
     pub dependencies: Vec<requirement::Indexed>,
     #[serde(default)]
@@ -77,6 +76,10 @@ pub struct Release {
 pub(super) type Features = BTreeMap<String, BTreeSet<String>>;
 
 impl Release {
+    pub fn is_yanked(&self) -> bool {
+        self.yanked == Some(true)
+    }
+
     /// Returns the features as cargo has them: an optional dependency is one, too, unless a feature enables `dep:NAME`.
     pub(super) fn features(&self) -> Features {
         let mut features = self.features.clone();
@@ -114,7 +117,7 @@ fn releases_where(name: &str, is_asked: impl Fn(&Path) -> bool) -> Result<Vec<Re
     let indexes = caches.filter_map(|cache| Some(copy(cache.file_name()?)));
     let mut all = Vec::new();
     for index in indexes {
-        all.extend(releases_in(&index?, name, ""));
+        all.extend(releases_in(&index?, name));
     }
     Ok(all)
 }
@@ -124,17 +127,44 @@ pub(super) fn copy(registry: &OsStr) -> Result<PathBuf> {
     Ok(home()?.join("registry/index").join(registry).join(".cache"))
 }
 
-/// Lists the releases of a package in an index, of which the text holds a word; another form than these two gives none.
+/// Lists the releases of a package in an index; what cannot be read is left out.
+pub(super) fn releases_in(index: &Path, name: &str) -> Vec<Release> {
+    let entries = entries(index, name).into_iter();
+    entries
+        .filter_map(|entry| serde_json::from_str(&entry).ok())
+        .collect()
+}
+
+/// Lists the entries of one version of a package in an index. An error is about an entry that cannot be read, and that cargo may know how
+/// to read.
+pub(super) fn releases_of(index: &Path, name: &str, version: &Version) -> Result<Vec<Release>> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        #[serde(rename = "vers")]
+        version: Version,
+    }
+    // No other entry is parsed. The version may be escaped.
+    let quoted = format!("\"{version}\"");
+    let mut entries = entries(index, name);
+    entries.retain(|entry| entry.contains(&quoted) || entry.contains('\\'));
+    entries.retain(|entry| {
+        serde_json::from_str::<Versioned>(entry).is_ok_and(|entry| entry.version == *version)
+    });
+    let releases = entries.iter().map(|entry| Ok(serde_json::from_str(entry)?));
+    releases.collect()
+}
+
+/// Lists the entries of a package in an index, each the JSON of a release; another form than these two has none.
 ///
-/// A registry has a file for each package, with a line of JSON for each release. In cargo's copy, every release has its version before
-/// it, and a zero byte behind both (cargo's `src/cargo/sources/registry/index/cache.rs`).
-pub(super) fn releases_in(index: &Path, name: &str, word: &str) -> Vec<Release> {
+/// A registry has a file for each package, with an entry a line. In cargo's copy, every entry has its version before it, and a zero byte
+/// behind both (cargo's `src/cargo/sources/registry/index/cache.rs`).
+fn entries(index: &Path, name: &str) -> Vec<String> {
     let bytes = plain::read(&index.join(file_of(name))).unwrap_or_default();
     let entries = bytes.split(|byte| [0, b'\n'].contains(byte));
+    let entries = entries.filter_map(|entry| str::from_utf8(entry).ok());
     entries
-        .filter_map(|entry| str::from_utf8(entry).ok())
-        .filter(|entry| entry.contains(word))
-        .filter_map(|entry| serde_json::from_str(entry).ok())
+        .filter(|entry| entry.trim_start().starts_with('{'))
+        .map(str::to_owned)
         .collect()
 }
 
@@ -153,6 +183,43 @@ fn file_of(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Cargo reads each of these as an entry of 1.0.0, and takes the last one.
+    #[test]
+    fn each_entry_of_a_version_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("ab/cd/abcd");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let entry = |version: &str, rest: &str| {
+            format!(
+                "{{\"name\":\"abcd\",\"vers\":\"{version}\",\"cksum\":\"0a\",\"deps\":[]{rest}}}"
+            )
+        };
+        let count = |entries: &[String]| {
+            std::fs::write(&file, entries.join("\n")).unwrap();
+            let version = Version::new(1, 0, 0);
+            releases_of(dir.path(), "abcd", &version)
+                .map(|found| found.len())
+                .ok()
+        };
+        let honest = entry("1.0.0", "");
+        let others = [
+            entry("1.0.1", ""),
+            entry("1.0.0-rc.1", ""),
+            "\"1.0.0\"".to_owned(),
+        ];
+        assert_eq!(count(&others), Some(0));
+        assert_eq!(count(&[honest.clone(), others.join("\n")]), Some(1));
+        for other in [
+            entry("1.\\u0030.0", ""),
+            entry("1.0.0", ",\"yanked\":null,\"v\":2"),
+            format!("\t{}", entry("1.0.0", "")),
+        ] {
+            assert_eq!(count(&[honest.clone(), other]), Some(2));
+        }
+        // Some cargo may know such a form.
+        assert_eq!(count(&[honest, entry("1.0.0", ",\"features\":[]")]), None);
+    }
 
     /// The first four are the Cargo Book's.
     #[test]

@@ -6,13 +6,14 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use cargo_metadata::{Metadata, Package, Source};
 
-use crate::source::index::{self, Features, Release, releases_in};
+use crate::source::index::{self, Features, Release, releases_of};
 use crate::source::requirement::Requirement;
 use crate::source::resolve::{local_registries, out_of_a_changed_package};
 use paired::cargo::home;
@@ -30,33 +31,29 @@ pub fn assert_of_manifests(dir: &Path, metadata: &Metadata) -> Result<()> {
             continue;
         };
         let Package { name, version, .. } = package;
-        let version = version.to_string();
-        let entries = |index: &Path| {
-            let mut entries = releases_in(index, name, &format!("\"{version}\""));
-            entries.retain(|entry| entry.version.to_string() == version);
-            entries
+        let unread = |error: &dyn Display| {
+            let what = format!(
+                "{}: {name} {version}: cannot compare its manifest with the registry's index: {error}",
+                shown(dir)
+            );
+            Failure::environment(what)
+                .hint("`cargo fetch` in that folder writes cargo's copy of the index")
         };
-        let mut found = entries(&index::copy(registry)?);
+        let entries =
+            |index: &Path| releases_of(index, name, version).map_err(|error| unread(&error));
+        let mut found = entries(&index::copy(registry)?)?;
         if found.is_empty() {
             // Cargo reads the index of a local registry in its place.
             if local.get().is_none() {
                 let _ = local.set(local_registries(dir)?);
             }
             let places: &Vec<PathBuf> = local.get().expect("it was set");
-            found.extend(
-                places
-                    .iter()
-                    .flat_map(|place| entries(&place.join("index"))),
-            );
+            for place in places {
+                found.extend(entries(&place.join("index"))?);
+            }
         }
         if found.is_empty() {
-            let what = format!(
-                "{}: of {name} {version}, cargo's copy of the registry's index has nothing that can be read, and its manifest is compared with that",
-                shown(dir)
-            );
-            return Err(Failure::environment(what)
-                .hint("`cargo fetch` in that folder writes the copy")
-                .into());
+            return Err(unread(&"cargo's copy has no entry that can be read").into());
         }
         if let Some(what) = found.iter().find_map(|entry| difference(package, entry)) {
             let message = format!("{}: {name} {version} would be built {what}", shown(dir));

@@ -87,7 +87,7 @@ pub fn package(patches: &Patches, name: &str, version: &str) -> Result<Package> 
     let index = index::copy(registry.unwrap_or_default())?;
     let is_indexed =
         |release: &Release| release.version.to_string() == version && release.checksum == checksum;
-    let hint = if releases_in(&index, name, &checksum).iter().any(is_indexed) {
+    let hint = if releases_in(&index, name).iter().any(is_indexed) {
         out_of_a_changed_package(patches.workplace())
     } else {
         "delete that file; cargo will fetch it again".to_owned()

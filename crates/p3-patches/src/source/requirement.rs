@@ -43,8 +43,11 @@ pub struct Indexed {
     /// The package's name, where it is another one.
     package: Option<String>,
     req: VersionReq,
+    #[serde(default)]
     features: Vec<String>,
+    #[serde(default)]
     optional: bool,
+    #[serde(default = "yes")]
     default_features: bool,
     target: Option<Platform>,
     kind: Option<String>,
