@@ -35,6 +35,7 @@ awk -F '\t' '
       if (!(subject in plonky3)) { print library ": unknown subject " subject >"/dev/stderr"; exit 1 }
       others = libraries[subject, value]
       sub(" " library, "", others)
+      if (value !~ /^[0-9]/) others = ""
       print library "\t" subject "\t" (value == plonky3[subject] ? "agrees" : "differs" (others ? ", as in" others : ""))
     }
   }

@@ -6,12 +6,15 @@ import (
 	"fmt"
 
 	"github.com/consensys/gnark-crypto/field/babybear"
+	babybearext "github.com/consensys/gnark-crypto/field/babybear/extensions"
 	babybearfft "github.com/consensys/gnark-crypto/field/babybear/fft"
 	babybearp2 "github.com/consensys/gnark-crypto/field/babybear/poseidon2"
 	"github.com/consensys/gnark-crypto/field/goldilocks"
+	goldilocksext "github.com/consensys/gnark-crypto/field/goldilocks/extensions"
 	goldilocksfft "github.com/consensys/gnark-crypto/field/goldilocks/fft"
 	goldilocksp2 "github.com/consensys/gnark-crypto/field/goldilocks/poseidon2"
 	"github.com/consensys/gnark-crypto/field/koalabear"
+	koalabearext "github.com/consensys/gnark-crypto/field/koalabear/extensions"
 	koalabearfft "github.com/consensys/gnark-crypto/field/koalabear/fft"
 	koalabearp2 "github.com/consensys/gnark-crypto/field/koalabear/poseidon2"
 )
@@ -59,6 +62,22 @@ func main() {
 	permute("baby-bear", 24, babybearp2.NewPermutation(24, 8, 21).Permutation)
 	permute("koala-bear", 16, koalabearp2.NewPermutation(16, 6, 21).Permutation)
 	permute("koala-bear", 24, koalabearp2.NewPermutation(24, 6, 21).Permutation)
+	var u goldilocksext.E2
+	u.A1.SetOne()
+	u.Square(&u)
+	print("goldilocks x^2", u.A0)
+	var x babybearext.E4
+	x.B1.A0.SetOne()
+	x.Square(&x)
+	print("baby-bear coordinates of x^2", x.B0.A0, x.B0.A1, x.B1.A0, x.B1.A1)
+	x.Square(&x)
+	print("baby-bear x^4", x.B0.A0)
+	var y koalabearext.E4
+	y.B1.A0.SetOne()
+	y.Square(&y)
+	print("koala-bear coordinates of x^2", y.B0.A0, y.B0.A1, y.B1.A0, y.B1.A1)
+	y.Square(&y)
+	print("koala-bear x^4", y.B0.A0)
 	roots[goldilocks.Element]("goldilocks", goldilocksfft.GeneratorFullMultiplicativeGroup(), 32, goldilocksfft.Generator)
 	roots[babybear.Element]("baby-bear", babybearfft.GeneratorFullMultiplicativeGroup(), 27, babybearfft.Generator)
 	roots[koalabear.Element]("koala-bear", koalabearfft.GeneratorFullMultiplicativeGroup(), 24, koalabearfft.Generator)

@@ -16,9 +16,29 @@ fn permute<F: PrimeField>(subject: &str, width: u64, parameters: &Arc<Poseidon2P
 }
 
 fn main() {
-    permute("goldilocks poseidon2", 8, &goldilocks::POSEIDON2_GOLDILOCKS_8_PARAMS);
-    permute("goldilocks poseidon2", 12, &goldilocks::POSEIDON2_GOLDILOCKS_12_PARAMS);
-    permute("goldilocks poseidon2", 16, &goldilocks::POSEIDON2_GOLDILOCKS_16_PARAMS);
-    permute("baby-bear poseidon2", 16, &baby_bear::POSEIDON2_BABYBEAR_16_PARAMS);
-    permute("baby-bear poseidon2", 24, &baby_bear::POSEIDON2_BABYBEAR_24_PARAMS);
+    permute(
+        "goldilocks poseidon2",
+        8,
+        &goldilocks::POSEIDON2_GOLDILOCKS_8_PARAMS,
+    );
+    permute(
+        "goldilocks poseidon2",
+        12,
+        &goldilocks::POSEIDON2_GOLDILOCKS_12_PARAMS,
+    );
+    permute(
+        "goldilocks poseidon2",
+        16,
+        &goldilocks::POSEIDON2_GOLDILOCKS_16_PARAMS,
+    );
+    permute(
+        "baby-bear poseidon2",
+        16,
+        &baby_bear::POSEIDON2_BABYBEAR_16_PARAMS,
+    );
+    permute(
+        "baby-bear poseidon2",
+        24,
+        &baby_bear::POSEIDON2_BABYBEAR_24_PARAMS,
+    );
 }
