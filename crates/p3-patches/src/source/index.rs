@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use cargo_metadata::semver::Version;
 use serde::Deserialize;
 
@@ -131,7 +131,7 @@ pub(super) fn copy(registry: &OsStr) -> Result<PathBuf> {
 pub(super) fn releases_in(index: &Path, name: &str) -> Vec<Release> {
     let entries = entries(index, name).into_iter();
     entries
-        .filter_map(|entry| serde_json::from_str(&entry).ok())
+        .filter_map(|entry| serde_json::from_slice(&entry).ok())
         .collect()
 }
 
@@ -145,12 +145,25 @@ pub(super) fn releases_of(index: &Path, name: &str, version: &Version) -> Result
     }
     // No other entry is parsed. The version may be escaped.
     let quoted = format!("\"{version}\"");
+    let is_another = |entry: &[u8]| {
+        let text = str::from_utf8(entry);
+        text.is_ok_and(|text| !text.contains(&quoted) && !text.contains('\\'))
+    };
     let mut entries = entries(index, name);
-    entries.retain(|entry| entry.contains(&quoted) || entry.contains('\\'));
+    if entries
+        .iter()
+        .any(|entry| entry.trim_ascii_start().starts_with(b"["))
+    {
+        bail!("cargo's copy has an entry that is a list");
+    }
     entries.retain(|entry| {
-        serde_json::from_str::<Versioned>(entry).is_ok_and(|entry| entry.version == *version)
+        !is_another(entry)
+            && serde_json::from_slice::<Versioned>(entry)
+                .is_ok_and(|entry| entry.version == *version)
     });
-    let releases = entries.iter().map(|entry| Ok(serde_json::from_str(entry)?));
+    let releases = entries
+        .iter()
+        .map(|entry| Ok(serde_json::from_slice(entry)?));
     releases.collect()
 }
 
@@ -158,13 +171,16 @@ pub(super) fn releases_of(index: &Path, name: &str, version: &Version) -> Result
 ///
 /// A registry has a file for each package, with an entry a line. In cargo's copy, every entry has its version before it, and a zero byte
 /// behind both (cargo's `src/cargo/sources/registry/index/cache.rs`).
-fn entries(index: &Path, name: &str) -> Vec<String> {
+fn entries(index: &Path, name: &str) -> Vec<Vec<u8>> {
     let bytes = plain::read(&index.join(file_of(name))).unwrap_or_default();
     let entries = bytes.split(|byte| [0, b'\n'].contains(byte));
-    let entries = entries.filter_map(|entry| str::from_utf8(entry).ok());
     entries
-        .filter(|entry| entry.trim_start().starts_with('{'))
-        .map(str::to_owned)
+        .filter(|entry| {
+            [b"{", b"["]
+                .iter()
+                .any(|start| entry.trim_ascii_start().starts_with(*start))
+        })
+        .map(<[u8]>::to_vec)
         .collect()
 }
 
@@ -195,13 +211,14 @@ mod tests {
                 "{{\"name\":\"abcd\",\"vers\":\"{version}\",\"cksum\":\"0a\",\"deps\":[]{rest}}}"
             )
         };
-        let count = |entries: &[String]| {
-            std::fs::write(&file, entries.join("\n")).unwrap();
+        let count_bytes = |bytes: &[u8]| {
+            std::fs::write(&file, bytes).unwrap();
             let version = Version::new(1, 0, 0);
             releases_of(dir.path(), "abcd", &version)
                 .map(|found| found.len())
                 .ok()
         };
+        let count = |entries: &[String]| count_bytes(entries.join("\n").as_bytes());
         let honest = entry("1.0.0", "");
         let others = [
             entry("1.0.1", ""),
@@ -217,8 +234,16 @@ mod tests {
         ] {
             assert_eq!(count(&[honest.clone(), other]), Some(2));
         }
-        // Some cargo may know such a form.
-        assert_eq!(count(&[honest, entry("1.0.0", ",\"features\":[]")]), None);
+        let unknown = entry("1.0.0", ",\"x\":\"?\"").into_bytes();
+        let unknown: Vec<_> = (unknown.into_iter())
+            .map(|byte| if byte == b'?' { 0xff } else { byte })
+            .collect();
+        assert_eq!(count_bytes(&unknown), Some(1));
+        // Cargo may know such a form, and reads the second.
+        let list = r#"["abcd","1.0.0",[],{},null,"0a"]"#.to_owned();
+        for other in [entry("1.0.0", ",\"features\":[]"), list] {
+            assert_eq!(count(&[honest.clone(), other]), None);
+        }
     }
 
     /// The first four are the Cargo Book's.

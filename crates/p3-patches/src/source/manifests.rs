@@ -37,7 +37,7 @@ pub fn assert_of_manifests(dir: &Path, metadata: &Metadata) -> Result<()> {
                 shown(dir)
             );
             Failure::environment(what)
-                .hint("`cargo fetch` in that folder writes cargo's copy of the index")
+                .hint("`cargo fetch` in that folder writes cargo's copy of the index, where the cargo home can be written")
         };
         let entries =
             |index: &Path| releases_of(index, name, version).map_err(|error| unread(&error));
@@ -88,21 +88,31 @@ fn difference(package: &Package, entry: &Release) -> Option<String> {
             "with {package} of another registry, which its manifest does not name"
         ));
     }
-    let asked: BTreeSet<_> = (package.dependencies.iter())
+    let mut asked: BTreeSet<_> = (package.dependencies.iter())
         .filter_map(Requirement::resolved)
         .collect();
-    let indexed: BTreeSet<_> = (entry.dependencies.iter())
+    let mut indexed: BTreeSet<_> = (entry.dependencies.iter())
         .filter_map(Requirement::indexed)
         .collect();
-    let has = |all: &BTreeSet<Requirement>, name: &str| all.iter().any(|one| one.package == name);
-    if let Some(Requirement { package, .. }) = indexed.difference(&asked).next() {
-        return Some(match has(&asked, package) {
-            false => format!("with {package}, which its manifest does not name"),
-            true => format!("with {package} in another way than its manifest names it"),
+    // The differences are what is left of both.
+    indexed.retain(|indexed| !asked.remove(indexed));
+    indexed.retain(|indexed| {
+        let published = asked.iter().find(|asked| asked.is_published_as(indexed));
+        let published = published.cloned();
+        !published.is_some_and(|published| asked.remove(&published))
+    });
+    if let Some(Requirement { package: other, .. }) = indexed.first() {
+        let mut named = package
+            .dependencies
+            .iter()
+            .filter_map(Requirement::resolved);
+        return Some(match named.any(|named| named.package == *other) {
+            false => format!("with {other}, which its manifest does not name"),
+            true => format!("with {other} in another way than its manifest names it"),
         });
     }
-    if let Some(Requirement { package, .. }) = asked.difference(&indexed).next() {
-        return Some(format!("without {package}, as its manifest names it"));
+    if let Some(Requirement { package: other, .. }) = asked.first() {
+        return Some(format!("without {other}, as its manifest names it"));
     }
     let named = package.features.iter();
     let named: Features = named
@@ -231,6 +241,45 @@ mod tests {
             entry(&strong),
             "with another feature \"on\" than its manifest has"
         );
+    }
+
+    /// A wildcard is no caret of the same numbers for cargo of today, which reads one for the other in the manifest.
+    #[test]
+    fn a_wildcard_of_old_is_honest() {
+        let compared = |named_as: &str, of_index: &str| {
+            let package = json!({
+                "features": {}, "dependencies": [named("b", &json!({"req": named_as}))],
+            });
+            let entry = json!({
+                "features": {}, "features2": null, "deps": [indexed("b", &json!({"req": of_index}))],
+            });
+            compare(&package, &entry, CRATES_IO).is_none()
+        };
+        for (named, of_index) in [
+            ("^0", "0.*"),
+            ("^0.3", "0.3.*"),
+            ("^1.2", "1.2.*"),
+            (">=1.2", "1.2.*"),
+            ("~1.2, <1.2.9", "1.2.*, <1.2.9"),
+            ("=1", "1.*"),
+            ("0.*", "0.*"),
+            ("*", "*"),
+        ] {
+            assert!(compared(named, of_index), "{named} as {of_index}");
+        }
+        for (named, of_index) in [
+            ("1.2.*", "^1.2"),
+            ("^1.2", "1.*"),
+            ("^1", "1.2.*"),
+            (">1.2", "1.2.*"),
+            ("<1.2", "1.2.*"),
+            ("^1.2.3", "1.2.*"),
+            ("^1.2", "*"),
+            ("^1.2", "^1.3"),
+            ("^1.2", ">=1.2"),
+        ] {
+            assert!(!compared(named, of_index), "{named} as {of_index}");
+        }
     }
 
     /// Indexes have what cargo leaves out, in forms that older versions of cargo wrote.

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use cargo_metadata::cargo_platform::Platform;
-use cargo_metadata::semver::VersionReq;
+use cargo_metadata::semver::{Comparator, Op, VersionReq};
 use cargo_metadata::{Dependency, DependencyKind};
 use serde::Deserialize;
 
 /// What a package asks of another one for its build.
-#[derive(Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Requirement {
     pub package: String,
     /// The name in the package that asks.
@@ -97,6 +97,31 @@ impl Requirement {
             for_build_script: dependency.kind == DependencyKind::Build,
             target: dependency.target.clone(),
         })
+    }
+
+    /// Tells whether a requirement that an index has stands for this one of the manifest: it is the same, but that its version is a
+    /// wildcard.
+    ///
+    /// Old versions of cargo have published `^1.2.*` and its like as `1.2.*`, where today's read `^1.2` in the manifest. The wildcard
+    /// allows no version that the manifest does not.
+    pub fn is_published_as(&self, indexed: &Self) -> bool {
+        let versions = |requirement: &Self| {
+            let version = VersionReq::parse(&requirement.version);
+            version.map_or_else(|_| Vec::new(), |version| version.comparators)
+        };
+        let is_wildcard = |(of_index, named): (&Comparator, &Comparator)| {
+            let of_same = (of_index.major, of_index.minor, of_index.patch)
+                == (named.major, named.minor, named.patch);
+            let is_within = [Op::Caret, Op::Tilde, Op::Exact, Op::GreaterEq].contains(&named.op);
+            of_index == named
+                || of_index.op == Op::Wildcard && of_same && named.patch.is_none() && is_within
+        };
+        let (of_index, named) = (versions(indexed), versions(self));
+        let is_same = Self {
+            version: self.version.clone(),
+            ..indexed.clone()
+        } == *self;
+        is_same && of_index.len() == named.len() && of_index.iter().zip(&named).all(is_wildcard)
     }
 
     /// Returns what cargo reads in an index; `None` where tests alone ask for it.

@@ -139,7 +139,7 @@ fn an_index_that_cannot_be_read_is_not_passed_over() {
         .env("CARGO_HOME", &home)
         .output()
         .unwrap();
-    let said = "p3-mds 0.8.0: cannot compare its manifest with the registry's index: cargo's copy has no entry that can be read\nhint: `cargo fetch` in that folder writes cargo's copy of the index\n";
+    let said = "p3-mds 0.8.0: cannot compare its manifest with the registry's index: cargo's copy has no entry that can be read\nhint: `cargo fetch` in that folder writes cargo's copy of the index, where the cargo home can be written\n";
     assert_ended(&fixture.transcript(&output), 4, said);
 }
 
