@@ -65,6 +65,13 @@ impl Patches {
         folder: Option<PathBuf>,
     ) -> Result<Self> {
         if let Some(root) = root.as_ref().filter(|root| !is_project(root)) {
+            let series = root.join("patches/series");
+            if series.exists() {
+                let what = format!("{}: not a plain file", shown(&series));
+                return Err(Failure::input(what)
+                    .hint("restore it from version control")
+                    .into());
+            }
             let what = format!("{}: no patches/series in this folder", shown(root));
             return Err(Failure::input(what)
                 .hint("--project names a checkout of this tool's repository")

@@ -188,6 +188,11 @@ fn configured(folder: &Path, args: &[&str], configs: &[String]) -> Result<Option
     Err(Failure::input(what).hint(configured_by(folder)).into())
 }
 
+/// Tells whether a build has ended for want of space, which may be no cause that cargo's error names.
+pub(crate) fn is_full(stderr: &str) -> bool {
+    stderr.contains("No space left on device") || stderr.contains("(os error 28)")
+}
+
 /// Returns the option that cargo proposes for a target whose features are off.
 pub(crate) fn features_to_enable(stderr: &str) -> Option<&str> {
     let proposed = "Consider enabling them by passing, e.g., ";

@@ -225,6 +225,9 @@ impl Built {
         if let Some(name) = asked.iter().find(|name| !seen.insert(*name)) {
             return Err(format!("asked: {name:?} is there twice"));
         }
+        if toolchain.version.trim().is_empty() {
+            return Err("version: is empty".to_owned());
+        }
         for (field, text, longest) in [
             ("command", &self.command, LONGEST_COMMAND),
             ("version", &toolchain.version, LONGEST_NAME),

@@ -158,7 +158,7 @@ impl Workload {
             rest.push((format!("{} below 1 %", small.len()), [sum(0), sum(1)]));
         }
         let all = sides.map(|holding| holding.live_bytes as i64);
-        rest.push(("all".to_owned(), all));
+        rest.push((ALL.to_owned(), all));
         let table = report::memory_table(&large, &rest, terminal);
 
         let [baseline, candidate] = sides.map(|holding| path(&holding.peak_in));
@@ -173,10 +173,41 @@ impl Workload {
     }
 }
 
+/// The row of what was allocated in no span.
+const OUTSIDE: &str = "outside of all spans";
+
+/// The row of the sum.
+const ALL: &str = "all";
+
 /// Returns the names of a span and of those around it as tables have them.
 fn path(span: &[String]) -> String {
-    match span {
-        [] => "outside of all spans".to_owned(),
-        span => span.join(spans::IN),
+    if span.is_empty() {
+        return OUTSIDE.to_owned();
+    }
+    // A name that reads as something else stands in quotes.
+    let is_ambiguous = |name: &str| name.contains(spans::IN) || [OUTSIDE, ALL].contains(&name);
+    let names = span.iter().map(|name| match is_ambiguous(name) {
+        true => format!("{name:?}"),
+        false => name.clone(),
+    });
+    names.collect::<Vec<_>>().join(spans::IN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names that no span of Plonky3's has, which would read as another row.
+    #[test]
+    fn paths_are_distinct() {
+        let path = |names: &[&str]| {
+            let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
+            path(&names)
+        };
+        assert_eq!(path(&[]), "outside of all spans");
+        assert_eq!(path(&["a", "b"]), "a > b");
+        assert_eq!(path(&["a > b"]), "\"a > b\"");
+        assert_eq!(path(&["all"]), "\"all\"");
+        assert_eq!(path(&["outside of all spans"]), "\"outside of all spans\"");
     }
 }

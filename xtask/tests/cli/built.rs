@@ -315,6 +315,11 @@ fn facts_that_no_build_writes_are_refused() {
             "version = \"rustc \u{202e}0\"",
             "version: has control characters\n",
         ),
+        (
+            "version = \"rustc 0.0.0\"",
+            "version = \" \"",
+            "version: is empty\n",
+        ),
         (&host, "host = \"..\"", "host: no platform of "),
         (&host, "host = \".\"", "host: no platform of "),
         (&host, "host = \"made-up\"", "host: no platform of "),

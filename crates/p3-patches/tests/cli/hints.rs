@@ -320,6 +320,34 @@ fn a_mirror_without_the_versions_that_the_manifest_asks_for() {
     }
 }
 
+/// A full disk says nothing of the prover or of the patches.
+#[test]
+fn a_disk_that_is_full() {
+    let fixture = Fixture::new();
+    let cargo = fixture.path().join("cargo");
+    let text = format!(
+        "if [ \"$1\" = build ]; then echo 'error: cannot write lib.rmeta: No space left on device (os error 28)' >&2; exit 101; fi\nexec '{}' \"$@\"\n",
+        env!("CARGO")
+    );
+    script(&cargo, &text);
+    let mut command = fixture.command(&["try", "demo", "--", "run"]);
+    let run = fixture.transcript(&command.env("CARGO", &cargo).output().unwrap());
+    let said = "error: the baseline cannot be built: no space left on the disk\nhint: make room ";
+    assert_ended(&run, 4, said);
+}
+
+/// A pipe in place of the series is not read.
+#[test]
+fn a_series_that_is_a_pipe() {
+    let fixture = Fixture::new();
+    let series = fixture.project().join("patches/series");
+    fs::remove_file(&series).unwrap();
+    let made = Command::new("mkfifo").arg(&series).status().unwrap();
+    assert!(made.success());
+    let said = "project/patches/series: not a plain file\n";
+    assert_ended(&fixture.run(&["list"]), 3, said);
+}
+
 /// A wrapper that cargo cannot run says nothing of the patches, or of cargo's cache.
 #[test]
 fn a_program_of_cargos_that_is_not_there() {

@@ -339,9 +339,7 @@ impl Dir {
         let path = self.path.join(name);
         match self.kind(name) {
             Ok(Some(FileType::Symlink)) => is_link(&path).into(),
-            Ok(Some(FileType::RegularFile)) if error == Errno::NOTDIR => {
-                is_other(&path, "not a folder").into()
-            }
+            Ok(Some(_)) if error == Errno::NOTDIR => is_other(&path, "not a folder").into(),
             Ok(Some(_)) if [Errno::NOTSUP, Errno::ISDIR].contains(&error) => {
                 is_other(&path, "not a plain file").into()
             }

@@ -221,6 +221,11 @@ impl Builder<'_> {
                 let hint = format!("add {features} to the cargo command");
                 return Err(Failure::input(error).hint(hint).into());
             }
+            if cargo::is_full(&stderr) {
+                let what = format!("the {side} cannot be built: no space left on the disk");
+                let hint = "make room on the disk of the target folder, or of TMPDIR";
+                return Err(Failure::environment(what).hint(hint).into());
+            }
             let hint = match patched {
                 [] => (self.rustflags()?.missed()).unwrap_or_else(|| {
                     "the baseline is the program without the patches; give a cargo command behind `--` that works without this tool".to_owned()
