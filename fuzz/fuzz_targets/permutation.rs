@@ -1,5 +1,8 @@
 //! The kernels' permutations against those of the papers, on plain integers.
 //!
+//! Where `PERMUTATION_JUDGE` names the program in Go that is `crates/testing/reference/papers`, its permutation of the first state is
+//! compared, too: an implementation by someone else, in a process of its own.
+//!
 //! An input is a head of eight bytes, then words in little-endian order, which are repeated where more are asked for: the
 //! states' elements, then the round constants. Words are taken as they are, canonical or not. The number of rounds is the
 //! input's too: after few of them, a word still decides what a reduction sees, which no word does after thirty.
@@ -8,6 +11,12 @@
 //! where they count, those next to a carry and those whose S-box is.
 
 #![no_main]
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{LazyLock, Mutex};
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use p3_field::{PackedValue, PrimeCharacteristicRing, PrimeField64};
@@ -78,6 +87,10 @@ fn elements<const WIDTH: usize>(rows: &[[u64; WIDTH]]) -> Vec<[Goldilocks; WIDTH
     (rows.iter()).map(|row| row.map(Goldilocks::new)).collect()
 }
 
+fn rows<const WIDTH: usize>(rows: &[[u64; WIDTH]]) -> Vec<Vec<u64>> {
+    rows.iter().map(|row| row.to_vec()).collect()
+}
+
 /// Plain states in lanes. The last state fills up with itself.
 fn pack<A: PackedValue<Value = Goldilocks>, const WIDTH: usize>(
     states: &[[u64; WIDTH]],
@@ -101,6 +114,73 @@ fn check<A: PackedValue<Value = Goldilocks>, const WIDTH: usize>(
         let found = packed[i / A::WIDTH].map(|x| x.as_slice()[i % A::WIDTH].as_canonical_u64());
         assert_eq!(found, expected(state), "state {i}: {state:x?}");
     }
+}
+
+/// The pipes to the program in Go.
+struct Judge {
+    _process: Child,
+    questions: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+static JUDGE: LazyLock<Option<Mutex<Judge>>> = LazyLock::new(|| {
+    env::var_os("PERMUTATION_JUDGE").map(|program| Mutex::new(Judge::start(program)))
+});
+
+impl Judge {
+    fn start(program: OsString) -> Self {
+        let mut process = Command::new(program)
+            .arg("-serve")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("PERMUTATION_JUDGE does not start");
+        Self {
+            questions: process.stdin.take().expect("piped"),
+            answers: BufReader::new(process.stdout.take().expect("piped")),
+            _process: process,
+        }
+    }
+
+    fn answer(&mut self, question: &str) -> String {
+        writeln!(self.questions, "{question}").expect("PERMUTATION_JUDGE reads");
+        let mut answer = String::new();
+        self.answers
+            .read_line(&mut answer)
+            .expect("PERMUTATION_JUDGE answers");
+        answer
+    }
+}
+
+/// Has the judge permute a state, if there is one, and compares. The constants are those of the rounds in order, of which so many are full
+/// ones at either end.
+fn judge<const WIDTH: usize>(
+    permutation: &str,
+    matrix: [u64; WIDTH],
+    outer: usize,
+    constants: &[Vec<u64>],
+    state: [u64; WIDTH],
+    expected: [u64; WIDTH],
+) {
+    let Some(judge) = &*JUDGE else {
+        return;
+    };
+    let row = |row: &[u64]| {
+        let words = row.iter().map(|word| format!("\"{word:#x}\""));
+        format!("[{}]", words.collect::<Vec<_>>().join(","))
+    };
+    let rows: Vec<_> = constants.iter().map(|round| row(round)).collect();
+    let question = format!(
+        r#"{{"permutation":"{permutation}","order":"{P:#x}","degree":7,"full_rounds":{},"partial_rounds":{},"width":{WIDTH},"matrix":{},"constants":[{}],"inputs":[{}]}}"#,
+        2 * outer,
+        constants.len() - 2 * outer,
+        row(&matrix),
+        rows.join(","),
+        row(&state),
+    );
+    let answer = judge.lock().expect("one thread").answer(&question);
+    let answer: Vec<_> = answer.split_whitespace().map(str::parse).collect();
+    assert_eq!(answer, expected.map(Ok), "{state:x?}, by the judge");
 }
 
 /// Poseidon2's parameters as the paper's permutation has them, and as Plonky3 has them.
@@ -166,6 +246,22 @@ macro_rules! poseidon2 {
                         3 => permute::<WIDTH, 3>(&kernel, states),
                         _ => permute::<WIDTH, 4>(&kernel, states),
                     },
+                );
+                let plain = &parameters.plain;
+                let internal: Vec<_> = plain
+                    .internal
+                    .iter()
+                    .map(|&constant| vec![constant])
+                    .collect();
+                let constants = [rows(&plain.initial), internal, rows(&plain.terminal)].concat();
+                let expected = plain.permute(states[0]);
+                judge(
+                    "poseidon2",
+                    plain.diagonal,
+                    head.outer,
+                    &constants,
+                    states[0],
+                    expected,
                 );
             }
             match head.width {
@@ -253,6 +349,17 @@ mod vectors {
                             &states,
                             |state| plain.permute(state),
                             |$states| $permute,
+                        );
+                        let rounds = [&plain.initial[..], &plain.partial, &plain.terminal].concat();
+                        let outer = plain.initial.len();
+                        let expected = plain.permute(states[0]);
+                        judge(
+                            "poseidon1",
+                            plain.row,
+                            outer,
+                            &rows(&rounds),
+                            states[0],
+                            expected,
                         );
                     }};
                 }

@@ -79,7 +79,23 @@ fn fuzz(mut program: Command, target: &str) {
 #[ignore = "needs cargo-fuzz"]
 fn permutation() {
     let program = build(&repository().join("fuzz"), "permutation", "permutation");
-    fuzz(Command::new(program), "permutation");
+    let mut program = Command::new(program);
+    // Another implementation joins where it can be built.
+    let judge = builds().join("judge");
+    let built = Command::new("go")
+        .args(["build", "-C"])
+        .arg(repository().join("crates/testing/reference/papers"))
+        .arg("-o")
+        .arg(&judge)
+        .status();
+    match built {
+        Ok(status) => {
+            assert!(status.success(), "the judge does not build: {status}");
+            program.env("PERMUTATION_JUDGE", judge);
+        }
+        Err(error) => println!("without the judge in Go: {error}"),
+    }
+    fuzz(program, "permutation");
 }
 
 #[test]

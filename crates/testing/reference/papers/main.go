@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"math/bits"
@@ -17,16 +18,14 @@ type number uint64
 
 // instance is one permutation with its answers, as a file holds it.
 type instance struct {
-	second        bool // Poseidon2
-	Order         number
-	Degree        int
-	FullRounds    int `json:"full_rounds"`
-	PartialRounds int `json:"partial_rounds"`
-	Width         int
-	Matrix        []number
-	Constants     [][]number
-	Inputs        [][]number
-	Outputs       [][]number
+	second                     bool // Poseidon2
+	Permutation                string
+	Order                      number
+	Degree, Width              int
+	FullRounds                 int `json:"full_rounds"`
+	PartialRounds              int `json:"partial_rounds"`
+	Matrix                     []number
+	Constants, Inputs, Outputs [][]number
 }
 
 // UnmarshalJSON reads a number from a string such as "0x1f".
@@ -48,8 +47,7 @@ func (x *instance) calc(a, b, c number) number {
 
 // isFull tells whether a round is one of the first or the last full ones.
 func (x *instance) isFull(round int) bool {
-	half := x.FullRounds / 2
-	return round < half || round >= half+x.PartialRounds
+	return round < x.FullRounds/2 || round >= x.FullRounds/2+x.PartialRounds
 }
 
 // entry returns row i, column j of the matrix of the full or the partial rounds.
@@ -82,34 +80,28 @@ func (x *instance) apply(full bool, state []number) []number {
 // grain returns the LFSR in self-shrinking mode, as a function that computes
 // the next element. The first 160 bits are already discarded.
 func (x *instance) grain() func() number {
-	state := []int{} // the oldest bit first
-	for _, f := range []struct{ value, size int }{{1, 2}, {0, 4}, {bits.Len64(uint64(x.Order)), 12},
-		{x.Width, 12}, {x.FullRounds, 10}, {x.PartialRounds, 10}, {1<<30 - 1, 30}} {
-		for i := f.size - 1; i >= 0; i-- {
-			state = append(state, f.value>>i&1)
-		}
-	}
-	step := func() int {
-		b := state[62] ^ state[51] ^ state[38] ^ state[23] ^ state[13] ^ state[0]
-		state = append(state[1:], b)
-		return b
+	state := []byte(fmt.Sprintf("%02b%04b%012b%012b%010b%010b%030b", 1, 0,
+		bits.Len64(uint64(x.Order)), x.Width, x.FullRounds, x.PartialRounds, 1<<30-1))
+	step := func() number {
+		b := state[62] ^ state[51] ^ state[38] ^ state[23] ^ state[13] ^ state[0] // 0 or 1: six '0' cancel
+		state = append(state[1:], '0'+b)
+		return number(b)
 	}
 	for range 160 {
 		step()
 	}
 	return func() number {
-		for {
-			v := number(0)
+		v := x.Order
+		for v >= x.Order {
+			v = 0
 			for range bits.Len64(uint64(x.Order)) {
 				for step() == 0 {
 					step()
 				}
-				v = v<<1 | number(step())
-			}
-			if v < x.Order {
-				return v
+				v = v<<1 | step()
 			}
 		}
+		return v
 	}
 }
 
@@ -119,12 +111,10 @@ func (x *instance) generate() [][]number {
 	next := x.grain()
 	constants := make([][]number, x.FullRounds+x.PartialRounds)
 	for r := range constants {
-		constants[r] = make([]number, x.Width)
-		if x.second && !x.isFull(r) {
-			constants[r] = constants[r][:1]
-		}
-		for i := range constants[r] {
-			constants[r][i] = next()
+		for i := range x.Width {
+			if i == 0 || !x.second || x.isFull(r) {
+				constants[r] = append(constants[r], next())
+			}
 		}
 	}
 	return constants
@@ -167,8 +157,7 @@ func compare(name string, file, computed []number) {
 	}
 }
 
-// check compares the constants and the answers of an instance with computed
-// ones. Rounds, answers and elements count from 0.
+// check compares an instance with what it computes, all counted from 0.
 func (x *instance) check(name string) {
 	if x.Order < 2 || x.Degree < 2 || x.FullRounds < 2 || x.FullRounds%2 != 0 || x.PartialRounds < 1 ||
 		x.Width < 1 || x.Width != len(x.Matrix) || x.second && (x.Width < 8 || x.Width%4 != 0) {
@@ -190,10 +179,35 @@ func (x *instance) check(name string) {
 	fmt.Printf("%s, %d answers\n", name, len(x.Inputs))
 }
 
-// main checks every instance of the six files in the folder that it is given.
+// serve answers each line of the input, an instance, with a line for each
+// of its inputs. Numbers of rounds and constants are taken as they are.
+func serve() {
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		var x instance
+		if err := json.Unmarshal(lines.Bytes(), &x); err != nil {
+			fail("%v", err)
+		}
+		x.second = x.Permutation == "poseidon2"
+		for _, input := range x.Inputs {
+			output := x.permute(x.Constants, input)
+			fmt.Println(strings.Trim(fmt.Sprint(output), "[]"))
+		}
+	}
+	if err := lines.Err(); err != nil {
+		fail("%v", err)
+	}
+}
+
+// main checks every instance of the six files in the folder that it is given,
+// or serves where that is -serve.
 func main() {
 	if len(os.Args) != 2 {
 		fail("usage: papers FOLDER")
+	}
+	if os.Args[1] == "-serve" {
+		serve()
+		return
 	}
 	for n := range 6 {
 		name := []string{"goldilocks", "baby-bear", "koala-bear"}[n/2] + []string{"-poseidon1", "-poseidon2"}[n%2] + ".json"
