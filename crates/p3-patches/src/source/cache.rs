@@ -1,7 +1,9 @@
 //! Cargo's cache of tarballs. It has a folder for each registry.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 
@@ -10,6 +12,7 @@ use paired::cargo::home;
 use paired::error::Failure;
 use paired::files::contents::sha256;
 use paired::files::plain;
+use paired::interrupt;
 use paired::terminal::shown;
 
 /// A file of cargo's cache with the name of a package's tarball. Packages of another registry may have the same names.
@@ -60,6 +63,25 @@ pub(super) fn caches() -> Result<Vec<PathBuf>> {
         .collect::<Result<Vec<_>>>()?;
     dirs.sort();
     Ok(dirs)
+}
+
+/// Waits for cargo's lock on its cache, and keeps every cargo from writing there while the result lives. There is none where cargo's home
+/// has no lock that can be opened.
+pub(super) fn locked() -> Result<Option<File>> {
+    let Ok(lock) = File::open(home()?.join(".package-cache")) else {
+        return Ok(None);
+    };
+    loop {
+        match lock.try_lock_shared() {
+            Ok(()) => return Ok(Some(lock)),
+            Err(TryLockError::WouldBlock) => {
+                interrupt::check()?;
+                thread::sleep(Duration::from_millis(20));
+            }
+            // A file system without locks.
+            Err(TryLockError::Error(_)) => return Ok(None),
+        }
+    }
 }
 
 /// Refuses a pipe or a device in place of a tarball in cargo's cache: cargo opens it, and waits for its other end.

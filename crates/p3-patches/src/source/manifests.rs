@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use cargo_metadata::{Metadata, Package, Source};
 
+use crate::source::cache;
 use crate::source::index::{self, Features, Release, releases_of};
 use crate::source::requirement::Requirement;
 use crate::source::resolve::{local_registries, out_of_a_changed_package};
@@ -25,6 +26,8 @@ use paired::terminal::shown;
 /// A directory source has no index: cargo reads the manifests there.
 pub fn assert_of_manifests(dir: &Path, metadata: &Metadata) -> Result<()> {
     let sources = home()?.join("registry/src");
+    // Cargo writes a file of its copy in place.
+    let _locked = cache::locked()?;
     let local = OnceCell::new();
     for package in &metadata.packages {
         let Some(registry) = registry_of(&sources, package) else {

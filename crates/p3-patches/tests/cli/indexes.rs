@@ -143,6 +143,34 @@ fn an_index_that_cannot_be_read_is_not_passed_over() {
     assert_ended(&fixture.transcript(&output), 4, said);
 }
 
+/// Another cargo writes the copy, and holds cargo's lock meanwhile.
+#[cfg(target_os = "linux")] // `flock` and `setsid`
+#[test]
+fn a_copy_that_is_being_written_is_waited_for() {
+    let fixture = Fixture::new();
+    let home = fixture.home_without("no such package");
+    let file = of_crates_io(&home, "registry/index")
+        .join(".cache")
+        .join(FILE);
+    let writes = format!(
+        "cp {file} whole; echo 1 >{file}; touch writes; sleep 1; cp whole {file}",
+        file = file.display()
+    );
+    let cargo = fixture.path().join("cargo");
+    let text = format!(
+        "{} \"$@\" || exit\n[ \"$1\" = metadata ] || exit 0\ncd {}\nrm -f writes\nsetsid flock {}/.package-cache sh -c '{writes}' >/dev/null 2>&1 &\nwhile [ ! -e writes ]; do sleep 0.05; done\n",
+        env!("CARGO"),
+        fixture.path().display(),
+        home.display(),
+    );
+    script(&cargo, &text);
+    let mut command = fixture.command(&["status"]);
+    command.env("CARGO", &cargo).env("CARGO_HOME", &home);
+    let run = fixture.transcript(&command.output().unwrap());
+    assert_ended(&run, 0, "");
+    assert!(fixture.path().join("writes").exists());
+}
+
 /// A local registry has an index of its own, of which cargo keeps no copy, and tarballs, which `apply` cannot take from there.
 #[test]
 fn a_local_registry_is_an_index() {
