@@ -112,16 +112,24 @@ impl GitSource {
                 .iter()
                 .filter_map(|dependency| dependency.source.as_ref());
             for source in sources {
-                let pinned = source.repr.split('#').next().unwrap_or_default();
-                let Some(asked) = Self::parse(&format!("{pinned}#")) else {
-                    continue;
-                };
-                if asked.is_at(self.url()) && asked.reference() != self.reference() {
+                // A branch may have that sign in its name.
+                let cut = source
+                    .repr
+                    .rsplit_once('#')
+                    .map_or(&*source.repr, |(pinned, _)| pinned);
+                let readings =
+                    [&*source.repr, cut].map(|pinned| Self::parse(&format!("{pinned}#")));
+                let mut asked = readings
+                    .iter()
+                    .flatten()
+                    .filter(|asked| asked.is_at(self.url()));
+                let is_another = |asked: &Self| asked.reference() != self.reference();
+                if asked.clone().next().is_some() && asked.all(is_another) {
                     let what = format!(
                         "{}: {} asks for {}, and the patches are in place of {}",
                         shown(manifest),
                         package.name,
-                        pinned,
+                        without_credentials(&source.repr),
                         self
                     );
                     let hint = "`cargo p3 remove` takes them out, then `apply` goes by what the workspace has";

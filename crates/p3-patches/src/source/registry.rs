@@ -24,6 +24,7 @@ use crate::source::resolve::{
 use paired::address::without_credentials;
 use paired::cargo::configured_by;
 use paired::error::Failure;
+use paired::files::changed::write_changed;
 use paired::files::claimed;
 use paired::files::contents::sha256;
 use paired::terminal::shown;
@@ -264,16 +265,16 @@ fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
     manifest["dependencies"][name]["version"] = value(format!("={version}"));
     // Features may need packages that a prover has not vendored.
     manifest["dependencies"][name]["default-features"] = value(false);
-    fs::create_dir(dir.path().join("src"))?;
-    fs::write(dir.path().join("src/lib.rs"), "")?;
-    fs::write(dir.path().join("Cargo.toml"), manifest.to_string())?;
+    write_changed(&dir.path().join("src/lib.rs"), b"")?;
+    let text = manifest.to_string();
     let manifest = dir.path().join("Cargo.toml");
+    write_changed(&manifest, text.as_bytes())?;
     let manifest = manifest.to_str().context("a path that is not UTF-8")?;
     let lock_file = dir.path().join("Cargo.lock");
     let graph = resolve(CACHE_FIRST, |offline| {
         if offline.is_empty() {
             let own = patches.lock()?.unwrap_or_default();
-            fs::write(&lock_file, without(&own, name, version)?)?;
+            write_changed(&lock_file, without(&own, name, version)?.as_bytes())?;
         }
         let options = [&["--manifest-path", manifest], offline].concat();
         // Cargo goes by the configuration of the folder that it runs in.
@@ -326,7 +327,6 @@ fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paired::files::changed::write_changed;
 
     /// A mirror may invent a version of a package that is known, and cargo takes it for a compatible one.
     #[test]

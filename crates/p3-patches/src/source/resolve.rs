@@ -1,9 +1,11 @@
 //! Graphs as cargo resolves them, and the way out where it cannot.
 
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use anyhow::Result;
 use cargo_metadata::{Metadata, MetadataCommand};
+use serde_json::Value;
 use toml_edit::{Item, Key, TableLike};
 
 use crate::source::cache::assert_plain_tarballs;
@@ -11,8 +13,8 @@ use crate::source::locked::RESTORE;
 use crate::source::manifests::assert_of_manifests;
 use paired::address::without_credentials;
 use paired::cargo::{
-    COLOR, REPLACED, Toolchain, cargo, configuration_with_origins, configured_by, error_of,
-    is_offline, origin, out_of_a_wrong_configuration, rustc_in, unparsed,
+    COLOR, REPLACED, Toolchain, cargo, configuration, configuration_with_origins, configured_by,
+    error_of, is_offline, origin, out_of_a_wrong_configuration, rustc_in, unparsed,
 };
 use paired::error::Failure;
 use paired::interrupt;
@@ -51,16 +53,42 @@ pub fn resolve<T, E>(
 
 /// Returns the output of `cargo metadata` for the workspace in `dir`; an error is cargo's, in one line.
 ///
-/// Offline, it is that of this machine's platform where cargo's cache has no more: what only other platforms need was never
-/// fetched where nothing was built for them.
+/// Offline, it is that of this machine's platform and of those that cargo's configuration builds for, where cargo's cache has no more: what
+/// only other platforms need was never fetched where nothing was built for them. A note says so, once.
 pub fn metadata(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
     let whole = ask(dir, options)?;
     if whole.is_ok() || !options.contains(&"--offline") {
         return Ok(whole);
     }
-    let host = Toolchain::of(rustc_in(dir))?.host;
-    let options = [options, &["--filter-platform", &host]].concat();
-    ask(dir, &options)
+    static NOTED: Once = Once::new();
+    let mut platforms = vec![Toolchain::of(rustc_in(dir))?.host];
+    platforms.extend(targets(dir)?);
+    platforms.sort();
+    platforms.dedup();
+    let filters = platforms
+        .iter()
+        .flat_map(|platform| ["--filter-platform", platform]);
+    let options: Vec<_> = options.iter().copied().chain(filters).collect();
+    let graph = ask(dir, &options)?;
+    if graph.is_ok() {
+        NOTED.call_once(|| {
+            let platforms = platforms.join(" and ");
+            eprintln!("note: cargo's cache lacks packages that other platforms need, and these were not looked at: only what {platforms} needs was; `cargo fetch` brings the others");
+        });
+    }
+    Ok(graph)
+}
+
+/// Returns the targets that cargo's configuration builds for, but for those that a file describes, which has a name of its own.
+fn targets(dir: &Path) -> Result<Vec<String>> {
+    let configured = configuration(dir, "build.target", &[])?;
+    let targets = match configured {
+        Value::Array(targets) => targets,
+        target => vec![target],
+    };
+    let named = targets.iter().filter_map(Value::as_str);
+    let named = named.filter(|target| !target.ends_with(".json") && *target != "host-tuple");
+    Ok(named.map(str::to_owned).collect())
 }
 
 fn ask(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {

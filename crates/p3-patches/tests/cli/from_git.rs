@@ -393,6 +393,31 @@ fn what_is_recorded_is_not_moved_to_other_sources() {
     );
 }
 
+/// The sign that stands before a commit in a lock file may be in the name of a branch.
+#[test]
+fn a_branch_that_is_named_after_an_issue() {
+    let user = GitUser::new();
+    git(&user.repository, &["checkout", "--quiet", "-B", "fix-#12"]);
+    user.pin("branch", "fix-#12");
+    for args in [&["demo"][..], &[]] {
+        let run = user.apply(args);
+        assert!(run.starts_with("exit 0\n"), "{run}");
+    }
+    user.fixture.succeed(&["status"]);
+    user.fixture.succeed(&["remove"]);
+    // Another one is another one.
+    git(&user.repository, &["checkout", "--quiet", "-B", "fix-#13"]);
+    assert!(user.apply(&["demo"]).starts_with("exit 0\n"));
+    let manifest = user.fixture.manifest();
+    user.fixture
+        .set_manifest(&manifest.replacen("fix-#12", "fix-#13", 1));
+    let run = user.apply(&["demo"]);
+    assert!(
+        run.starts_with("exit 3\n") && run.contains("fix-#13, "),
+        "{run}"
+    );
+}
+
 /// Cargo updates the packages of a branch that moves on, but for those that a tree stands in for.
 #[test]
 fn siblings_at_another_commit_are_noticed() {

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Fixture, assert_ended, cargo_home, write};
+use crate::fixture::{Fixture, MANIFEST, assert_ended, cargo_home, write};
 use crate::killer::script;
 
 /// The package whose entry is another one. No patch touches it.
@@ -21,9 +21,9 @@ fn of_crates_io(home: &Path, part: &str) -> PathBuf {
     registries.find(is_it).unwrap()
 }
 
-/// Edits the line of JSON of release 0.8.0 in a file of an index.
-fn edited(bytes: &[u8], edit: &dyn Fn(&mut Value)) -> Vec<u8> {
-    let is_it = |entry: &Value| entry["vers"] == "0.8.0";
+/// Edits the line of JSON of a release in a file of an index.
+fn edited(bytes: &[u8], version: &str, edit: &dyn Fn(&mut Value)) -> Vec<u8> {
+    let is_it = |entry: &Value| entry["vers"] == version;
     let lines = bytes.split_inclusive(|byte| [0, b'\n'].contains(byte));
     let mut seen = 0;
     let edited = lines.flat_map(|line| {
@@ -42,18 +42,21 @@ fn edited(bytes: &[u8], edit: &dyn Fn(&mut Value)) -> Vec<u8> {
     edited
 }
 
+/// Adds a dependency that the lock file has already.
+fn with_paste(entry: &mut Value) {
+    let paste = json!({
+        "name": "paste", "req": "*", "features": [], "optional": false,
+        "default_features": true, "target": null, "kind": "normal",
+    });
+    entry["deps"].as_array_mut().unwrap().push(paste);
+}
+
 /// What a mirror may say of a package, how a command ends then, and what it says.
 type Case = (&'static dyn Fn(&mut Value), u8, &'static str);
 
 const CASES: [Case; 5] = [
     (
-        &|entry| {
-            let paste = json!({
-                "name": "paste", "req": "*", "features": [], "optional": false,
-                "default_features": true, "target": null, "kind": "normal",
-            });
-            entry["deps"].as_array_mut().unwrap().push(paste);
-        },
+        &with_paste,
         3,
         "p3-mds 0.8.0 would be built with paste, which its manifest does not name\n",
     ),
@@ -88,7 +91,7 @@ const CASES: [Case; 5] = [
 fn run_cases(fixture: &Fixture, home: &Path, file: &Path, commands: &[&[&str]]) {
     let honest = fs::read(file).unwrap();
     for (edit, code, said) in CASES {
-        fs::write(file, edited(&honest, edit)).unwrap();
+        fs::write(file, edited(&honest, "0.8.0", edit)).unwrap();
         // The lock file is as the index is.
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["metadata", "--offline", "--format-version=1"]);
@@ -169,6 +172,46 @@ fn a_copy_that_is_being_written_is_waited_for() {
     let run = fixture.transcript(&command.output().unwrap());
     assert_ended(&run, 0, "");
     assert!(fixture.path().join("writes").exists());
+}
+
+/// The cache has this machine's packages, and those of a target that is built for, and lacks what Windows needs.
+#[test]
+fn a_target_of_the_configuration_is_looked_at() {
+    const TARGET: &str = "wasm32-unknown-unknown";
+    let fixture = Fixture::new();
+    let dependencies = "\n[target.'cfg(windows)'.dependencies]\nwindows-sys = \"0.61\"\n\n[target.'cfg(target_family = \"wasm\")'.dependencies]\nwasm-bindgen-shared = \"=0.2.130\"\n";
+    fixture.set_manifest(&format!("{MANIFEST}{dependencies}"));
+    fixture.relock();
+    let home = fixture.home_without("windows-sys-");
+    let index = of_crates_io(&home, "registry/index").join(".cache");
+    let file = index.join("wa/sm/wasm-bindgen-shared");
+    let changed = edited(&fs::read(&file).unwrap(), "0.2.130", &with_paste);
+    fs::write(&file, changed).unwrap();
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args([
+        "metadata",
+        "--offline",
+        "--format-version=1",
+        "--filter-platform",
+        TARGET,
+    ]);
+    cargo.env("CARGO_HOME", &home).current_dir(fixture.prover());
+    assert!(cargo.output().unwrap().status.success());
+    let run = |args: &[&str]| {
+        let mut command = fixture.command(args);
+        fixture.transcript(&command.env("CARGO_HOME", &home).output().unwrap())
+    };
+    let note = "\nnote: cargo's cache lacks packages that other platforms need, and these were not looked at: ";
+    for args in [&["status"][..], &["status", "--verify"]] {
+        assert_ended(&run(args), 0, note);
+    }
+    let config = format!("[build]\ntarget = [\"{TARGET}\"]\n");
+    write(&fixture.prover().join(".cargo/config.toml"), &config);
+    let said =
+        "wasm-bindgen-shared 0.2.130 would be built with paste, which its manifest does not name\n";
+    for args in [&["status"][..], &["status", "--verify"], &["apply", "demo"]] {
+        assert_ended(&run(args), 3, said);
+    }
 }
 
 /// A local registry has an index of its own, of which cargo keeps no copy, and tarballs, which `apply` cannot take from there.
