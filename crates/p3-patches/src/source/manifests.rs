@@ -17,6 +17,7 @@ use crate::source::cache;
 use crate::source::index::{self, Features, Release, releases_of};
 use crate::source::requirement::Requirement;
 use crate::source::resolve::{local_registries, out_of_a_changed_package};
+use paired::address::without_credentials;
 use paired::cargo::home;
 use paired::error::Failure;
 use paired::terminal::shown;
@@ -60,9 +61,16 @@ pub fn assert_of_manifests(dir: &Path, metadata: &Metadata) -> Result<()> {
         }
         if let Some(what) = found.iter().find_map(|entry| difference(package, entry)) {
             let message = format!("{}: {name} {version} would be built {what}", shown(dir));
-            return Err(Failure::input(message)
-                .hint(out_of_a_changed_package(dir))
-                .into());
+            let hint = match &package.source {
+                Some(source) if !source.is_crates_io() => {
+                    let source = without_credentials(&source.repr);
+                    format!(
+                        "the index of {source} says so, and its keeper can write it again from the packages"
+                    )
+                }
+                _ => out_of_a_changed_package(dir),
+            };
+            return Err(Failure::input(message).hint(hint).into());
         }
     }
     Ok(())

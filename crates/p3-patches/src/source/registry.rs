@@ -22,7 +22,7 @@ use crate::source::resolve::{
     out_of_a_replacement, resolve, unresolved,
 };
 use paired::address::without_credentials;
-use paired::cargo::configured_by;
+use paired::cargo::{REPLACED, configured_by, is_offline};
 use paired::error::Failure;
 use paired::files::changed::write_changed;
 use paired::files::claimed;
@@ -285,6 +285,12 @@ fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
             Some(_) => format!("cargo cannot be asked for {name} {version}"),
             None => format!("{name} {version} is not in cargo's cache and cannot be fetched"),
         };
+        let is_lacking = error.contains("failed to select a version for the requirement ");
+        if is_lacking && !is_offline(&error) && !error.contains(REPLACED) {
+            let hint = "name a version that crates.io has, as `cargo info` and its pages list them";
+            return Failure::input(format!("crates.io has no {name} {version}: {error}"))
+                .hint(hint);
+        }
         let hint = out_of_a_replacement(patches.workplace(), &error);
         let hint = hint.as_deref().unwrap_or(CONNECT);
         unresolved(patches.workplace(), &what, &error, hint)
@@ -319,6 +325,11 @@ fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
             Ok(Found::Replaced(format!(
                 "cargo takes {name} {version} from {from} in place of crates.io"
             )))
+        }
+        // Cargo ignores the metadata of a build.
+        (None, Some(found)) if found.version.to_string() != version => {
+            let what = format!("crates.io has no {name} {version}, but {}", found.version);
+            Err(Failure::input(what).hint("name that version").into())
         }
         _ => Err(Failure::environment(resolved).into()),
     }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use console::strip_ansi_codes;
 
+use crate::address::without_credentials;
 use crate::text::one_line;
 
 const LEVELS: [&str; 5] = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE"];
@@ -188,19 +189,35 @@ fn closed(line: &str) -> Option<(String, u64)> {
     let (scope, times) = line.split_once(" close time.busy=")?;
     let busy = nanoseconds(times.split_whitespace().next()?)?;
     let (_, scope) = after_level(scope)?;
-    // Braces hold fields.
+    // A value with a brace of its own may end the fields early, so that others stand among the names.
+    let names = without_fields(&without_credentials(scope.trim_start()));
+    let (names, _target) = names.split_once(": ")?;
+    Some((names.replace(':', IN), busy))
+}
+
+/// Returns a text without what stands in braces, where braces in strings and characters of Rust's count for nothing.
+fn without_fields(text: &str) -> String {
+    let mut names = String::new();
     let mut depth = 0_usize;
-    let names = scope.trim_start().chars().filter(|c| {
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
         match c {
             '{' => depth += 1,
             '}' => depth = depth.saturating_sub(1),
-            _ => return depth == 0,
+            _ if depth == 0 => names.push(c),
+            '"' => {
+                // To its end.
+                while let Some(inner) = chars.next().filter(|&inner| inner != '"') {
+                    if inner == '\\' {
+                        chars.next();
+                    }
+                }
+            }
+            '\'' if chars.clone().nth(1) == Some('\'') => drop(chars.nth(1)),
+            _ => {}
         }
-        false
-    });
-    let names: String = names.collect();
-    let (names, _target) = names.split_once(": ")?;
-    Some((names.replace(':', IN), busy))
+    }
+    names
 }
 
 /// Returns the level of a line, and the text behind it.
@@ -237,6 +254,28 @@ mod tests {
     fn expected(spans: &[(&str, u64)]) -> Vec<(String, u64)> {
         let owned = spans.iter().map(|(path, ns)| ((*path).to_owned(), *ns));
         owned.collect()
+    }
+
+    /// Fields that have braces in their values, and addresses with a user and a token.
+    #[test]
+    fn fields_are_no_names() {
+        for (scope, name) in [
+            (
+                r#"fetch{sep='}' url="https://me:s3cr3t@h.example/p?token=s3cr3t"}"#,
+                "fetch",
+            ),
+            (r#"outer{a="}\"}"}:inner{b='{'}"#, "outer > inner"),
+            (r"outer{n=1}:inner{it's=2}", "outer > inner"),
+            (
+                r"fetch{sep=} url=https://me:s3cr3t@h.example/p?token=s3cr3t}",
+                "fetch url=https > //h.example/p",
+            ),
+        ] {
+            let line = format!(
+                "2026-01-01T00:00:00Z  INFO {scope}: prover: close time.busy=1.00ms time.idle=1.00ms\n"
+            );
+            assert_eq!(read(&line), expected(&[(name, 1_000_000)]), "{scope}");
+        }
     }
 
     /// Output of tracing-forest 0.3.1, with events, fields, a second root and the program's own lines between.
