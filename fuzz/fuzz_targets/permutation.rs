@@ -152,7 +152,7 @@ impl Judge {
     }
 }
 
-/// Has the judge permute a state, if there is one, and compares. The constants are those of the rounds in order, of which so many are full
+/// Compares the permutation of a state with the judge's, if there is one. The constants are those of the rounds in order, of which so many are full
 /// ones at either end.
 fn judge<const WIDTH: usize>(
     permutation: &str,

@@ -1,4 +1,4 @@
-//! What packages ask of others, as a manifest, `cargo metadata` and a registry's index write it.
+//! Requirements of packages for others, as a manifest, `cargo metadata` and a registry's index write them.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use cargo_metadata::semver::{Comparator, Op, Version, VersionReq};
 use cargo_metadata::{Dependency, DependencyKind};
 use serde::Deserialize;
 
-/// What a package asks of another one for its build.
+/// A requirement of a package for another one, for its build.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Requirement {
     pub package: String,
@@ -210,7 +210,7 @@ fn bounds(requirement: &VersionReq) -> Option<(Version, Option<Version>)> {
 mod tests {
     use super::*;
 
-    /// As an index has what a manifest requires.
+    /// Pairs of a manifest's requirement and an index's.
     #[test]
     fn bounds_stand_for_a_requirement() {
         let is_published_as = |named: &str, of_index: &str| {

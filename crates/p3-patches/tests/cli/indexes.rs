@@ -51,7 +51,7 @@ fn with_paste(entry: &mut Value) {
     entry["deps"].as_array_mut().unwrap().push(paste);
 }
 
-/// What a mirror may say of a package, how a command ends then, and what it says.
+/// An edit of an entry as a mirror may make it, how a command ends then, and what it says.
 type Case = (&'static dyn Fn(&mut Value), u8, &'static str);
 
 const CASES: [Case; 5] = [
