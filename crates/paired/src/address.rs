@@ -94,7 +94,7 @@ fn reduced(text: &str, whole: bool) -> (String, &str) {
     let kept = query.split('&').filter(|pair| is_reference(pair));
     for (pair, mark) in kept.zip(std::iter::once('?').chain(std::iter::repeat('&'))) {
         shown.push(mark);
-        shown += pair;
+        shown += &without_credentials(pair);
     }
     match behind.strip_prefix('#') {
         Some(behind) => {
@@ -177,6 +177,10 @@ mod tests {
             ("https://a/b?sig=x#ghp_s3cret c", "https://a/b c"),
             (r#"{"a":"https://a/?t=x#y"}"#, r#"{"a":"https://a/"}"#),
             ("https://a/?to=https://u:p@b/c?x=y", "https://a/"),
+            (
+                "https://a/?rev=https://u:p@b/c",
+                "https://a/?rev=https://b/c",
+            ),
             ("https://a/https://u:p@b/c?x=y", "https://a/https://b/c"),
             ("https://u:s3/cr3t@a/b, c@d", "https://a/b, c@d"),
             ("https://u:s3?cr3t@a/b", "https://a/b"),

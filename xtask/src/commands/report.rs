@@ -14,6 +14,7 @@ use crate::report::results::{self, Section};
 use p3_patches::catalog::difference::Difference;
 use paired::error::Failure;
 use paired::escape;
+use paired::interrupt;
 use paired::run::sample::Run;
 use paired::show::page;
 use paired::show::report::{self, Report, read_csv, samples_of};
@@ -67,6 +68,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let documents = Documents::new(project, &sections)?;
     let page = args.html.iter().map(PathBuf::as_path);
     report::assert_distinct(documents.paths().chain(page))?;
+    interrupt::check()?;
     let mut written = documents.write(project)?;
     let path = match &args.html {
         Some(path) => path.clone(),

@@ -205,11 +205,17 @@ fn without_fields(text: &str) -> String {
             '{' => depth += 1,
             '}' => depth = depth.saturating_sub(1),
             _ if depth == 0 => names.push(c),
+            // A string to its end; one without an end is none.
             '"' => {
-                // To its end.
-                while let Some(inner) = chars.next().filter(|&inner| inner != '"') {
-                    if inner == '\\' {
-                        chars.next();
+                let mut string = chars.clone();
+                while let Some(inner) = string.next() {
+                    match inner {
+                        '\\' => drop(string.next()),
+                        '"' => {
+                            chars = string;
+                            break;
+                        }
+                        _ => {}
                     }
                 }
             }
@@ -266,6 +272,7 @@ mod tests {
             ),
             (r#"outer{a="}\"}"}:inner{b='{'}"#, "outer > inner"),
             (r"outer{n=1}:inner{it's=2}", "outer > inner"),
+            (r#"prove{file=5" disk.bin}:commit"#, "prove > commit"),
             (
                 r"fetch{sep=} url=https://me:s3cr3t@h.example/p?token=s3cr3t}",
                 "fetch url=https > //h.example/p",
