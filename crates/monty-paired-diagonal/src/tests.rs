@@ -125,17 +125,12 @@ macro_rules! rounds {
                 where
                     R: Divide2Exp + Algebra<$field> + InjectiveMonomial<$degree>,
                 {
-                    let (initial, rest) = answers.constants.split_at(answers.full_rounds / 2);
-                    let (internal, terminal) = rest.split_at(answers.partial_rounds);
-                    let element = |&x: &u64| $field::from_u64(x);
-                    let round = |round: &Vec<u64>| std::array::from_fn(|i| element(&round[i]));
-                    let external =
-                        |rounds: &[Vec<u64>]| rounds.iter().map(round).collect::<Vec<_>>();
+                    let (initial, internal, terminal) = answers.poseidon2_constants();
+                    let internal: Vec<_> = internal.into_iter().map($field::into).collect();
                     let add = add_rc_and_sbox_generic::<$field, R, $degree>;
-                    external_initial_permute_state(state, &external(initial), add, &MDSMat4);
-                    let internal = internal.iter().flatten().map(|x| element(x).into());
-                    rounds(state, &internal.collect::<Vec<_>>());
-                    external_terminal_permute_state(state, &external(terminal), add, &MDSMat4);
+                    external_initial_permute_state(state, &initial, add, &MDSMat4);
+                    rounds(state, &internal);
+                    external_terminal_permute_state(state, &terminal, add, &MDSMat4);
                 }
                 let answers = Instance::of($answers);
                 answers.check::<$field>(|states| {

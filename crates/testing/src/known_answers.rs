@@ -117,6 +117,30 @@ impl<const WIDTH: usize> Instance<WIDTH> {
         }
     }
 
+    /// Returns the constants of Poseidon2 as elements: of the initial rounds, of the internal ones, and of the terminal ones.
+    ///
+    /// # Panics
+    ///
+    /// Where the instance is none of Poseidon2.
+    #[must_use]
+    pub fn poseidon2_constants<F: PrimeField64>(
+        &self,
+    ) -> (Vec<[F; WIDTH]>, Vec<F>, Vec<[F; WIDTH]>) {
+        let (initial, rest) = self.constants.split_at(self.full_rounds / 2);
+        let (internal, terminal) = rest.split_at(self.partial_rounds);
+        let external = |rounds: &[Vec<u64>]| {
+            let round = |round: &Vec<u64>| std::array::from_fn(|i| F::from_u64(round[i]));
+            rounds.iter().map(round).collect()
+        };
+        let internal = internal.iter().map(|round| {
+            let [constant] = round[..] else {
+                panic!("an internal round has one constant");
+            };
+            F::from_u64(constant)
+        });
+        (external(initial), internal.collect(), external(terminal))
+    }
+
     /// Lets `permute` permute as many states as there are answers, each answer once in each lane, a different one in each
     /// lane of a state.
     ///

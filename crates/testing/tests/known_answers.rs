@@ -192,34 +192,14 @@ fn zkhash() {
         F: PrimeField64 + InjectiveMonomial<7>,
         A: Algebra<F> + InjectiveMonomial<7> + PackedValue<Value = F>,
     {
-        let elements = |row: &Vec<u64>| row.iter().map(|&x| F::from_u64(x)).collect::<Vec<_>>();
-        let rounds: Vec<_> = instance.constants.iter().map(elements).collect();
-        let of_all = |rounds: &[Vec<F>]| -> Vec<[F; WIDTH]> {
-            rounds
-                .iter()
-                .map(|round| round[..].try_into().unwrap())
-                .collect()
-        };
-        let half = instance.full_rounds / 2;
-        let (initial, rest) = rounds.split_at(half);
-        let (internal, terminal) = rest.split_at(instance.partial_rounds);
+        let (initial, internal, terminal) = instance.poseidon2_constants();
         let diagonal = instance.matrix.map(F::from_u64);
-        external_initial_permute_state(
-            state,
-            &of_all(initial),
-            add_rc_and_sbox_generic,
-            &HLMDSMat4,
-        );
-        for round in internal {
-            add_rc_and_sbox_generic(&mut state[0], round[0]);
+        external_initial_permute_state(state, &initial, add_rc_and_sbox_generic, &HLMDSMat4);
+        for constant in internal {
+            add_rc_and_sbox_generic(&mut state[0], constant);
             matmul_internal(state, diagonal);
         }
-        external_terminal_permute_state(
-            state,
-            &of_all(terminal),
-            add_rc_and_sbox_generic,
-            &HLMDSMat4,
-        );
+        external_terminal_permute_state(state, &terminal, add_rc_and_sbox_generic, &HLMDSMat4);
     }
     check::<Goldilocks, 8>(GOLDILOCKS_ZKHASH, GOLDILOCKS_POSEIDON2);
     check::<Goldilocks, 12>(GOLDILOCKS_ZKHASH, GOLDILOCKS_POSEIDON2);
@@ -240,6 +220,13 @@ fn parameters() {
     fn each<F, const N: usize>(rounds: &[[F; N]]) -> Vec<&[F]> {
         rounds.iter().map(|round| &round[..]).collect()
     }
+    fn all<'a, F, const N: usize>(
+        initial: &'a [[F; N]],
+        internal: &'a [F],
+        terminal: &'a [[F; N]],
+    ) -> Vec<&'a [F]> {
+        [each(initial), internal.chunks(1).collect(), each(terminal)].concat()
+    }
     fn first_row<const WIDTH: usize>(column: [i64; WIDTH]) -> [u64; WIDTH] {
         std::array::from_fn(|i| column[(WIDTH - i) % WIDTH] as u64)
     }
@@ -256,26 +243,26 @@ fn parameters() {
     let row = Instance::of(GOLDILOCKS_POSEIDON1).matrix;
     assert_eq!(row, first_row::<16>(column));
 
-    let rounds = [
-        each(&GOLDILOCKS_POSEIDON2_RC_8_EXTERNAL_INITIAL),
-        GOLDILOCKS_POSEIDON2_RC_8_INTERNAL.chunks(1).collect(),
-        each(&GOLDILOCKS_POSEIDON2_RC_8_EXTERNAL_FINAL),
-    ];
-    let diagonal = check(GOLDILOCKS_POSEIDON2, &rounds.concat());
+    let rounds = all(
+        &GOLDILOCKS_POSEIDON2_RC_8_EXTERNAL_INITIAL,
+        &GOLDILOCKS_POSEIDON2_RC_8_INTERNAL,
+        &GOLDILOCKS_POSEIDON2_RC_8_EXTERNAL_FINAL,
+    );
+    let diagonal = check(GOLDILOCKS_POSEIDON2, &rounds);
     assert_eq!(diagonal, canonical(MATRIX_DIAG_8_GOLDILOCKS));
-    let rounds = [
-        each(&GOLDILOCKS_POSEIDON2_RC_12_EXTERNAL_INITIAL),
-        GOLDILOCKS_POSEIDON2_RC_12_INTERNAL.chunks(1).collect(),
-        each(&GOLDILOCKS_POSEIDON2_RC_12_EXTERNAL_FINAL),
-    ];
-    let diagonal = check(GOLDILOCKS_POSEIDON2, &rounds.concat());
+    let rounds = all(
+        &GOLDILOCKS_POSEIDON2_RC_12_EXTERNAL_INITIAL,
+        &GOLDILOCKS_POSEIDON2_RC_12_INTERNAL,
+        &GOLDILOCKS_POSEIDON2_RC_12_EXTERNAL_FINAL,
+    );
+    let diagonal = check(GOLDILOCKS_POSEIDON2, &rounds);
     assert_eq!(diagonal, canonical(MATRIX_DIAG_12_GOLDILOCKS));
-    let rounds = [
-        each(&GOLDILOCKS_POSEIDON2_RC_16_EXTERNAL_INITIAL),
-        GOLDILOCKS_POSEIDON2_RC_16_INTERNAL.chunks(1).collect(),
-        each(&GOLDILOCKS_POSEIDON2_RC_16_EXTERNAL_FINAL),
-    ];
-    let diagonal = check(GOLDILOCKS_POSEIDON2, &rounds.concat());
+    let rounds = all(
+        &GOLDILOCKS_POSEIDON2_RC_16_EXTERNAL_INITIAL,
+        &GOLDILOCKS_POSEIDON2_RC_16_INTERNAL,
+        &GOLDILOCKS_POSEIDON2_RC_16_EXTERNAL_FINAL,
+    );
+    let diagonal = check(GOLDILOCKS_POSEIDON2, &rounds);
     assert_eq!(diagonal, canonical(MATRIX_DIAG_16_GOLDILOCKS));
 
     // Both fields of 31 bits keep their matrices to themselves.
@@ -283,28 +270,28 @@ fn parameters() {
     check::<_, 24>(BABY_BEAR_POSEIDON1, &each(&BABYBEAR_POSEIDON1_RC_24));
     check::<_, 16>(KOALA_BEAR_POSEIDON1, &each(&KOALABEAR_POSEIDON1_RC_16));
     check::<_, 24>(KOALA_BEAR_POSEIDON1, &each(&KOALABEAR_POSEIDON1_RC_24));
-    let rounds = [
-        each(&BABYBEAR_POSEIDON2_RC_16_EXTERNAL_INITIAL),
-        BABYBEAR_POSEIDON2_RC_16_INTERNAL.chunks(1).collect(),
-        each(&BABYBEAR_POSEIDON2_RC_16_EXTERNAL_FINAL),
-    ];
-    check::<_, 16>(BABY_BEAR_POSEIDON2, &rounds.concat());
-    let rounds = [
-        each(&BABYBEAR_POSEIDON2_RC_24_EXTERNAL_INITIAL),
-        BABYBEAR_POSEIDON2_RC_24_INTERNAL.chunks(1).collect(),
-        each(&BABYBEAR_POSEIDON2_RC_24_EXTERNAL_FINAL),
-    ];
-    check::<_, 24>(BABY_BEAR_POSEIDON2, &rounds.concat());
-    let rounds = [
-        each(&KOALABEAR_POSEIDON2_RC_16_EXTERNAL_INITIAL),
-        KOALABEAR_POSEIDON2_RC_16_INTERNAL.chunks(1).collect(),
-        each(&KOALABEAR_POSEIDON2_RC_16_EXTERNAL_FINAL),
-    ];
-    check::<_, 16>(KOALA_BEAR_POSEIDON2, &rounds.concat());
-    let rounds = [
-        each(&KOALABEAR_POSEIDON2_RC_24_EXTERNAL_INITIAL),
-        KOALABEAR_POSEIDON2_RC_24_INTERNAL.chunks(1).collect(),
-        each(&KOALABEAR_POSEIDON2_RC_24_EXTERNAL_FINAL),
-    ];
-    check::<_, 24>(KOALA_BEAR_POSEIDON2, &rounds.concat());
+    let rounds = all(
+        &BABYBEAR_POSEIDON2_RC_16_EXTERNAL_INITIAL,
+        &BABYBEAR_POSEIDON2_RC_16_INTERNAL,
+        &BABYBEAR_POSEIDON2_RC_16_EXTERNAL_FINAL,
+    );
+    check::<_, 16>(BABY_BEAR_POSEIDON2, &rounds);
+    let rounds = all(
+        &BABYBEAR_POSEIDON2_RC_24_EXTERNAL_INITIAL,
+        &BABYBEAR_POSEIDON2_RC_24_INTERNAL,
+        &BABYBEAR_POSEIDON2_RC_24_EXTERNAL_FINAL,
+    );
+    check::<_, 24>(BABY_BEAR_POSEIDON2, &rounds);
+    let rounds = all(
+        &KOALABEAR_POSEIDON2_RC_16_EXTERNAL_INITIAL,
+        &KOALABEAR_POSEIDON2_RC_16_INTERNAL,
+        &KOALABEAR_POSEIDON2_RC_16_EXTERNAL_FINAL,
+    );
+    check::<_, 16>(KOALA_BEAR_POSEIDON2, &rounds);
+    let rounds = all(
+        &KOALABEAR_POSEIDON2_RC_24_EXTERNAL_INITIAL,
+        &KOALABEAR_POSEIDON2_RC_24_INTERNAL,
+        &KOALABEAR_POSEIDON2_RC_24_EXTERNAL_FINAL,
+    );
+    check::<_, 24>(KOALA_BEAR_POSEIDON2, &rounds);
 }

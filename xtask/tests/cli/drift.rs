@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use insta::assert_snapshot;
 
 use crate::fixture::{Fixture, KERNEL, adds, assert_ended, write};
-use crate::killer::script;
+use crate::killer::refusing_cargo;
 
 /// A project with these patches of p3-util 0.4.0: name, what it needs, diff.
 fn project(patches: &[(&str, &str, &str)]) -> Fixture {
@@ -242,11 +242,7 @@ fn a_release_that_there_is_not() {
     let fixture = Fixture::new().with_crates();
     let cargo = fixture.path().join("cargo");
     let lacking = "failed to select a version for the requirement p3-goldilocks";
-    let text = format!(
-        "if [ \"$1\" = metadata ]; then echo 'error: {lacking}' >&2; exit 101; fi\nexec '{}' \"$@\"\n",
-        env!("CARGO")
-    );
-    script(&cargo, &text);
+    refusing_cargo(&cargo, "metadata", lacking);
     let mut command = fixture.command(&["refresh", "demo", "--onto", "9.9.9"]);
     let run = fixture.transcript(&command.env("CARGO", &cargo).output().unwrap());
     let said = "error: crates.io has no p3-goldilocks 9.9.9: failed to select a version ";

@@ -119,12 +119,11 @@ impl GitSource {
                     .map_or(&*source.repr, |(pinned, _)| pinned);
                 let readings =
                     [&*source.repr, cut].map(|pinned| Self::parse(&format!("{pinned}#")));
-                let mut asked = readings
-                    .iter()
-                    .flatten()
-                    .filter(|asked| asked.is_at(self.url()));
-                let is_another = |asked: &Self| asked.reference() != self.reference();
-                if asked.clone().next().is_some() && asked.all(is_another) {
+                let asked: Vec<_> = (readings.iter().flatten())
+                    .filter(|asked| asked.is_at(self.url()))
+                    .collect();
+                let is_same = |asked: &&Self| asked.reference() == self.reference();
+                if !asked.is_empty() && !asked.iter().any(is_same) {
                     let what = format!(
                         "{}: {} asks for {}, and the patches are in place of {}",
                         shown(manifest),

@@ -145,9 +145,9 @@ pub(super) fn releases_of(index: &Path, name: &str, version: &Version) -> Result
     }
     // No other entry is parsed. The version may be escaped.
     let quoted = format!("\"{version}\"");
-    let is_another = |entry: &[u8]| {
-        let text = str::from_utf8(entry);
-        text.is_ok_and(|text| !text.contains(&quoted) && !text.contains('\\'))
+    let may_be_of_it = |entry: &[u8]| {
+        let text = str::from_utf8(entry).ok();
+        text.is_none_or(|text| text.contains(&quoted) || text.contains('\\'))
     };
     let mut entries = entries(index, name);
     if entries
@@ -157,7 +157,7 @@ pub(super) fn releases_of(index: &Path, name: &str, version: &Version) -> Result
         bail!("cargo's copy has an entry that is a list");
     }
     entries.retain(|entry| {
-        !is_another(entry)
+        may_be_of_it(entry)
             && serde_json::from_slice::<Versioned>(entry)
                 .is_ok_and(|entry| entry.version == *version)
     });

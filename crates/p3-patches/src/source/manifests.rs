@@ -3,12 +3,11 @@
 //! Cargo takes the dependencies and features of a registry's package from the registry's index, which no checksum covers, and the
 //! manifest from the tarball, which has one.
 
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Result;
 use cargo_metadata::{Metadata, Package, Source};
@@ -27,11 +26,12 @@ use paired::terminal::shown;
 /// A directory source has no index: cargo reads the manifests there.
 pub fn assert_of_manifests(dir: &Path, metadata: &Metadata) -> Result<()> {
     let sources = home()?.join("registry/src");
+    let resolved = fs::canonicalize(&sources).ok();
     // Cargo writes a file of its copy in place.
     let _locked = cache::locked()?;
-    let local = OnceCell::new();
+    let mut local = None;
     for package in &metadata.packages {
-        let Some(registry) = registry_of(&sources, package) else {
+        let Some(registry) = registry_of(&sources, resolved.as_deref(), package) else {
             continue;
         };
         let Package { name, version, .. } = package;
@@ -48,11 +48,10 @@ pub fn assert_of_manifests(dir: &Path, metadata: &Metadata) -> Result<()> {
         let mut found = entries(&index::copy(registry)?)?;
         if found.is_empty() {
             // Cargo reads the index of a local registry in its place.
-            if local.get().is_none() {
-                let _ = local.set(local_registries(dir)?);
+            if local.is_none() {
+                local = Some(local_registries(dir)?);
             }
-            let places: &Vec<PathBuf> = local.get().expect("it was set");
-            for place in places {
+            for place in local.iter().flatten() {
                 found.extend(entries(&place.join("index"))?);
             }
         }
@@ -76,12 +75,16 @@ pub fn assert_of_manifests(dir: &Path, metadata: &Metadata) -> Result<()> {
     Ok(())
 }
 
-/// Returns the name of the folder that cargo's home has for the registry from which it took a package's sources.
-fn registry_of<'a>(sources: &Path, package: &'a Package) -> Option<&'a OsStr> {
+/// Returns the name of the folder that cargo's home has for the registry from which it took a package's sources. The folder of all
+/// registries' `sources` is `resolved` without its links.
+fn registry_of<'a>(
+    sources: &Path,
+    resolved: Option<&Path>,
+    package: &'a Package,
+) -> Option<&'a OsStr> {
     let folder = package.manifest_path.as_std_path().parent()?.parent()?;
     let home = folder.parent()?;
-    let is_there =
-        home == sources || fs::canonicalize(home).ok()? == fs::canonicalize(sources).ok()?;
+    let is_there = home == sources || fs::canonicalize(home).ok()? == resolved?;
     is_there.then(|| folder.file_name()).flatten()
 }
 

@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 
 use crate::chosen::{beside, header, refused};
 use crate::fixture::{Fixture, MANIFEST, assert_ended, write};
-use crate::killer::script;
+use crate::killer::{refusing_cargo, script};
 
 /// A prover with `dependencies`, fetched.
 fn with_dependencies(fixture: &Fixture, dependencies: &str) {
@@ -129,11 +129,7 @@ fn a_package_of_another_release() {
 
     // `try` gets as far as cargo's first build, which this one refuses.
     let cargo = fixture.path().join("cargo");
-    let text = format!(
-        "if [ \"$1\" = build ]; then echo 'error: no' >&2; exit 1; fi\nexec '{}' \"$@\"\n",
-        env!("CARGO")
-    );
-    script(&cargo, &text);
+    refusing_cargo(&cargo, "build", "no");
     for (options, error) in [
         (&[][..], "error: [DIR]/prover/Cargo.toml: has more than one"),
         (
@@ -325,11 +321,8 @@ fn a_mirror_without_the_versions_that_the_manifest_asks_for() {
 fn a_disk_that_is_full() {
     let fixture = Fixture::new();
     let cargo = fixture.path().join("cargo");
-    let text = format!(
-        "if [ \"$1\" = build ]; then echo 'error: cannot write lib.rmeta: No space left on device (os error 28)' >&2; exit 101; fi\nexec '{}' \"$@\"\n",
-        env!("CARGO")
-    );
-    script(&cargo, &text);
+    let error = "cannot write lib.rmeta: No space left on device (os error 28)";
+    refusing_cargo(&cargo, "build", error);
     let mut command = fixture.command(&["try", "demo", "--", "run"]);
     let run = fixture.transcript(&command.env("CARGO", &cargo).output().unwrap());
     let said = "error: the baseline cannot be built: no space left on the disk\nhint: make room ";

@@ -35,6 +35,15 @@ pub fn script(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
+/// Writes a cargo that ends one of its subcommands with an error, and does all others.
+pub fn refusing_cargo(path: &Path, subcommand: &str, error: &str) {
+    let text = format!(
+        "if [ \"$1\" = {subcommand} ]; then echo 'error: {error}' >&2; exit 101; fi\nexec '{}' \"$@\"\n",
+        env!("CARGO")
+    );
+    script(path, &text);
+}
+
 /// How a run is killed.
 #[derive(Clone, Copy, Debug)]
 pub enum Kill {
