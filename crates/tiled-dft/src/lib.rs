@@ -27,6 +27,10 @@ use p3_dft::{Butterfly, DitButterfly, ScaledDitButterfly, TwiddleFreeButterfly};
 use p3_dft::{NaiveDft, Radix2DitParallel, TwoAdicSubgroupDft};
 
 pub mod network;
+mod pairs;
+mod transpose_rows;
+
+use transpose_rows::transpose_rows;
 
 #[cfg(test)]
 mod tests;

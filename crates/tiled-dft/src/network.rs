@@ -29,8 +29,11 @@
 //!
 //! Where a half of a block takes less than a few vectors, a vector takes one element of as many
 //! blocks as it has lanes.
+//!
+//! Elements of at most 32 bits pass two layers at once, by [`Pair`].
 
 use alloc::boxed::Box;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 use core::mem::{MaybeUninit, transmute};
@@ -42,7 +45,8 @@ use p3_matrix::dense::{RowMajorMatrixView, RowMajorMatrixViewMut};
 use p3_maybe_rayon::prelude::*;
 use p3_util::{log2_ceil_usize, log2_strict_usize, reverse_slice_index_bits};
 
-use crate::{Butterfly, DitButterfly, ScaledDitButterfly, TwiddleFreeButterfly};
+use crate::pairs::{self, Pair, in_pairs, quarters};
+use crate::{Butterfly, DitButterfly, ScaledDitButterfly, TwiddleFreeButterfly, transpose_rows};
 
 /// Bytes of a tile: half of the L2 cache of the smallest cores that servers have.
 const TILE_BYTES: usize = 1 << 18;
@@ -53,14 +57,10 @@ const SEGMENT_BYTES: [usize; 2] = [1 << 7, 1 << 12];
 /// Bytes of a block whose layers are done one after the other: half of an L1 cache.
 const BLOCK_BYTES: usize = 1 << 14;
 
-/// Vectors in half a block, below which vectors cross blocks.
-const FEW_VECTORS: usize = 4;
-
-/// Layers of at most `FEW_VECTORS` vectors of 32 lanes.
-const MOST_CROSSING: usize = 7;
-
-/// Lanes from which on a product takes less time than a load of each lane by itself.
-const MANY_LANES: usize = 16;
+/// Layers that are done at once, where `layers` follow each other.
+const fn at_once<F>(layers: usize) -> usize {
+    if in_pairs::<F>() && layers >= 2 { 2 } else { 1 }
+}
 
 /// The twiddles of a network on `2^log_h` rows, for the coset `shift H` of the group `H` that
 /// `root` generates.
@@ -102,7 +102,11 @@ impl Passes {
         // A matrix in one block is transformed by one thread.
         let most = if threads > 1 { BLOCK_BYTES } else { TILE_BYTES };
         let log_blocks = if bytes > most && log_h >= 4 {
-            log_h / 2
+            // Blocks that fit a tile, and enough of them for the threads to share. The fewer there
+            // are, the longer are the rows of the first pass's tiles.
+            let blocks = bytes.div_ceil(TILE_BYTES).max(4 * threads);
+            let layers = log2_ceil_usize(blocks).next_multiple_of(at_once::<F>(2));
+            layers.clamp(2, log_h / 2)
         } else {
             0
         };
@@ -133,11 +137,20 @@ impl Passes {
     /// The last layers of a block, those whose vectors cross blocks.
     fn crossing_layers<F: Field>(self) -> usize {
         let lanes = F::Packing::WIDTH;
-        let layers = log2_ceil_usize((FEW_VECTORS * lanes).div_ceil(self.width));
+        let log_lanes = log2_strict_usize(lanes);
+        let layers = if !in_pairs::<F>() {
+            // Half a block has less than four vectors.
+            log2_ceil_usize((4 * lanes).div_ceil(self.width))
+        } else if 4 * (self.width % lanes) > self.width {
+            // A quarter of a block is no number of vectors, and many elements are left over.
+            let layers = log_lanes - self.width.trailing_zeros() as usize;
+            layers.next_multiple_of(2)
+        } else {
+            0
+        };
         // As many blocks as there are lanes are needed.
-        let most = self.log_block_height.checked_sub(log2_strict_usize(lanes));
-        match most {
-            Some(most) if lanes > 1 && layers <= most.min(MOST_CROSSING) => layers,
+        match self.log_block_height.checked_sub(log_lanes) {
+            Some(most) if lanes > 1 && layers <= most => layers,
             _ => 0,
         }
     }
@@ -180,11 +193,7 @@ pub fn transform_oop<F: Field>(
             stride,
             values: PhantomData,
         };
-        let dst = Rows {
-            start: dst.values.as_mut_ptr().cast(),
-            stride,
-            values: PhantomData,
-        };
+        let dst = Rows::of_uninit(dst.values, stride);
         first_pass(passes, src, dst, layers);
     }
     // SAFETY: the copy or the first pass has written every element: its tiles cover all columns of
@@ -227,6 +236,15 @@ impl<'a, F> Rows<'a, F> {
     const fn new(values: &'a mut [F], stride: usize) -> Self {
         Self {
             start: values.as_mut_ptr(),
+            stride,
+            values: PhantomData,
+        }
+    }
+
+    /// Rows that are still to be written.
+    const fn of_uninit(values: &'a mut [MaybeUninit<F>], stride: usize) -> Self {
+        Self {
+            start: values.as_mut_ptr().cast(),
             stride,
             values: PhantomData,
         }
@@ -295,42 +313,25 @@ fn second_pass<F: Field>(
     let width = passes.width;
     let height = 1 << passes.log_block_height;
     let layers = &layers[..passes.log_block_height];
-    let crossing = passes.crossing_layers::<F>();
-    let roots: Vec<F> = if crossing > 0 && F::Packing::WIDTH >= MANY_LANES {
-        // Without the shift. All twiddles are zero where that is, and so are their products.
-        let twiddles = &layers[0];
-        let unshift = twiddles[0].try_inverse().unwrap_or_default();
-        let block = twiddles[..1 << (crossing - 1)].iter();
-        block.map(|&twiddle| twiddle * unshift).collect()
-    } else {
-        Vec::new()
-    };
+    let crossing = Crossing::new(passes, layers);
     let in_place = passes.log_blocks == 0
-        || crossing > 0
+        || crossing.is_some()
         || width * height * size_of::<F>() <= passes.tile_bytes;
     let segment = passes.segment::<F>(height, width);
-    let crossing_len = (width << crossing) * F::Packing::WIDTH;
-    let scratch_len = match (in_place, crossing) {
-        (false, _) => height * segment,
-        (true, 0) => 0,
-        (true, _) => crossing_len,
-    };
+    let tile_len = if in_place { 0 } else { height * segment };
+    let vectors_len = crossing.as_ref().map_or(0, Crossing::len);
     mat.par_row_chunks_exact_mut(height)
         .enumerate()
         .for_each_init(
-            || Box::new_uninit_slice(scratch_len),
-            |scratch, (index, mut block)| {
-                if in_place {
-                    transform_block(block.values, &layers[crossing..], index, scale);
-                    if crossing > 0 {
-                        let first = index << (passes.log_block_height - crossing);
-                        for (group, values) in
-                            block.values.chunks_exact_mut(crossing_len).enumerate()
-                        {
-                            let first = first + group * F::Packing::WIDTH;
-                            transform_across(values, &layers[..crossing], &roots, first, scratch);
-                        }
-                    }
+            || {
+                let tile = Box::new_uninit_slice(tile_len);
+                (tile, vec![F::ZERO; vectors_len])
+            },
+            |(tile, vectors), (index, mut block)| {
+                if let Some(crossing) = &crossing {
+                    crossing.transform(block.values, layers, index, scale, vectors);
+                } else if in_place {
+                    transform_block(block.values, layers, index, scale);
                 } else {
                     let rows = Rows::new(block.values, width);
                     for column in (0..width).step_by(segment) {
@@ -338,7 +339,7 @@ fn second_pass<F: Field>(
                         // SAFETY: the tile ends inside of the rows, which are this task's.
                         unsafe {
                             let rows = rows.skip(column);
-                            transform_tile(rows, rows, len, layers, index, scale, scratch);
+                            transform_tile(rows, rows, len, layers, index, scale, tile);
                         }
                     }
                 }
@@ -362,144 +363,254 @@ unsafe fn transform_tile<F: Field>(
     scale: Option<F>,
     scratch: &mut [MaybeUninit<F>],
 ) {
-    let [last, middle @ .., first] = layers else {
-        panic!("a tile has at least two layers");
-    };
-    let half = 1 << (layers.len() - 1);
-    let (lo, hi) = scratch[..2 * half * len].split_at_mut(half * len);
-    let rows = lo.chunks_exact_mut(len).zip(hi.chunks_exact_mut(len));
-    for (row, (lo, hi)) in rows.enumerate() {
-        // SAFETY: the rows and their elements are there, and `dst` is not borrowed now.
-        let src = unsafe { [src.read(row, len), src.read(row + half, len)] };
-        butterflies_oop(first[index], scale, src, [lo, hi]);
+    assert!(layers.len() >= 2, "a tile has at least two layers");
+    let rows = 1 << layers.len();
+    let (rest, first) = layers.split_at(layers.len() - at_once::<F>(layers.len() - 1));
+    let (last, middle) = rest.split_at(at_once::<F>(rest.len()));
+    let height = rows >> first.len();
+    let scratch = &mut scratch[..rows * len];
+    let tile = Rows::of_uninit(scratch, len);
+    for row in 0..height {
+        // SAFETY: the rows and their elements are there, and neither `dst` nor a row of `tile` is
+        // borrowed now.
+        let (src, dst) = unsafe {
+            (
+                |part| src.read(row + part * height, len),
+                |part| tile.write(row + part * height, len),
+            )
+        };
+        butterflies_oop(first, index, scale, src, dst);
     }
-    // SAFETY: the loop has written both halves.
-    let [lo, hi] =
-        unsafe { [lo, hi].map(|half| transmute::<&mut [MaybeUninit<F>], &mut [F]>(half)) };
-    transform_block(lo, middle, 2 * index, None);
-    transform_block(hi, middle, 2 * index + 1, None);
-    let pairs = lo.chunks_exact(2 * len).chain(hi.chunks_exact(2 * len));
-    let twiddles = &last[index * half..];
-    for (block, (pair, &twiddle)) in pairs.zip(twiddles).enumerate() {
+    // SAFETY: the loop has written all rows.
+    let scratch = unsafe { transmute::<&mut [MaybeUninit<F>], &mut [F]>(scratch) };
+    let first_part = index << first.len();
+    for (part, values) in scratch.chunks_exact_mut(height * len).enumerate() {
+        transform_block(values, middle, first_part + part, None);
+    }
+    let first_block = first_part << middle.len();
+    for (block, values) in scratch.chunks_exact(len << last.len()).enumerate() {
+        let src = |part: usize| &values[part * len..][..len];
         // SAFETY: the rows are there, and `src` is not borrowed now.
-        let dst = unsafe { [dst.write(2 * block, len), dst.write(2 * block + 1, len)] };
-        let (lo, hi) = pair.split_at(len);
-        butterflies_oop(twiddle, None, [lo, hi], dst);
+        let dst = unsafe { |part| dst.write((block << last.len()) + part, len) };
+        butterflies_oop(last, first_block + block, None, src, dst);
     }
 }
 
 /// Transforms block `index` of the layer that `layers` ends with, in place.
 fn transform_block<F: Field>(
     values: &mut [F],
-    layers: &[Vec<F>],
-    index: usize,
+    mut layers: &[Vec<F>],
+    mut index: usize,
     mut scale: Option<F>,
 ) {
-    let Some((twiddles, rest)) = layers.split_last() else {
+    if layers.is_empty() {
         if let Some(scale) = scale {
             values.iter_mut().for_each(|value| *value *= scale);
         }
         return;
-    };
-    if size_of_val(values) > BLOCK_BYTES {
-        // Depth first: a half that fits is finished before the other one is fetched.
-        let (lo, hi) = values.split_at_mut(values.len() / 2);
-        butterflies(twiddles[index], scale, lo, hi);
-        transform_block(lo, rest, 2 * index, None);
-        transform_block(hi, rest, 2 * index + 1, None);
-        return;
     }
     let mut len = values.len();
-    for (depth, twiddles) in layers.iter().rev().enumerate() {
-        let blocks = values.chunks_exact_mut(len);
-        for (block, &twiddle) in blocks.zip(&twiddles[index << depth..]) {
-            let (lo, hi) = block.split_at_mut(len / 2);
-            butterflies(twiddle, scale, lo, hi);
+    while !layers.is_empty() {
+        let exceeds = len * size_of::<F>() > BLOCK_BYTES;
+        let depth = at_once::<F>(layers.len());
+        let (rest, next) = layers.split_at(layers.len() - depth);
+        match next {
+            [second, first] => {
+                pairs::in_place(values, len, &first[index..], &second[2 * index..], scale);
+            }
+            [twiddles, ..] => butterflies(values, len, &twiddles[index..], scale),
+            [] => {}
         }
+        layers = rest;
+        index <<= depth;
+        len >>= depth;
         scale = None;
-        len /= 2;
+        if exceeds {
+            // Depth first: a part that fits is finished before the next one is fetched.
+            for (part, values) in values.chunks_exact_mut(len).enumerate() {
+                transform_block(values, layers, index + part, None);
+            }
+            return;
+        }
     }
 }
 
-/// Transforms consecutive blocks, of which `first` is the first, in place: as many as a vector has
-/// lanes, each lane one.
+/// The last layers of blocks, done on vectors across blocks: as many blocks as there are lanes,
+/// each lane one.
 ///
 /// ```text
 /// values   | a0 a1 a2 .. | b0 b1 b2 .. | ..   blocks a, b, ..
-/// scratch  | a0 b0 .. | a1 b1 .. | ..         a vector for each place in a block
+/// vectors  | a0 b0 .. | a1 b1 .. | ..         a vector for each place in a block
 /// ```
-///
-/// The twiddle of a lane is one for the lane's block and layer, times `roots[index]`, where `index`
-/// counts the blocks that the layer has made of it: `index` is the low bits of [`twiddles`]'
-/// reversed `e`, and they reverse to its high ones. The one for the block is squared from a layer
-/// to the next one of [`twiddles`]. `roots` is empty where each lane's twiddle is loaded instead.
-fn transform_across<F: Field>(
-    values: &mut [F],
-    layers: &[Vec<F>],
-    roots: &[F],
-    first: usize,
-    scratch: &mut [MaybeUninit<F>],
-) {
-    let lanes = F::Packing::WIDTH;
-    let block_len = values.len() / lanes;
-    for (lane, block) in values.chunks_exact(block_len).enumerate() {
-        for (vector, &value) in scratch.chunks_exact_mut(lanes).zip(block) {
-            vector[lane].write(value);
-        }
-    }
-    // SAFETY: `scratch` has the length of `values`, and each lane of each vector was written.
-    let scratch = unsafe { transmute::<&mut [MaybeUninit<F>], &mut [F]>(scratch) };
-    let vectors = F::Packing::pack_slice_mut(scratch);
-    let twiddle = |layer: usize, index: usize| {
-        let depth = layers.len() - 1 - layer;
-        F::Packing::from_fn(|lane| layers[layer][((first + lane) << depth) + index])
-    };
-    let mut of_blocks = [F::Packing::default(); MOST_CROSSING];
-    if !roots.is_empty() {
-        of_blocks[0] = twiddle(0, 0);
-        for layer in 1..layers.len() {
-            of_blocks[layer] = of_blocks[layer - 1] * of_blocks[layer - 1];
-        }
-    }
-    let mut len = block_len;
-    for layer in (0..layers.len()).rev() {
-        for (index, vectors) in vectors.chunks_exact_mut(len).enumerate() {
-            let twiddle = match (index, roots.get(index)) {
-                (_, None) => twiddle(layer, index),
-                (0, _) => of_blocks[layer],
-                (_, Some(&root)) => of_blocks[layer] * root,
-            };
-            let (lo, hi) = vectors.split_at_mut(len / 2);
-            for (lo, hi) in lo.iter_mut().zip(hi) {
-                let product = *hi * twiddle;
-                (*lo, *hi) = (*lo + product, *lo - product);
+struct Crossing<'a, F: Field> {
+    layers: &'a [Vec<F>],
+    width: usize,
+    /// The twiddles of the first blocks, over that of the first one: a list for each two layers,
+    /// where layers are done two at a time.
+    ///
+    /// A twiddle is the product of a power of the shift and of one of the root for each bit of the
+    /// block's index. So the twiddles of any other blocks, as many as there are lanes, are these
+    /// times the one of their first block, which is squared from a layer to the one above it.
+    roots: Vec<Vec<Pair<F::Packing>>>,
+}
+
+impl<'a, F: Field> Crossing<'a, F> {
+    /// For the last ones of a block's `layers`, if vectors cross blocks in any.
+    fn new(passes: Passes, layers: &'a [Vec<F>]) -> Option<Self> {
+        let depth = passes.crossing_layers::<F>();
+        let layers = &layers[..depth];
+        // All twiddles are zero where the shift is, and so are their products.
+        let unshift = layers.first()?[0].try_inverse().unwrap_or_default();
+        let root = |layer: usize, index: usize| {
+            let below = depth - 1 - layer;
+            let twiddles = F::Packing::from_fn(|lane| layers[layer][(lane << below) + index]);
+            twiddles * unshift.exp_power_of_2(layer)
+        };
+        let mut roots = Vec::new();
+        if in_pairs::<F>() {
+            for layer in (1..depth).rev().step_by(2) {
+                let pair = |index| {
+                    let halves = [0, 1].map(|half| root(layer - 1, 2 * index + half));
+                    Pair::new(root(layer, index), halves)
+                };
+                roots.push((0..1 << (depth - 1 - layer)).map(pair).collect());
             }
         }
-        len /= 2;
+        Some(Self {
+            layers,
+            width: passes.width,
+            roots,
+        })
     }
-    for (lane, block) in values.chunks_exact_mut(block_len).enumerate() {
-        for (value, vector) in block.iter_mut().zip(scratch.chunks_exact(lanes)) {
-            *value = vector[lane];
+
+    /// Elements of the blocks that vectors cross.
+    fn len(&self) -> usize {
+        (self.width << self.layers.len()) * F::Packing::WIDTH
+    }
+
+    /// Transforms block `index` of the layer that `layers` ends with, in place. The first ones of
+    /// `layers` are these.
+    fn transform(
+        &self,
+        values: &mut [F],
+        layers: &[Vec<F>],
+        index: usize,
+        scale: Option<F>,
+        vectors: &mut [F],
+    ) {
+        let rest = &layers[self.layers.len()..];
+        let first = index << rest.len();
+        let twiddle = self.last_twiddle(first);
+        transform_block(values, rest, index, scale);
+        self.transform_blocks(values, first, twiddle, vectors);
+    }
+
+    /// The twiddle of the last layer's first block within a block of the first layer.
+    fn last_twiddle(&self, block: usize) -> F {
+        let twiddles = &self.layers[0];
+        let twiddle = twiddles.get(block << (self.layers.len() - 1));
+        twiddle.copied().unwrap_or_default()
+    }
+
+    /// Transforms the blocks from block `first` of the first layer on, in place. `twiddle` is the
+    /// first one's of the last layer, and `vectors` is scratch memory.
+    fn transform_blocks(
+        &self,
+        values: &mut [F],
+        mut first: usize,
+        mut twiddle: F,
+        vectors: &mut [F],
+    ) {
+        let lanes = F::Packing::WIDTH;
+        let block_len = self.width << self.layers.len();
+        for values in values.chunks_exact_mut(block_len * lanes) {
+            // Seldom in a cache, the next twiddle is loaded before the blocks ahead of it are done.
+            let next = self.last_twiddle(first + lanes);
+            let block = |lane| &values[lane * block_len..][..block_len];
+            transpose_rows(lanes, block_len, block, vectors);
+            let packed = F::Packing::pack_slice_mut(vectors);
+            if in_pairs::<F>() {
+                self.two_by_two(packed, twiddle);
+            } else {
+                self.one_by_one(packed, first);
+            }
+            let vector = |place| &vectors[place * lanes..][..lanes];
+            transpose_rows(block_len, lanes, vector, values);
+            first += lanes;
+            twiddle = next;
+        }
+    }
+
+    /// Transforms vectors, two layers at a time. `twiddle` is the first block's of the last layer.
+    fn two_by_two(&self, vectors: &mut [F::Packing], twiddle: F) {
+        let mut len = vectors.len();
+        for (step, roots) in self.roots.iter().enumerate() {
+            let halves = twiddle.exp_power_of_2(self.layers.len() - 2 - 2 * step);
+            let first = F::Packing::from(halves.square());
+            let halves = F::Packing::from(halves);
+            for (block, root) in vectors.chunks_exact_mut(len).zip(roots) {
+                let pair = root.times(first, halves);
+                let [a, b, c, d] = quarters(block);
+                for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
+                    [*a, *b, *c, *d] = pair.apply([*a, *b, *c, *d]);
+                }
+            }
+            len /= 4;
+        }
+    }
+
+    /// Transforms vectors, one layer after the other, whose first lane is block `first`.
+    fn one_by_one(&self, vectors: &mut [F::Packing], first: usize) {
+        let mut len = vectors.len();
+        for (below, twiddles) in self.layers.iter().rev().enumerate() {
+            for (index, block) in vectors.chunks_exact_mut(len).enumerate() {
+                let twiddle =
+                    F::Packing::from_fn(|lane| twiddles[((first + lane) << below) + index]);
+                let (lo, hi) = block.split_at_mut(len / 2);
+                for (lo, hi) in lo.iter_mut().zip(hi) {
+                    let product = *hi * twiddle;
+                    (*lo, *hi) = (*lo + product, *lo - product);
+                }
+            }
+            len /= 2;
         }
     }
 }
 
-/// The butterfly of two halves, in place.
-fn butterflies<F: Field>(twiddle: F, scale: Option<F>, lo: &mut [F], hi: &mut [F]) {
-    match scale {
-        Some(scale) => ScaledDitButterfly::new(twiddle, scale).apply_to_rows(lo, hi),
-        None if twiddle == F::ONE => TwiddleFreeButterfly.apply_to_rows(lo, hi),
-        None => DitButterfly(twiddle).apply_to_rows(lo, hi),
+/// The butterflies of the blocks of `len` elements that `values` consists of, in place.
+fn butterflies<F: Field>(values: &mut [F], len: usize, twiddles: &[F], scale: Option<F>) {
+    for (block, &twiddle) in values.chunks_exact_mut(len).zip(twiddles) {
+        let (lo, hi) = block.split_at_mut(len / 2);
+        match scale {
+            Some(scale) => ScaledDitButterfly::new(twiddle, scale).apply_to_rows(lo, hi),
+            None if twiddle == F::ONE => TwiddleFreeButterfly.apply_to_rows(lo, hi),
+            None => DitButterfly(twiddle).apply_to_rows(lo, hi),
+        }
     }
 }
 
-/// The butterfly of two halves, out of place.
-fn butterflies_oop<F: Field>(
-    twiddle: F,
+/// The butterflies of block `index` in one layer or in two, out of place. The closures give the
+/// halves or the quarters of the block.
+#[inline]
+fn butterflies_oop<'a, F: Field>(
+    layers: &[Vec<F>],
+    index: usize,
     scale: Option<F>,
-    [lo, hi]: [&[F]; 2],
-    [lo_out, hi_out]: [&mut [MaybeUninit<F>]; 2],
+    src: impl Fn(usize) -> &'a [F],
+    dst: impl Fn(usize) -> &'a mut [MaybeUninit<F>],
 ) {
+    let twiddles = match layers {
+        [second, first] => {
+            let halves = [second[2 * index], second[2 * index + 1]];
+            let src = [src(0), src(1), src(2), src(3)];
+            let dst = [dst(0), dst(1), dst(2), dst(3)];
+            return pairs::out_of_place(first[index], halves, scale, src, dst);
+        }
+        [twiddles] => twiddles,
+        _ => panic!("one layer or two at once"),
+    };
+    let twiddle = twiddles[index];
+    let ([lo, hi], [lo_out, hi_out]) = ([src(0), src(1)], [dst(0), dst(1)]);
     match scale {
         Some(scale) => {
             ScaledDitButterfly::new(twiddle, scale).apply_to_rows_oop(lo, lo_out, hi, hi_out);
