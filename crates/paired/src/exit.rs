@@ -2,8 +2,9 @@
 
 use std::any::Any;
 use std::io::{self, Write as _};
-use std::panic::{self, AssertUnwindSafe};
+use std::panic;
 use std::process::ExitCode;
+use std::thread;
 
 use anyhow::Result;
 
@@ -20,22 +21,37 @@ pub fn other_part() -> Option<ExitCode> {
     launch::record().or_else(interrupt::guard)
 }
 
+/// Bytes of the stack that a tool runs on. Cargo's own parser calls itself for each level of a `cfg(..)`, and takes manifests
+/// that are too deep for the stack of a main thread.
+const STACK: usize = 1 << 26;
+
 /// Runs a tool to its end and prints its error, if it has one. Signals end the child processes that it has started.
 ///
 /// `hint` rewrites the hint before it is printed. A panic of `tool` continues, unless a `println!` or `eprintln!` could not write.
 ///
 /// Exit codes: 0 success, 1 a check failed, 2 usage, 3 input refused, 4 the environment does not allow it, 130 interrupted.
-pub fn run(tool: impl FnOnce() -> Result<()>, hint: fn(&str) -> String) -> ExitCode {
+pub fn run(tool: impl FnOnce() -> Result<()> + Send, hint: fn(&str) -> String) -> ExitCode {
     let report_panic = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
         if unprinted(panic.payload()).is_none() {
             report_panic(panic);
         }
     }));
-    let payload = match panic::catch_unwind(AssertUnwindSafe(|| guarded(tool))) {
-        Ok(Ok(())) => return ExitCode::SUCCESS,
-        Ok(Err(error)) => return report(&error, hint),
-        Err(payload) => payload,
+    let ended = thread::scope(|scope| {
+        let thread = thread::Builder::new().name("main".to_owned());
+        let started = thread
+            .stack_size(STACK)
+            .spawn_scoped(scope, || guarded(tool));
+        started.map(|thread| thread.join())
+    });
+    let payload = match ended {
+        Ok(Ok(Ok(()))) => return ExitCode::SUCCESS,
+        Ok(Ok(Err(error))) => return report(&error, hint),
+        Ok(Err(payload)) => payload,
+        Err(error) => {
+            let failure = Failure::environment(format!("cannot start a thread: {error}"));
+            return report(&failure.into(), hint);
+        }
     };
     match unprinted(&*payload) {
         // The reader has closed the pipe, as `| head` does.

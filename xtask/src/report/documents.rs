@@ -129,6 +129,11 @@ fn generated(path: &Path, part: &str, links: &Links) -> Result<String> {
     }
     let shown = shown(path);
     let text = plain::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+    if text.contains("\r\n") {
+        return Err(Failure::input(format!("{shown}: CRLF line ends"))
+            .hint("set core.autocrlf to false, and check the file out again")
+            .into());
+    }
     let refuse = |what: String| {
         Failure::input(format!("{shown}: {what}"))
             .hint("restore that file from git, or leave one line of each kind, first the beginning")
@@ -295,6 +300,7 @@ mod tests {
             (format!("{whole}{whole}"), "begins in line 2 and in line 7"),
             (format!("{BEGIN}\n"), "begins in line 1 and ends in none"),
             ("a\n".to_owned(), "no lines"),
+            (whole.replace('\n', "\r\n"), "CRLF line ends"),
         ] {
             let refused = written(&text, "new").unwrap_err();
             assert!(refused.contains(why), "{refused}");

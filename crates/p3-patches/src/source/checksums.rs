@@ -52,6 +52,13 @@ impl Checksums {
         self.0.get(&key).map(String::as_str)
     }
 
+    /// Returns the packages of a release, by name, with their checksums.
+    pub fn of_release(&self, version: &str) -> impl Iterator<Item = (&str, &str)> {
+        let entries = self.0.iter();
+        let entries = entries.filter(move |((found, _), _)| found.to_string() == version);
+        entries.map(|((_, name), checksum)| (name.as_str(), checksum.as_str()))
+    }
+
     /// Returns the names of the packages.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(|(_, name)| name.as_str())

@@ -257,6 +257,9 @@ fn fetch(patches: &Patches, name: &str, version: &str) -> Result<Found> {
     Ok(found)
 }
 
+/// Cargo's words for a version that the registry does not have, or has yanked.
+const LACKING: &str = "failed to select a version for the requirement ";
+
 /// Cargo fetches what the package depends on too, in the versions of these patches' lock file. Offline it takes any that are
 /// cached: nothing is built from them.
 fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
@@ -271,22 +274,32 @@ fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
     write_changed(&manifest, text.as_bytes())?;
     let manifest = manifest.to_str().context("a path that is not UTF-8")?;
     let lock_file = dir.path().join("Cargo.lock");
+    // Without the package's entry, the lock file gets the checksum that is in the index. A yanked version is found by its entry
+    // alone, as are those that it depends on; cargo compares their checksums with the index then.
+    let without_entry = without(&patches.lock()?.unwrap_or_default(), name, version)?;
+    let locks = [
+        with_release(patches, &without_entry, version)?,
+        without_entry,
+    ];
     let graph = resolve(CACHE_FIRST, |offline| {
-        if offline.is_empty() {
-            let own = patches.lock()?.unwrap_or_default();
-            write_changed(&lock_file, without(&own, name, version)?.as_bytes())?;
-        }
         let options = [&["--manifest-path", manifest], offline].concat();
-        // Cargo goes by the configuration of the folder that it runs in.
-        metadata(patches.workplace(), &options)
+        let mut graph = Err(String::new());
+        for lock in locks.iter().rev() {
+            write_changed(&lock_file, lock.as_bytes())?;
+            // Cargo goes by the configuration of the folder that it runs in.
+            graph = metadata(patches.workplace(), &options)?;
+            if !graph.as_ref().is_err_and(|error| error.contains(LACKING)) {
+                break;
+            }
+        }
+        Ok(graph)
     })?;
     let graph = graph.map_err(|error| {
         let what = match out_of_a_missing_program(&error) {
             Some(_) => format!("cargo cannot be asked for {name} {version}"),
             None => format!("{name} {version} is not in cargo's cache and cannot be fetched"),
         };
-        let is_lacking = error.contains("failed to select a version for the requirement ");
-        if is_lacking && !is_offline(&error) && !error.contains(REPLACED) {
+        if error.contains(LACKING) && !is_offline(&error) && !error.contains(REPLACED) {
             let hint = "name a version that crates.io has, as `cargo info` and its pages list them";
             return Failure::input(format!("crates.io has no {name} {version}: {error}"))
                 .hint(hint);
@@ -333,6 +346,23 @@ fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
         }
         _ => Err(Failure::environment(resolved).into()),
     }
+}
+
+/// Adds the packages of a release to the text of a lock file, as they were reviewed.
+fn with_release(patches: &Patches, lock: &str, version: &str) -> Result<String> {
+    let mut text = lock.to_owned();
+    let there = packages(lock)?;
+    for (name, checksum) in Checksums::load(patches)?.of_release(version) {
+        if !there
+            .iter()
+            .any(|package| (&*package.name, &*package.version) == (name, version))
+        {
+            text += &format!(
+                "\n[[package]]\nname = \"{name}\"\nversion = \"{version}\"\nsource = \"{REGISTRY}\"\nchecksum = \"{checksum}\"\n"
+            );
+        }
+    }
+    Ok(text)
 }
 
 #[cfg(test)]

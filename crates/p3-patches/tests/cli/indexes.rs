@@ -121,6 +121,22 @@ fn an_index_that_differs_from_a_manifest_is_refused() {
     run_cases(&fixture, &home, &file, &commands);
 }
 
+/// A lock file keeps a release that is yanked after it was written, and so do its patches.
+#[test]
+fn a_yanked_release_is_verified_as_any_other() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "demo"]);
+    let home = fixture.home_without("no such package");
+    let copy = of_crates_io(&home, "registry/index").join(".cache/p3/-g/p3-goldilocks");
+    let yanked = edited(&fs::read(&copy).unwrap(), "0.8.0", &|entry| {
+        entry["yanked"] = true.into();
+    });
+    fs::write(&copy, yanked).unwrap();
+    let mut command = fixture.command(&["status", "--verify"]);
+    let output = command.env("CARGO_HOME", &home).output().unwrap();
+    assert_ended(&fixture.transcript(&output), 0, "");
+}
+
 /// A cargo to come may write its copy in another form, which says nothing of a package.
 #[test]
 fn an_index_that_cannot_be_read_is_not_passed_over() {

@@ -253,3 +253,17 @@ fn apply_says_how_to_build_for_this_cpu() {
     assert!(said(None).unwrap().contains(command));
     assert_eq!(said(Some("-C target-cpu=native")), None);
 }
+
+/// Cargo takes a manifest with levels of `cfg(..)` that its parser, which calls itself, cannot take on the stack of a main thread in
+/// a build without optimizations.
+#[test]
+fn a_deep_condition_is_read() {
+    let fixture = Fixture::new();
+    let deep = format!("cfg({}unix{})", "not(".repeat(6000), ")".repeat(6000));
+    let table = format!("\n[target.\"{deep}\".dependencies]\np3-field = \"0.8\"\n");
+    fixture.set_manifest(&format!("{MANIFEST}{table}"));
+    fixture.relock();
+    fixture.succeed(&["apply", "demo"]);
+    fixture.succeed(&["status"]);
+    fixture.succeed(&["remove"]);
+}
