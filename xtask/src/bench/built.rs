@@ -279,14 +279,20 @@ impl Built {
     pub fn copies(&self, dir: &Path, isas: &[Isa]) -> Result<Vec<(Isa, Copies)>> {
         let checked = |&isa: &Isa| {
             let workers = placed(dir, isa);
+            let folder = dir.join(isa.to_string());
+            if !folder.is_dir() {
+                let what = format!("{}: no folder of workers", shown(&folder));
+                return Err(Failure::input(what)
+                    .hint("copy that folder again, or name the instruction sets that there are with --isa")
+                    .into());
+            }
             assert_executable(&workers.baseline)?;
             assert_executable(&workers.candidate)?;
             let copies = workers.copy()?;
             // The copies run, whatever becomes of the folder.
             let found = copies.workers().sha256()?;
             if self.workers.get(&isa.to_string()) != Some(&found) {
-                let dir = dir.join(isa.to_string());
-                let what = format!("{}: not the executables of {FACTS}", shown(&dir));
+                let what = format!("{}: not the executables of {FACTS}", shown(&folder));
                 return Err(Failure::input(what).hint("copy the folder again").into());
             }
             Ok((isa, copies))

@@ -7,6 +7,7 @@ use crate::author::drift::{self, Builds};
 use crate::project::Project;
 use p3_patches::catalog::stack::Stack;
 use p3_patches::prover::tree;
+use p3_patches::source::checksums::Checksums;
 use p3_patches::source::index;
 use paired::error::Failure;
 use paired::interrupt;
@@ -45,7 +46,10 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let packages = patches.iter().flat_map(|patch| &patch.header.packages);
     let to = match (&args.to, packages.min()) {
         (Some(to), _) => to.clone(),
-        (None, Some(package)) => index::newest(&project.root, package)?,
+        (None, Some(package)) => {
+            let is_known = Checksums::load(project.patches())?.knows(package);
+            index::newest(&project.root, package, is_known)?
+        }
         (None, None) => return Ok(()),
     };
     let to_text = to.to_string();

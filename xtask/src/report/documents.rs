@@ -128,6 +128,11 @@ fn generated(path: &Path, part: &str, links: &Links) -> Result<String> {
         return Err(is_link(path).into());
     }
     let shown = shown(path);
+    if !path.exists() {
+        return Err(Failure::input(format!("{shown}: no such file"))
+            .hint("restore that file from git")
+            .into());
+    }
     let text = plain::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
     if text.contains("\r\n") {
         return Err(Failure::input(format!("{shown}: CRLF line ends"))

@@ -215,6 +215,13 @@ fn other_code_and_other_executables_are_refused() {
     assert!(pipe.success());
     refused(&["--isa", "generic"], unreadable);
     fs::remove_file(&candidate).unwrap();
+    let (folder, aside) = (copied.join("generic"), copied.join("aside"));
+    fs::rename(&folder, &aside).unwrap();
+    refused(
+        &[],
+        "[DIR]/copied/generic: no folder of workers\nhint: copy ",
+    );
+    fs::rename(&aside, &folder).unwrap();
     write(&candidate, &original);
 
     let foreign = if cfg!(target_arch = "x86_64") {

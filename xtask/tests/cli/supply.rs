@@ -333,6 +333,21 @@ fn a_name_that_is_no_package_is_refused() {
     assert!(run.starts_with("exit 3\n") && run.contains(hint), "{run}");
 }
 
+/// Offline, an empty copy of the index has none of the names that are in the list.
+#[test]
+fn an_index_that_is_not_there_is_no_wrong_name() {
+    let fixture = Fixture::new();
+    let home = fixture.path().join("empty home");
+    fs::create_dir_all(&home).unwrap();
+    let mut command = fixture.fetching(&["refresh", "--checksums"]);
+    let command = (command.env("CARGO_HOME", home)).env("CARGO_NET_OFFLINE", "true");
+    let run = fixture.transcript(&command.output().unwrap());
+    assert!(
+        run.starts_with("exit 4\n") && run.contains("\nhint: connect to the registry\n"),
+        "{run}"
+    );
+}
+
 /// A configuration above a temporary folder of the system, where another user may put one, is not obeyed.
 #[test]
 fn cargo_obeys_no_configuration_beside_temporary_folders() {

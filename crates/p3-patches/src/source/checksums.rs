@@ -91,7 +91,7 @@ impl Checksums {
         while let Some(name) = todo.pop_first() {
             interrupt::check()?;
             // Cargo brings its copy of the index up to date for what it is asked about.
-            index::newest(root, &name)?;
+            index::newest(root, &name, present.knows(&name))?;
             for release in index::releases_on_crates_io(&name)? {
                 if !releases.contains(&release.version) {
                     continue;

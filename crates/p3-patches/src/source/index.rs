@@ -18,8 +18,8 @@ use paired::files::plain;
 use paired::interrupt;
 
 /// Returns the newest release of a package that the registry has, whether or not it is a preview, as cargo finds it in the checkout
-/// with this root.
-pub fn newest(root: &Path, name: &str) -> Result<Version> {
+/// with this root. Where it finds none of a name that is known to be there, its index is what is missing.
+pub fn newest(root: &Path, name: &str, is_known: bool) -> Result<Version> {
     // A workspace without a lock file, below the checkout's configuration: cargo would look no further than a lock file.
     let dir = &root.join("target/p3/newest");
     write_changed(&dir.join("Cargo.toml"), b"[workspace]\n")?;
@@ -33,6 +33,7 @@ pub fn newest(root: &Path, name: &str) -> Result<Version> {
         if ["could not find", "invalid character", "cannot be empty"]
             .iter()
             .any(|refused| error.contains(refused))
+            && !is_known
         {
             return Err(Failure::input(what)
                 .hint("name a package as crates.io has it, such as p3-field")
