@@ -57,7 +57,7 @@ const SEGMENT_BYTES: [usize; 2] = [1 << 7, 1 << 12];
 /// Bytes of a block whose layers are done one after the other: half of an L1 cache.
 const BLOCK_BYTES: usize = 1 << 14;
 
-/// Layers that are done at once, where `layers` follow each other.
+/// Returns how many layers are done at once, where `layers` follow each other.
 const fn at_once<F>(layers: usize) -> usize {
     if in_pairs::<F>() && layers >= 2 { 2 } else { 1 }
 }
@@ -241,7 +241,7 @@ impl<'a, F> Rows<'a, F> {
         }
     }
 
-    /// Rows that are still to be written.
+    /// Returns rows that are still to be written.
     const fn of_uninit(values: &'a mut [MaybeUninit<F>], stride: usize) -> Self {
         Self {
             start: values.as_mut_ptr().cast(),
@@ -455,7 +455,7 @@ struct Crossing<'a, F: Field> {
 }
 
 impl<'a, F: Field> Crossing<'a, F> {
-    /// For the last ones of a block's `layers`, if vectors cross blocks in any.
+    /// Takes the last ones of a block's `layers`, if vectors cross blocks in any.
     fn new(passes: Passes, layers: &'a [Vec<F>]) -> Option<Self> {
         let depth = passes.crossing_layers::<F>();
         let layers = &layers[..depth];
@@ -483,7 +483,7 @@ impl<'a, F: Field> Crossing<'a, F> {
         })
     }
 
-    /// Elements of the blocks that vectors cross.
+    /// Returns the number of elements of the blocks that a vector crosses.
     fn len(&self) -> usize {
         (self.width << self.layers.len()) * F::Packing::WIDTH
     }
@@ -505,7 +505,7 @@ impl<'a, F: Field> Crossing<'a, F> {
         self.transform_blocks(values, first, twiddle, vectors);
     }
 
-    /// The twiddle of the last layer's first block within a block of the first layer.
+    /// Returns the twiddle of the last layer's first block within a block of the first layer.
     fn last_twiddle(&self, block: usize) -> F {
         let twiddles = &self.layers[0];
         let twiddle = twiddles.get(block << (self.layers.len() - 1));
@@ -577,7 +577,7 @@ impl<'a, F: Field> Crossing<'a, F> {
     }
 }
 
-/// The butterflies of the blocks of `len` elements that `values` consists of, in place.
+/// Does one layer of the blocks of `len` elements that `values` consists of, in place.
 fn butterflies<F: Field>(values: &mut [F], len: usize, twiddles: &[F], scale: Option<F>) {
     for (block, &twiddle) in values.chunks_exact_mut(len).zip(twiddles) {
         let (lo, hi) = block.split_at_mut(len / 2);
@@ -589,8 +589,8 @@ fn butterflies<F: Field>(values: &mut [F], len: usize, twiddles: &[F], scale: Op
     }
 }
 
-/// The butterflies of block `index` in one layer or in two, out of place. The closures give the
-/// halves or the quarters of the block.
+/// Does one layer or two of block `index`, out of place. The closures give the halves or the
+/// quarters of the block.
 #[inline]
 fn butterflies_oop<'a, F: Field>(
     layers: &[Vec<F>],

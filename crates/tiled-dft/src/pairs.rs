@@ -21,7 +21,7 @@ use core::mem::MaybeUninit;
 
 use p3_field::{Field, PackedValue, PrimeCharacteristicRing};
 
-/// Whether layers are done two at a time.
+/// Tells whether layers are done two at a time.
 pub const fn in_pairs<F>() -> bool {
     size_of::<F>() <= 4
 }
@@ -40,7 +40,7 @@ pub struct Pair<T> {
 }
 
 impl<T: PrimeCharacteristicRing + Copy> Pair<T> {
-    /// For the twiddle of a block and those of its halves.
+    /// Returns the factors for the twiddle of a block and those of its halves.
     #[inline]
     pub fn new(first: T, [lo, hi]: [T; 2]) -> Self {
         Self {
@@ -51,7 +51,8 @@ impl<T: PrimeCharacteristicRing + Copy> Pair<T> {
         }
     }
 
-    /// For twiddles that are `first` times and `halves` times as large. There is no scale.
+    /// Returns the factors for twiddles that are `first` times and `halves` times as large, without
+    /// a scale.
     #[inline(always)]
     pub fn times(self, first: T, halves: T) -> Self {
         let both = first * halves;
@@ -63,7 +64,7 @@ impl<T: PrimeCharacteristicRing + Copy> Pair<T> {
         }
     }
 
-    /// Both layers, on an element of each quarter.
+    /// Does both layers on an element of each quarter.
     #[inline(always)]
     pub fn apply(&self, [a, b, c, d]: [T; 4]) -> [T; 4] {
         let a = self.scale.map_or(a, |scale| a * scale);
@@ -76,7 +77,7 @@ impl<T: PrimeCharacteristicRing + Copy> Pair<T> {
 }
 
 impl<F: Field> Pair<F> {
-    /// For the twiddle of a block and those of its halves, times `scale`.
+    /// Returns the factors for the twiddle of a block and those of its halves, times `scale`.
     #[inline]
     fn scaled(first: F, halves: [F; 2], scale: Option<F>) -> Self {
         let pair = Self::new(first, halves);
@@ -89,6 +90,7 @@ impl<F: Field> Pair<F> {
         }
     }
 
+    /// Broadcasts the factors to vectors.
     #[inline(always)]
     fn packed(self) -> Pair<F::Packing> {
         let Self {
@@ -106,7 +108,7 @@ impl<F: Field> Pair<F> {
     }
 }
 
-/// Two layers of the blocks of `len` elements that `values` consists of, in place, and times
+/// Does two layers of the blocks of `len` elements that `values` consists of, in place, and times
 /// `scale`. `first` begins with the twiddles of the blocks, `second` with those of their halves.
 pub fn in_place<F: Field>(
     values: &mut [F],
@@ -134,7 +136,7 @@ pub fn in_place<F: Field>(
     }
 }
 
-/// Two layers of a block, times `scale`, from its quarters in `src` to those in `dst`.
+/// Does two layers of a block, times `scale`, from its quarters in `src` to those in `dst`.
 pub fn out_of_place<F: Field>(
     first: F,
     halves: [F; 2],
@@ -174,7 +176,7 @@ pub fn out_of_place<F: Field>(
     }
 }
 
-/// The quarters of a block.
+/// Splits a block into its quarters.
 pub fn quarters<T>(block: &mut [T]) -> [&mut [T]; 4] {
     let (ab, cd) = block.split_at_mut(block.len() / 2);
     let (a, b) = ab.split_at_mut(ab.len() / 2);
