@@ -78,7 +78,12 @@ impl Patches {
                 .into());
         }
         if let Some(folder) = folder.as_ref().filter(|folder| !folder.is_dir()) {
-            return Err(Failure::input(format!("{}: no such folder", shown(folder)))
+            let what = if folder.exists() {
+                "not a folder"
+            } else {
+                "no such folder"
+            };
+            return Err(Failure::input(format!("{}: {what}", shown(folder)))
                 .hint("--patches names a folder with a series and its patches")
                 .into());
         }

@@ -278,7 +278,12 @@ pub fn cargo_error(stderr: &str) -> String {
                 true => format!(", {OFFLINE}"),
                 false => String::new(),
             };
-            format!("{error}: {named}{cause}{offline}")
+            // The error of a program that cargo has run, such as a compiler, is its own.
+            let of_program = lines.iter().skip_while(|line| **line != "--- stderr");
+            let mut of_program = of_program.filter_map(|line| line.strip_prefix("error: "));
+            let of_program = of_program.next();
+            let of_program = of_program.map_or_else(String::new, |error| format!(": {error}"));
+            format!("{error}: {named}{cause}{of_program}{offline}")
         }
         (Some(error), None) if error.ends_with(':') => {
             let list = lines.iter().skip_while(|line| !line.ends_with(error));

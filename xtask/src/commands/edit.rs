@@ -50,6 +50,12 @@ impl Repository {
         (self.dir.clone()).unwrap_or_else(|| project.root.join(REPOSITORIES).join(name))
     }
 
+    /// Returns the option that names the repository's folder in a command, with the blank before it, or nothing.
+    pub fn option(&self) -> String {
+        let dir = self.dir.as_ref();
+        dir.map_or_else(String::new, |dir| format!(" --dir {}", shown(dir)))
+    }
+
     /// Returns an empty repository, which is to become the one of `name`.
     pub fn open(&self, project: &Project, name: &str) -> Result<WorkRepo> {
         let path = self.path(project, name);

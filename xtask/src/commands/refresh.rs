@@ -192,8 +192,9 @@ fn merge(
         conflicts.join(", ")
     ))
     .hint(format!(
-        "resolve them in {}, then `cargo p3 refresh {name}` writes the patch",
-        shown(&dir)
+        "resolve them in {}, then `cargo p3 refresh {name}{}` writes the patch",
+        shown(&dir),
+        repository.option()
     ))
     .into())
 }

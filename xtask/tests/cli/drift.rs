@@ -207,6 +207,9 @@ fn a_kernel_is_merged_into_another_release() {
     assert_eq!(fs::read_to_string(fixture.kernel()).unwrap(), KERNEL);
 
     fs::remove_dir_all(fixture.project().join(".p3-patches/edit/demo")).unwrap();
+    let elsewhere = fixture.run(&["refresh", "demo", "--onto", "0.4.3", "--dir", "elsewhere"]);
+    let hint = "hint: resolve them in elsewhere, then `cargo p3 refresh demo --dir elsewhere` writes the patch";
+    assert!(elsewhere.contains(hint), "{elsewhere}");
     let conflict = fixture.run(&["refresh", "demo", "--onto", "0.4.3"]);
     assert!(conflict.starts_with("exit 1\n"), "{conflict}");
     let sources = fixture.project().join(".p3-patches/edit/demo/util/src");

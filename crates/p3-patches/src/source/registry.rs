@@ -276,23 +276,23 @@ fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
     let lock_file = dir.path().join("Cargo.lock");
     // Without the package's entry, the lock file gets the checksum that is in the index. A yanked version is found by its entry
     // alone, as are those that it depends on; cargo compares their checksums with the index then.
-    let without_entry = without(&patches.lock()?.unwrap_or_default(), name, version)?;
-    let locks = [
-        with_release(patches, &without_entry, version)?,
-        without_entry,
-    ];
     let graph = resolve(CACHE_FIRST, |offline| {
+        let lock = match offline {
+            [] => without(&patches.lock()?.unwrap_or_default(), name, version)?,
+            _ => String::new(),
+        };
         let options = [&["--manifest-path", manifest], offline].concat();
-        let mut graph = Err(String::new());
-        for lock in locks.iter().rev() {
+        let ask = |lock: &str| {
             write_changed(&lock_file, lock.as_bytes())?;
             // Cargo goes by the configuration of the folder that it runs in.
-            graph = metadata(patches.workplace(), &options)?;
-            if !graph.as_ref().is_err_and(|error| error.contains(LACKING)) {
-                break;
+            metadata(patches.workplace(), &options)
+        };
+        match ask(&lock)? {
+            Err(error) if error.contains(LACKING) => {
+                ask(&with_release(patches, &lock, version)?).map(|graph| graph.or(Err(error)))
             }
+            graph => Ok(graph),
         }
-        Ok(graph)
     })?;
     let graph = graph.map_err(|error| {
         let what = match out_of_a_missing_program(&error) {

@@ -172,13 +172,17 @@ fn a_folder_of_patches_that_is_none() {
             .unwrap()
             .success()
     );
-    for place in ["nowhere", "pipe", "prover/Cargo.toml"] {
+    for (place, what) in [
+        ("nowhere", "no such folder"),
+        ("pipe", "not a folder"),
+        ("prover/Cargo.toml", "not a folder"),
+    ] {
         let place = fixture.path().join(place).display().to_string();
         let refused = fixture.run(&["list", "--patches", &place]);
         let expected =
-            "no such folder\nhint: --patches names a folder with a series and its patches\n";
+            format!("{what}\nhint: --patches names a folder with a series and its patches\n");
         assert!(refused.starts_with("exit 3\n"), "{refused}");
-        assert!(refused.ends_with(expected), "{refused}");
+        assert!(refused.ends_with(&expected), "{refused}");
     }
 }
 
@@ -1045,4 +1049,29 @@ fn refused_arguments_are_quoted_clean() {
             "{run}"
         );
     }
+}
+
+/// The `[patch]` is one of cargo's configuration, or of the manifest: cargo does not say which.
+#[test]
+fn a_patch_by_a_path_to_nothing() {
+    let fixture = Fixture::new();
+    let patch = "[patch.crates-io]\np3-goldilocks = { path = \"nowhere\" }\n";
+    write(&fixture.prover().join(".cargo/config.toml"), patch);
+    let run = fixture.run(&["apply", "demo"]);
+    let hint = "\nhint: correct that path, which stands in the manifest or in a `[patch]` of cargo's configuration; ";
+    assert!(run.starts_with("exit 3\n") && run.contains(hint), "{run}");
+}
+
+/// The compiler has refused it, and its own word is the cause.
+#[test]
+fn a_flag_that_no_compiler_has_is_named() {
+    let fixture = Fixture::new();
+    let mut command = fixture.command(&["apply", "demo"]);
+    let output = command
+        .env("RUSTFLAGS", "-C no-such-flag")
+        .output()
+        .unwrap();
+    let run = fixture.transcript(&output);
+    let said = "(exit status: 1): unknown codegen option: `no-such-flag`\nhint: cargo's configuration or the environment names that program or its flags, as ";
+    assert!(run.starts_with("exit 4\n") && run.contains(said), "{run}");
 }

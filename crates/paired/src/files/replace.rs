@@ -29,6 +29,11 @@ pub fn check(path: &Path) -> Result<(), Failure> {
             return Err(Failure::input(what).hint("name a file, or a link to one that is there"));
         }
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        if let Some(file) = folder.and_then(|folder| folder.ancestors().find(|path| path.is_file()))
+        {
+            let what = format!("{}: not a folder", shown(file));
+            return Err(Failure::input(what).hint("name a file elsewhere"));
+        }
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
             let what = format!("{}: no such folder", shown(folder));
             return Err(Failure::environment(what).hint("create it, or name a file elsewhere"));
@@ -134,6 +139,10 @@ mod tests {
         let nowhere = dir.path().join("nowhere/file");
         let error = files(&[(file.clone(), b"a".to_vec()), (nowhere, b"b".to_vec())]).unwrap_err();
         let expected = format!("{}: no such folder", dir.path().join("nowhere").display());
+        assert_eq!(error.to_string(), expected);
+        let below = file.join("new");
+        let error = files(&[(file.clone(), b"a".to_vec()), (below, b"b".to_vec())]).unwrap_err();
+        let expected = format!("{}: not a folder", file.display());
         assert_eq!(error.to_string(), expected);
         assert_eq!(fs::read(&file).unwrap(), b"old");
         assert_eq!(names(dir.path()), ["file"]);
