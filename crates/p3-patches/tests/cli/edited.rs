@@ -250,7 +250,7 @@ fn the_lock_file_without_patches_is_written() {
     write(&fixture.prover().join("no/folder"), "");
     let nowhere = fixture.run(&["status", "--published-lock", "no/folder/x"]);
     assert!(
-        nowhere.contains("error: no/folder: no such folder\nhint: "),
+        nowhere.contains("error: no/folder: not a folder\nhint: "),
         "{nowhere}"
     );
 }
