@@ -279,9 +279,8 @@ pub fn cargo_error(stderr: &str) -> String {
                 false => String::new(),
             };
             // The error of a program that cargo has run, such as a compiler, is its own.
-            let of_program = lines.iter().skip_while(|line| **line != "--- stderr");
-            let mut of_program = of_program.filter_map(|line| line.strip_prefix("error: "));
-            let of_program = of_program.next();
+            let mut of_program = lines.iter().skip_while(|line| **line != "--- stderr");
+            let of_program = of_program.find_map(|line| line.strip_prefix("error: "));
             let of_program = of_program.map_or_else(String::new, |error| format!(": {error}"));
             format!("{error}: {named}{cause}{of_program}{offline}")
         }

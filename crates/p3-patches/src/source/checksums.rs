@@ -54,8 +54,9 @@ impl Checksums {
 
     /// Returns the packages of a release, by name, with their checksums.
     pub fn of_release(&self, version: &str) -> impl Iterator<Item = (&str, &str)> {
+        let version = Version::parse(version).ok();
         let entries = self.0.iter();
-        let entries = entries.filter(move |((found, _), _)| found.to_string() == version);
+        let entries = entries.filter(move |((found, _), _)| Some(found) == version.as_ref());
         entries.map(|((_, name), checksum)| (name.as_str(), checksum.as_str()))
     }
 

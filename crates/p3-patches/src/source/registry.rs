@@ -282,14 +282,15 @@ fn ask(patches: &Patches, name: &str, version: &str) -> Result<Found> {
             _ => String::new(),
         };
         let options = [&["--manifest-path", manifest], offline].concat();
-        let ask = |lock: &str| {
+        let with_lock = |lock: &str| {
             write_changed(&lock_file, lock.as_bytes())?;
             // Cargo goes by the configuration of the folder that it runs in.
             metadata(patches.workplace(), &options)
         };
-        match ask(&lock)? {
+        match with_lock(&lock)? {
             Err(error) if error.contains(LACKING) => {
-                ask(&with_release(patches, &lock, version)?).map(|graph| graph.or(Err(error)))
+                let graph = with_lock(&with_release(patches, &lock, version)?)?;
+                Ok(graph.or(Err(error)))
             }
             graph => Ok(graph),
         }

@@ -254,6 +254,13 @@ pub fn out_of_a_wrong_manifest(error: &str) -> Option<&'static str> {
             "correct that `[patch]`, which stands in the manifest or in cargo's configuration; `cargo metadata` in that folder shows the whole message",
         );
     }
+    if error.contains("failed to load source for dependency `")
+        && error.contains("Cargo.toml`: No such file")
+    {
+        return Some(
+            "correct that path, which stands in the manifest or in a `[patch]` of cargo's configuration; `cargo metadata` in that folder shows the whole message",
+        );
+    }
     let is_lacking =
         error.contains("failed to select a version for ") || error.contains("no matching package ");
     // A source that replaces the registry may lack what the registry has.
@@ -263,13 +270,6 @@ pub fn out_of_a_wrong_manifest(error: &str) -> Option<&'static str> {
     let is_wrong = is_lacking && (is_known || !is_offline(error)) && !error.contains(REPLACED);
     let is_syntax = (error.split_once("Cargo.toml:"))
         .is_some_and(|(_, line)| line.starts_with(|digit: char| digit.is_ascii_digit()));
-    if error.contains("failed to load source for dependency `")
-        && error.contains("Cargo.toml`: No such file")
-    {
-        return Some(
-            "correct that path, which stands in the manifest or in a `[patch]` of cargo's configuration; `cargo metadata` in that folder shows the whole message",
-        );
-    }
     let is_about = || ABOUT_MANIFESTS.iter().any(|about| error.contains(about));
     (is_wrong || is_syntax || is_about()).then_some(
         "correct that in the manifest; `cargo metadata` in that folder shows the whole message",

@@ -29,12 +29,11 @@ pub fn check(path: &Path) -> Result<(), Failure> {
             return Err(Failure::input(what).hint("name a file, or a link to one that is there"));
         }
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
-        if let Some(file) = folder.and_then(|folder| folder.ancestors().find(|path| path.is_file()))
-        {
-            let what = format!("{}: not a folder", shown(file));
-            return Err(Failure::input(what).hint("name a file elsewhere"));
-        }
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            if let Some(file) = folder.ancestors().find(|path| path.is_file()) {
+                let what = format!("{}: not a folder", shown(file));
+                return Err(Failure::input(what).hint("name a file elsewhere"));
+            }
             let what = format!("{}: no such folder", shown(folder));
             return Err(Failure::environment(what).hint("create it, or name a file elsewhere"));
         }
