@@ -30,7 +30,8 @@
 //! Where a half of a block takes less than a few vectors, a vector takes one element of as many
 //! blocks as it has lanes.
 //!
-//! Elements of at most 32 bits pass two layers at once, by [`Pair`].
+//! Elements of at most 32 bits pass two layers at once, as [`pairs`] describes, and one column of
+//! them is reversed by tiles, too.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -41,9 +42,10 @@ use core::slice;
 
 use p3_field::{Field, PackedValue, Powers};
 use p3_matrix::Matrix;
-use p3_matrix::dense::{RowMajorMatrixView, RowMajorMatrixViewMut};
+use p3_matrix::dense::{RowMajorMatrix, RowMajorMatrixView, RowMajorMatrixViewMut};
+use p3_matrix::util::reverse_matrix_index_bits;
 use p3_maybe_rayon::prelude::*;
-use p3_util::{log2_ceil_usize, log2_strict_usize, reverse_slice_index_bits};
+use p3_util::{log2_ceil_usize, log2_strict_usize, reverse_bits_len, reverse_slice_index_bits};
 
 use crate::pairs::{self, Pair, in_pairs, quarters};
 use crate::{Butterfly, DitButterfly, ScaledDitButterfly, TwiddleFreeButterfly, transpose_rows};
@@ -56,6 +58,9 @@ const SEGMENT_BYTES: [usize; 2] = [1 << 7, 1 << 12];
 
 /// Bytes of a block whose layers are done one after the other: half of an L1 cache.
 const BLOCK_BYTES: usize = 1 << 14;
+
+/// The logarithm of the sides of the tiles by which a column is reversed: two fit an L1 cache.
+const LOG_SIDE: usize = 6;
 
 /// Returns how many layers are done at once, where `layers` follow each other.
 const fn at_once<F>(layers: usize) -> usize {
@@ -414,12 +419,10 @@ fn transform_block<F: Field>(
         let exceeds = len * size_of::<F>() > BLOCK_BYTES;
         let depth = at_once::<F>(layers.len());
         let (rest, next) = layers.split_at(layers.len() - depth);
-        match next {
-            [second, first] => {
-                pairs::in_place(values, len, &first[index..], &second[2 * index..], scale);
-            }
-            [twiddles, ..] => butterflies(values, len, &twiddles[index..], scale),
-            [] => {}
+        if let [second, first] = next {
+            pairs::in_place(values, len, &first[index..], &second[2 * index..], scale);
+        } else {
+            butterflies(values, len, &next[0][index..], scale);
         }
         layers = rest;
         index <<= depth;
@@ -459,15 +462,16 @@ impl<'a, F: Field> Crossing<'a, F> {
     fn new(passes: Passes, layers: &'a [Vec<F>]) -> Option<Self> {
         let depth = passes.crossing_layers::<F>();
         let layers = &layers[..depth];
-        // All twiddles are zero where the shift is, and so are their products.
-        let unshift = layers.first()?[0].try_inverse().unwrap_or_default();
-        let root = |layer: usize, index: usize| {
-            let below = depth - 1 - layer;
-            let twiddles = F::Packing::from_fn(|lane| layers[layer][(lane << below) + index]);
-            twiddles * unshift.exp_power_of_2(layer)
-        };
+        let shift = layers.first()?[0];
         let mut roots = Vec::new();
         if in_pairs::<F>() {
+            // All twiddles are zero where the shift is, and so are their products.
+            let unshift = shift.try_inverse().unwrap_or_default();
+            let root = |layer: usize, index: usize| {
+                let below = depth - 1 - layer;
+                let twiddles = F::Packing::from_fn(|lane| layers[layer][(lane << below) + index]);
+                twiddles * unshift.exp_power_of_2(layer)
+            };
             for layer in (1..depth).rev().step_by(2) {
                 let pair = |index| {
                     let halves = [0, 1].map(|half| root(layer - 1, 2 * index + half));
@@ -577,6 +581,56 @@ impl<'a, F: Field> Crossing<'a, F> {
     }
 }
 
+/// Reverses the order of rows, from the bits of their indices.
+pub fn reverse_rows<F: Field>(mat: &mut RowMajorMatrix<F>) {
+    if mat.width == 1 && size_of::<F>() <= 4 {
+        reverse_column(&mut mat.values);
+    } else {
+        reverse_matrix_index_bits(mat);
+    }
+}
+
+/// Reverses the order of elements, from the bits of their indices.
+///
+/// An index consists of six high bits, those in the middle, and six low ones. The elements that
+/// share the middle are a tile of 64 runs of memory. Reversed and transposed, it takes the place of
+/// the tile whose middle is reversed.
+fn reverse_column<F: Field>(values: &mut [F]) {
+    let side = 1 << LOG_SIDE;
+    let log_len = log2_strict_usize(values.len());
+    let Some(log_middle) = log_len.checked_sub(2 * LOG_SIDE) else {
+        return reverse_slice_index_bits(values);
+    };
+    let stride = values.len() >> LOG_SIDE;
+    let rows = Rows::new(values, stride);
+    let reversed = |row| reverse_bits_len(row, LOG_SIDE);
+    (0..1 << log_middle).into_par_iter().for_each_init(
+        || vec![F::ZERO; 2 * side * side],
+        |tiles, middle| {
+            let other = reverse_bits_len(middle, log_middle);
+            if middle > other {
+                return;
+            }
+            // SAFETY: a tile's columns are some of the rows'.
+            let [here, there] = [middle, other].map(|tile| unsafe { rows.skip(tile * side) });
+            for (tile, place) in tiles.chunks_exact_mut(side * side).zip([here, there]) {
+                // SAFETY: no other task has the columns, and nothing writes them now.
+                let row = |row| unsafe { place.read(reversed(row), side) };
+                transpose_rows(side, side, row, tile);
+            }
+            for (tile, place) in tiles.chunks_exact(side * side).zip([there, here]) {
+                for (row, values) in tile.chunks_exact(side).enumerate() {
+                    // SAFETY: no other task has the columns, and nothing borrows them now.
+                    let places = unsafe { place.write(reversed(row), side) };
+                    for (place, &value) in places.iter_mut().zip(values) {
+                        place.write(value);
+                    }
+                }
+            }
+        },
+    );
+}
+
 /// Does one layer of the blocks of `len` elements that `values` consists of, in place.
 fn butterflies<F: Field>(values: &mut [F], len: usize, twiddles: &[F], scale: Option<F>) {
     for (block, &twiddle) in values.chunks_exact_mut(len).zip(twiddles) {
@@ -628,7 +682,6 @@ mod tests {
     use p3_baby_bear::BabyBear;
     use p3_field::{PrimeCharacteristicRing as _, TwoAdicField};
     use p3_goldilocks::Goldilocks;
-    use p3_matrix::dense::RowMajorMatrix;
     use rand::SeedableRng;
     use rand::distr::{Distribution, StandardUniform};
     use rand::rngs::SmallRng;
@@ -656,7 +709,7 @@ mod tests {
         StandardUniform: Distribution<F>,
     {
         let mut rng = SmallRng::seed_from_u64(1);
-        let mut shapes = vec![(4, 17), (4, 33)];
+        let mut shapes = vec![(4_usize, 17), (4, 33)];
         if !cfg!(miri) {
             let widths = || (1..10).chain([17, 33]);
             shapes.extend((0..8).flat_map(|log_h| widths().map(move |width| (log_h, width))));
@@ -664,7 +717,9 @@ mod tests {
         }
         for (log_h, width) in shapes {
             let mat = RowMajorMatrix::<F>::rand(&mut rng, 1 << log_h, width);
-            for shift in [F::ONE, F::GENERATOR, F::ZERO] {
+            // The last one has twiddles of 1 in the first layer, and of -1 in the second one.
+            let root = F::two_adic_generator(log_h.saturating_sub(1));
+            for shift in [F::ONE, F::GENERATOR, F::ZERO, root] {
                 let layers = twiddles(log_h, F::two_adic_generator(log_h), shift);
                 let natural = NaiveDft.coset_dft_batch(mat.clone(), shift);
                 // Not by p3-matrix, whose reversal is undefined behaviour to Miri.
@@ -704,6 +759,18 @@ mod tests {
                     assert_eq!(scaled, expected, "{passes:?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_column_is_reversed() {
+        let log_lens = if cfg!(miri) { 12..=14 } else { 0..=17 };
+        for log_len in log_lens {
+            let index = |i| BabyBear::from_usize(i);
+            let mut mat = RowMajorMatrix::new_col((0..1 << log_len).map(index).collect());
+            reverse_rows(&mut mat);
+            let expected = (0..1 << log_len).map(|i| index(reverse_bits_len(i, log_len)));
+            assert!(mat.values.into_iter().eq(expected), "2^{log_len}");
         }
     }
 

@@ -144,8 +144,37 @@ pub fn out_of_place<F: Field>(
     src: [&[F]; 4],
     dst: [&mut [MaybeUninit<F>]; 4],
 ) {
-    let pair = Pair::scaled(first, halves, scale);
-    let packed = pair.packed();
+    if scale.is_none() && [first, halves[0]] == [F::ONE; 2] {
+        let packed = F::Packing::from(halves[1]);
+        map(
+            src,
+            dst,
+            |a| first_layers(packed, a),
+            |a| first_layers(halves[1], a),
+        );
+    } else {
+        let pair = Pair::scaled(first, halves, scale);
+        let packed = pair.packed();
+        map(src, dst, |a| packed.apply(a), |a| pair.apply(a));
+    }
+}
+
+/// Does the first two layers of a transform without a shift, whose twiddles are one but for `last`.
+#[inline(always)]
+fn first_layers<T: PrimeCharacteristicRing + Copy>(last: T, [a, b, c, d]: [T; 4]) -> [T; 4] {
+    let (a, c) = (a + c, a - c);
+    let (b, d) = (b + d, (b - d) * last);
+    [a + b, a - b, c + d, c - d]
+}
+
+/// Writes what `packed` makes of vectors, and `one` of the elements after them.
+#[inline(always)]
+fn map<F: Field>(
+    src: [&[F]; 4],
+    dst: [&mut [MaybeUninit<F>]; 4],
+    packed: impl Fn([F::Packing; 4]) -> [F::Packing; 4],
+    one: impl Fn([F; 4]) -> [F; 4],
+) {
     let [a, b, c, d] = src;
     let (a, a_end) = F::Packing::pack_slice_with_suffix(a);
     let (b, b_end) = F::Packing::pack_slice_with_suffix(b);
@@ -160,7 +189,7 @@ pub fn out_of_place<F: Field>(
     let (d, d_end) = F::Packing::pack_maybe_uninit_slice_with_suffix_mut(d);
     let dst = a.iter_mut().zip(b).zip(c).zip(d);
     for ((((a, b), c), d), (((a_out, b_out), c_out), d_out)) in src.zip(dst) {
-        let [a, b, c, d] = packed.apply([*a, *b, *c, *d]);
+        let [a, b, c, d] = packed([*a, *b, *c, *d]);
         a_out.write(a);
         b_out.write(b);
         c_out.write(c);
@@ -168,7 +197,7 @@ pub fn out_of_place<F: Field>(
     }
     let dst_end = a_end.iter_mut().zip(b_end).zip(c_end).zip(d_end);
     for ((((a, b), c), d), (((a_out, b_out), c_out), d_out)) in src_end.zip(dst_end) {
-        let [a, b, c, d] = pair.apply([*a, *b, *c, *d]);
+        let [a, b, c, d] = one([*a, *b, *c, *d]);
         a_out.write(a);
         b_out.write(b);
         c_out.write(c);
