@@ -79,7 +79,7 @@ pub fn origin(value: &toml_edit::Value) -> Option<&str> {
 
 /// Tells whether a line of cargo's is about a key or a file of its configuration.
 fn is_about_configuration(line: &str) -> bool {
-    const PARTS: [&str; 13] = [
+    const PARTS: [&str; 14] = [
         "Cargo configuration",
         "TOML configuration",
         "config key `",
@@ -93,6 +93,7 @@ fn is_about_configuration(line: &str) -> bool {
         "local registry path is not a directory: ",
         "failed to update path override `",
         "is not supported in the `[env]` configuration table",
+        " directory is set to an empty string in ",
     ];
     let is_file = line.split_once("error in ").is_some_and(|(_, rest)| {
         let place = rest.split(": ").next().unwrap_or_default();

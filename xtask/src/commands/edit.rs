@@ -13,7 +13,7 @@ use p3_patches::catalog::stack::Stack;
 use p3_patches::prover::tree;
 use p3_patches::source::package::Package;
 use paired::error::Failure;
-use paired::files::dir::{Dir, Place, Temporary};
+use paired::files::dir::{Dir, Place, Temporary, is_link};
 use paired::terminal::{shown, spinner};
 
 /// Open a patch as a git repository in upstream's layout.
@@ -48,6 +48,22 @@ const REPOSITORIES: &str = ".p3-patches/edit";
 impl Repository {
     pub fn path(&self, project: &Project, name: &str) -> PathBuf {
         (self.dir.clone()).unwrap_or_else(|| project.root.join(REPOSITORIES).join(name))
+    }
+
+    /// Returns the folder of the repository, which `edit` has opened. Fails where a symbolic link is in the way, below this
+    /// checkout or in place of `.git`.
+    pub fn opened(&self, project: &Project, name: &str) -> Result<PathBuf> {
+        let path = self.path(project, name);
+        if self.dir.is_none() {
+            Dir::open(&project.root)?.folder(Path::new(REPOSITORIES).join(name))?;
+        }
+        let git = path.join(".git");
+        // Without this, git would look for a repository further up.
+        match git.symlink_metadata() {
+            Ok(metadata) if metadata.is_symlink() => Err(is_link(&git).into()),
+            Ok(_) => Ok(path),
+            Err(_) => Err(not_opened(&path, name).into()),
+        }
     }
 
     /// Returns the option that names the repository's folder in a command, with the blank before it, or nothing.
@@ -102,6 +118,12 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     progress.finish_and_clear();
     println!("{}", dir.to_string_lossy());
     Ok(())
+}
+
+/// Returns the failure for a folder without a repository of `edit`'s.
+pub fn not_opened(dir: &Path, name: &str) -> Failure {
+    Failure::input(format!("{}: no repository opened by `edit`", shown(dir)))
+        .hint(format!("`cargo p3 edit {name}` opens one"))
 }
 
 fn exists(path: &Path) -> Failure {

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
 
 use super::drift;
-use super::edit::Repository;
+use super::edit::{Repository, not_opened};
 use crate::author::checks;
 use crate::author::git::{Index, git};
 use crate::project::Project;
@@ -88,10 +88,10 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     for name in names {
         // The first patch that is ported makes the release one of the series'.
         let catalog = &Catalog::load(project.patches())?;
-        let dir = args.repository.path(project, &name);
         if let Some(onto) = &args.onto {
             merge(&name, onto, &args.repository, project, catalog)?;
         }
+        let dir = args.repository.opened(project, &name)?;
         write(&name, &dir, project, catalog)?;
     }
     Ok(())
@@ -254,16 +254,8 @@ fn refuse_conflicts(dir: &Path, index: &Index<'_>, published: &str) -> Result<()
 
 /// Writes the patch and the kernel files from the repository `dir`.
 fn write(name: &str, dir: &Path, project: &Project, catalog: &Catalog) -> Result<()> {
-    let not_opened = || {
-        Failure::input(format!("{}: no repository opened by `edit`", shown(dir)))
-            .hint(format!("`cargo p3 edit {name}` opens one"))
-    };
-    // Without this, git would look for a repository further up.
-    if !dir.join(".git").exists() {
-        return Err(not_opened().into());
-    }
     let tags = git(dir, &["tag", "--list", "base/*"])?;
-    let tag = tags.lines().next().ok_or_else(not_opened)?;
+    let tag = tags.lines().next().ok_or_else(|| not_opened(dir, name))?;
     let base = tag.strip_prefix("base/").expect("listed by that prefix");
     let release = Version::parse(base)?;
     catalog.refuse_merged(&release, &[name.to_owned()])?;

@@ -76,6 +76,35 @@ fn refused(fixture: &Fixture, args: &[&str], place: &Path) {
     );
 }
 
+/// A patch comes from the repository that `edit` has opened in this checkout, and from none that a link names.
+#[test]
+fn a_link_to_another_repository_is_refused() {
+    let fixture = Fixture::new().with_crates();
+    fixture.succeed(&["edit", "demo"]);
+    let patch = fs::read_to_string(fixture.patch("demo")).unwrap();
+    let trees = fixture.project().join(".p3-patches");
+    let moved = fixture.path().join("moved");
+    let repository = trees.join("edit/demo");
+    let source = repository.join("goldilocks/src/lib.rs");
+    let text = fs::read_to_string(&source).unwrap();
+    write(&source, &format!("{text}\n// By way of a link.\n"));
+    for place in [
+        repository.join(".git"),
+        repository,
+        trees.join("edit"),
+        trees,
+    ] {
+        fs::rename(&place, &moved).unwrap();
+        symlink(&moved, &place).unwrap();
+        refused(&fixture, &["refresh", "demo"], &place);
+        fs::remove_file(&place).unwrap();
+        fs::rename(&moved, &place).unwrap();
+    }
+    assert_eq!(fs::read_to_string(fixture.patch("demo")).unwrap(), patch);
+    fixture.succeed(&["refresh", "demo"]);
+    assert_ne!(fs::read_to_string(fixture.patch("demo")).unwrap(), patch);
+}
+
 /// Every place that `apply`, `remove` and `status` have in a prover's folder.
 #[test]
 fn a_link_in_a_provers_folder_is_refused() {

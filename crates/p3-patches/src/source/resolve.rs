@@ -205,9 +205,10 @@ pub fn unresolved_manifest(folder: &Path, what: &str, error: &str, hint: &str) -
 
 /// Returns the hint for an error of cargo's about a program that it cannot run, or that fails.
 pub fn out_of_a_missing_program(error: &str) -> Option<&'static str> {
-    const ABOUT_PROGRAMS: [&str; 2] = [
+    const ABOUT_PROGRAMS: [&str; 3] = [
         "could not execute process `",
         "process didn't exit successfully: `",
+        "didn't have a line for `host:`",
     ];
     let is_about = ABOUT_PROGRAMS.iter().any(|about| error.contains(about));
     is_about.then_some(
@@ -231,7 +232,7 @@ pub fn out_of_a_wrong_lock_file(folder: &Path, error: &str) -> Option<String> {
 /// Returns the hint for an error of cargo's about a manifest: about its syntax, or about a dependency in a place, a version or with a
 /// feature that there is not, or in a cycle. No download mends that.
 pub fn out_of_a_wrong_manifest(error: &str) -> Option<&'static str> {
-    const ABOUT_MANIFESTS: [&str; 8] = [
+    const ABOUT_MANIFESTS: [&str; 9] = [
         "cyclic package dependency: ",
         "failed to parse manifest at `",
         " version mismatch",
@@ -240,6 +241,7 @@ pub fn out_of_a_wrong_manifest(error: &str) -> Option<&'static str> {
         " multiple times with different names",
         "package collision in the lockfile",
         "found a virtual manifest at `",
+        "is listed in default-members but is not a member",
     ];
     const ABOUT_PATCHES: [&str; 3] = [
         "does not contain packages matching",

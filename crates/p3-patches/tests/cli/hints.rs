@@ -364,6 +364,27 @@ fn a_program_of_cargos_that_is_not_there() {
     }
 }
 
+/// A variable that a workflow leaves empty says nothing of the manifest, or of the patches in it.
+#[test]
+fn an_empty_target_directory() {
+    let fixture = Fixture::new();
+    for (args, name) in [
+        (&["apply", "demo"], "CARGO_TARGET_DIR"),
+        (&["apply", "demo"], "CARGO_BUILD_TARGET_DIR"),
+        (&["status", "--verify"], "CARGO_TARGET_DIR"),
+    ] {
+        if args[0] == "status" {
+            fixture.succeed(&["apply", "demo"]);
+        }
+        let output = fixture.command(args).env(name, "").output().unwrap();
+        let run = fixture.transcript(&output);
+        let said =
+            "hint: no file configures cargo here: a variable `CARGO_..` of the environment does";
+        assert_ended(&run, 3, said);
+        assert!(run.contains(" is set to an empty string in "), "{run}");
+    }
+}
+
 /// A relative path of cargo's starts in the user's folder, as a shell has it, and not in the prover's.
 #[test]
 fn a_relative_path_of_cargo() {

@@ -344,6 +344,10 @@ impl Dir {
                 is_other(&path, "not a plain file").into()
             }
             _ if what == "write" => cannot_write(&path, &error.into()).into(),
+            _ if error == Errno::BUSY => {
+                let what = format!("cannot {what} {}: {error}", shown(&path));
+                Failure::environment(what).hint(MOUNTED).into()
+            }
             _ => {
                 let path = shown(&path);
                 anyhow::Error::new(io::Error::from(error)).context(format!("cannot {what} {path}"))
@@ -516,11 +520,16 @@ fn is_other(path: &Path, what: &str) -> Failure {
         .hint("put the file or folder itself there, or work in another folder")
 }
 
+/// The hint for a file or a folder in whose place another one is mounted, as containers do.
+const MOUNTED: &str =
+    "a mount point cannot be replaced or removed: mount the folder that it is in, as a whole";
+
 /// Returns the failure for a file that cannot be written.
 pub fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     let hint = match Errno::from_io_error(error) {
         Some(Errno::MFILE | Errno::NFILE) => "raise the limit on open files, as `ulimit -n` does",
         Some(Errno::NAMETOOLONG) => "choose a shorter name",
+        Some(Errno::XDEV | Errno::BUSY) => MOUNTED,
         _ => "check that the folder is writable and that the disk has space",
     };
     Failure::environment(format!("cannot write {}: {error}", shown(path))).hint(hint)
@@ -529,6 +538,17 @@ pub fn cannot_write(path: &Path, error: &io::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The errors are those of a file that is mounted by itself, and of a file system that is mounted in between.
+    #[test]
+    fn a_mount_point_is_no_full_disk() {
+        for error in [Errno::BUSY, Errno::XDEV] {
+            let failure = cannot_write(Path::new("Cargo.lock"), &error.into());
+            let said = failure.to_string();
+            assert!(said.contains("cannot write Cargo.lock: "), "{said}");
+            assert_eq!(failure.hint.as_deref(), Some(MOUNTED));
+        }
+    }
 
     #[test]
     fn nothing_takes_a_place_that_is_taken() {
