@@ -274,6 +274,12 @@ fn write(name: &str, dir: &Path, project: &Project, catalog: &Catalog) -> Result
         "--full-index",
     ];
     let diff = index.git(&[&["diff"], &options[..], &[published]].concat())?;
+    if diff.is_empty() {
+        let what = format!("{}: nothing differs from the tag {tag}", shown(dir));
+        return Err(Failure::input(what)
+            .hint("edit the files there; a patch that changes nothing is deleted by hand")
+            .into());
+    }
     // A patch that was merged into another release begins with the header that it has for its newest one.
     let newest = catalog.newest_base_of(name)?;
     let ported = catalog.has(base, name);

@@ -208,7 +208,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let rows = whole(&samples.runs)?;
         let phases = phases(&samples.parts, &rows[0])?;
         let mut tables = report::part_table("run", RUN, &rows, terminal);
-        if args.phases {
+        if args.phases && phases.is_empty() {
+            tables += "\n\nno span takes 1 % of a run";
+        } else if args.phases {
             tables += &format!(
                 "\n\n{}",
                 report::part_table("span", SPAN, &phases, terminal)

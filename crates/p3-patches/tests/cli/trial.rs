@@ -435,6 +435,13 @@ fn phases_are_compared_and_what_got_slower_comes_first() {
     let silent = Prover::new(SLEEP, SLEEP);
     assert_snapshot!("no_phases", silent.fails(&["demo", "--phases"]));
 
+    let short = &spans("9.00ns", "8.00ns", "7.00ns");
+    let printed = Prover::new(short, short).run(&["demo", "--phases"]);
+    assert!(
+        printed.contains("\n\nno span takes 1 % of a run\n"),
+        "{printed}"
+    );
+
     let other = &spans("infs", "9000.00s", "1.00ms");
     let refused = Prover::new(other, other).fails(&["demo", "--phases"]);
     assert!(

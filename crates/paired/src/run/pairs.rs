@@ -259,6 +259,10 @@ fn check_held(holding: &Holding) -> Result<(), String> {
         if !seen.insert(&held.span) {
             return Err(format!("tells twice what {:?} holds", held.span));
         }
+        // What was allocated before the run may be freed in it, outside of all spans.
+        if held.bytes < 0 && !held.span.is_empty() {
+            return Err(format!("reports {} bytes in {:?}", held.bytes, held.span));
+        }
         sum += i128::from(held.bytes);
     }
     match sum == i128::from(holding.live_bytes) {
@@ -515,6 +519,8 @@ mod tests {
         assert_eq!(told, "allocated 10 bytes, of which its spans hold 3");
         let told = wrong(&[inner.clone(), inner]);
         assert_eq!(told, r#"tells twice what ["a", "b"] holds"#);
+        let told = wrong(&[held("a", 12), held("a/b", -2)]);
+        assert_eq!(told, r#"reports -2 bytes in ["a", "b"]"#);
         let told = wrong(&[held("a", i64::MIN), held("b", i64::MAX)]);
         assert_eq!(told, "reports 9223372036854775808 bytes of memory");
         let told = wrong(&[
