@@ -26,7 +26,7 @@ fn permutations(criterion: &mut Criterion) {
         type Vector = __m256i;
         const LANES: usize = size_of::<Vector>() / 8;
 
-        /// As p3-keccak calls the kernel.
+        /// Calls the kernel as p3-keccak does.
         #[inline(never)]
         fn planes(state: &mut [[u64; LANES]; 25]) {
             permute::<Vector, LANES>(state);

@@ -59,7 +59,7 @@ where
     repeat(seed, move |state| permutation.permute_mut(state))
 }
 
-/// As often as a permutation is run, `step` on the result of the step before.
+/// Runs `step` on the result of the step before, as often as a permutation runs.
 pub fn repeat<P, const WIDTH: usize>(
     seed: u64,
     step: impl Fn(&mut [P; WIDTH]) + 'static,

@@ -250,7 +250,7 @@ fn leaves<'de, D: Deserializer<'de>>(number: D) -> Result<usize, D::Error> {
     }
 }
 
-/// Whether a character ends a line, controls a terminal, reverses the direction of text or is invisible.
+/// Tells whether a character ends a line, controls a terminal, reverses the direction of text or is invisible.
 pub fn is_control(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{feff}')

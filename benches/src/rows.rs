@@ -1,6 +1,6 @@
 //! The table of rows. A row is one line; what it does is in the module of its workload.
 //!
-//! These rows compile in seconds. Those in `component_rows` and `proof_rows` take minutes.
+//! The rows here compile in seconds. The rows in `component_rows` and `proof_rows` take minutes.
 
 use p3_baby_bear::{
     BabyBear, default_babybear_poseidon2_16 as bb16, default_babybear_poseidon2_24 as bb24,

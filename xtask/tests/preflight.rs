@@ -34,7 +34,7 @@ case "$1" in
        done ;;
 esac"#;
 
-/// As many cycles as instructions, and twice that without waiting. It has no skylake-avx512, and one model for two cores.
+/// A model of as many cycles as instructions, and twice that without waiting. It has no skylake-avx512, and one model for two cores.
 const MCA: &str = r#"
 case "$*" in
     *--version*) echo '  Debian LLVM version 19.1.7'; exit ;;

@@ -65,7 +65,7 @@ fn single_products_are_exact() {
     }
 }
 
-/// As many terms as fit, at their bounds, by columns and by rows.
+/// Sums as many terms as fit, at their bounds, by columns and by rows.
 #[test]
 fn full_sums_are_exact() {
     let largest = KoalaBear::new(residue_of(P - 1));

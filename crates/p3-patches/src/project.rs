@@ -103,7 +103,7 @@ impl Patches {
         })
     }
 
-    /// These patches for work in a folder: where the configuration of cargo there replaces the registry, as for vendored
+    /// Returns these patches for work in a folder: where the configuration of cargo there replaces the registry, as for vendored
     /// sources, packages are taken from the replacement.
     pub fn at_work_in(&self, folder: &Path) -> Self {
         Self {

@@ -170,12 +170,12 @@ impl Group {
         Ok(waitid(WaitId::Pid(pid(self.0.id())), end)?)
     }
 
-    /// Whether the child has ended, or cannot be asked.
+    /// Tells whether the child has ended, or cannot be asked.
     pub(crate) fn has_ended(&self) -> bool {
         !matches!(self.ended(), Ok(None))
     }
 
-    /// Whether the child has ended with exit code 0.
+    /// Tells whether the child has ended with exit code 0.
     pub(crate) fn has_succeeded(&self) -> bool {
         let ended = self.ended().ok().flatten();
         ended.and_then(|status| status.exit_status()) == Some(0)

@@ -83,12 +83,12 @@ impl Isa {
         }
     }
 
-    /// Whether this is NEON on a machine that is not aarch64. Its workers are built and run under an emulator.
+    /// Tells whether this is NEON on a machine that is not aarch64. Its workers are built and run under an emulator.
     pub fn is_foreign(self) -> bool {
         self == Self::Neon && !cfg!(target_arch = "aarch64")
     }
 
-    /// Whether the instruction set is one of this machine's architecture.
+    /// Tells whether the instruction set is one of this machine's architecture.
     fn is_own(self) -> bool {
         match self {
             Self::Generic | Self::Native => true,

@@ -26,7 +26,7 @@ pub use crate::asm;
 #[cfg_attr(target_arch = "aarch64", allow(dead_code, unused_macros))]
 #[allow(missing_docs, clippy::missing_safety_doc)]
 mod mutated;
-// As above.
+// The same as above.
 #[cfg(not(mutated))]
 #[allow(missing_docs, clippy::missing_safety_doc)]
 pub mod x86_64;

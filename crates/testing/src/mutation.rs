@@ -55,7 +55,7 @@ thread_local! {
 /// The file for operations that a kernel does not call, but passes to a function: `array.map(Lane::splat)`.
 pub const AS_FUNCTION: &str = "core/src/ops/function.rs";
 
-/// Whether the caller's caller is to do `kind` this time, instead of what it is there for.
+/// Tells whether the caller's caller is to do `kind` this time, instead of what it is there for.
 #[track_caller]
 pub fn goes_wrong(kind: &'static str) -> bool {
     let place = Location::caller();

@@ -334,50 +334,50 @@ impl Term {
         scripted(|script| script.define(TRUTH, expression))
     }
 
-    /// Whether the words or integers are the same.
+    /// Tells whether the words or integers are the same.
     #[must_use]
     pub fn is(self, rhs: Self) -> Self {
         self.predicate("=", rhs)
     }
 
-    /// Whether this unsigned word, or integer, is less than the other.
+    /// Tells whether this unsigned word, or integer, is less than the other.
     #[must_use]
     pub fn below(self, rhs: Self) -> Self {
         self.predicate("<", rhs)
     }
 
-    /// Whether this signed word is less than the other.
+    /// Tells whether this signed word is less than the other.
     #[must_use]
     pub fn signed_below(self, rhs: Self) -> Self {
         self.signed_integer().below(rhs.signed_integer())
     }
 
-    /// Whether this signed word is in `low..end`.
+    /// Tells whether this signed word is in `low..end`.
     #[must_use]
     pub fn is_in(self, low: i128, end: i128) -> Self {
         let x = self.signed_integer();
         x.below(integer(end)).and(x.below(integer(low)).negation())
     }
 
-    /// Whether this unsigned word is below `end`.
+    /// Tells whether this unsigned word is below `end`.
     #[must_use]
     pub fn is_below(self, end: i128) -> Self {
         self.integer().below(integer(end))
     }
 
-    /// Whether both are true.
+    /// Tells whether both are true.
     #[must_use]
     pub fn and(self, rhs: Self) -> Self {
         self.predicate("and", rhs)
     }
 
-    /// Whether one is true.
+    /// Tells whether one is true.
     #[must_use]
     pub fn or(self, rhs: Self) -> Self {
         self.predicate("or", rhs)
     }
 
-    /// Whether it is false.
+    /// Tells whether it is false.
     #[must_use]
     pub fn negation(self) -> Self {
         scripted(|script| script.define(TRUTH, format!("(not t{})", self.id)))

@@ -45,7 +45,7 @@ pub struct Subject {
 /// The contents of [`FACTS`].
 #[derive(Deserialize, Serialize)]
 pub struct Built {
-    /// As it was typed.
+    /// The command, as it was typed.
     command: String,
     /// The hash of each patch's code: what else a patch says makes the same executable.
     code: BTreeMap<String, String>,

@@ -42,7 +42,7 @@ const BENCH: &str = ".bench";
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Head {
-    /// As it was typed.
+    /// The command, as it was typed.
     #[serde(deserialize_with = "text::command")]
     pub command: String,
     /// When the measurement began, in UTC: `2026-11-24T08:09:10.123Z`; of older records, the day.

@@ -76,7 +76,7 @@ pub struct Args {
 #[derive(Serialize)]
 struct Report {
     schema: u32,
-    /// As it was typed.
+    /// The command, as it was typed.
     command: String,
     /// When the counting began, in UTC.
     time: String,

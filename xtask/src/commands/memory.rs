@@ -44,7 +44,7 @@ pub struct Args {
 #[derive(Serialize)]
 struct Report {
     schema: u32,
-    /// As it was typed.
+    /// The command, as it was typed.
     command: String,
     base: String,
     patches: Vec<String>,

@@ -144,7 +144,7 @@ pub fn run(root: &Path, executables: &[(PathBuf, String)], sources: &[PathBuf]) 
         files.push((name.clone(), read(executable)?));
         runs.push((name, arguments.as_str()));
     }
-    // As cargo has told the compiler.
+    // Cargo has told the compiler so.
     let here = root.canonicalize().context("cannot tell where this is")?;
     files[1].1 = init(&runs, &here).into_bytes();
     for source in sources {

@@ -269,7 +269,7 @@ fn of_the_newest(project: &Project, newest: &str) -> Result<Vec<Stage>> {
     }
     for isa in distinct().filter(|isa| !isa.is_foreign()) {
         for (parallel, suffix) in [(false, ""), (true, "/parallel")] {
-            // These packages are as published, and compile for minutes.
+            // The packages are as published, and compile for minutes.
             let dependents = Dependents { isa, parallel };
             stages.push(Stage::new(format!("dependents/{isa}{suffix}"), dependents).weekly());
         }

@@ -21,7 +21,7 @@ const ISAS: [&str; 2] = if cfg!(target_arch = "x86_64") {
     ["generic", "neon"]
 };
 
-/// As fast as it gets.
+/// A plan that is as fast as it gets.
 const ONCE: [&str; 4] = ["--seeds", "2", "--reps", "1"];
 
 /// The project, with workers that leave the file `ran`, and a folder for programs that has `cat` alone.

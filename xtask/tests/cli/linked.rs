@@ -171,7 +171,7 @@ fn a_link_in_a_provers_folder_is_refused() {
         ("Cargo.lock", lock.clone()),
     ] {
         if name.starts_with("Cargo") {
-            // As it would be with what is applied.
+            // The file is what it would be with what is applied.
             fs::copy(&place, victim.folder.join(name)).unwrap();
         }
         let victim = Victim {
@@ -277,7 +277,7 @@ fn a_link_in_an_overlay_is_refused() {
         fs::remove_file(&place).unwrap();
     }
     victim.link("", &real.join(".tmp-overlay/.tmp-1"));
-    // As a killed run has left it: not all entries are there.
+    // A killed run has left it: not all entries are there.
     write(
         &real.join(".tmp-overlay/own"),
         "LICENSE-MIT\nLICENSE-APACHE\np3-symmetric",

@@ -205,10 +205,10 @@ fn apply_and_remove_after_a_power_failure() {
     let demo = site.apply(&nothing, &["apply", "demo"]);
     let stacked = site.apply(&demo, &["apply", "stacked"]);
     assert!(site.apply(&stacked, &["apply", "demo"]) == demo);
-    // As a colleague has cloned it.
+    // A colleague has cloned it.
     let cloned = demo.part(|path| !path.starts_with(TREES));
     assert!(site.apply(&cloned, &["apply"]) == demo);
-    // As an editor has left it: a tree to be replaced under its name.
+    // An editor has left it: a tree to be replaced under its name.
     let mut edited = demo.clone();
     let is_file = |path: &&String| path.starts_with(TREES) && path.ends_with("/src/lib.rs");
     let file = demo.0.keys().find(is_file).unwrap();

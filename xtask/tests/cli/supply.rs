@@ -617,7 +617,7 @@ fn no_run_asks_for_a_socket() {
 
     use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 
-    // As <asm/unistd.h> has it; without a socket there is nothing to connect.
+    // <asm/unistd.h> has it so; without a socket there is nothing to connect.
     let socket = if cfg!(target_arch = "x86_64") {
         41
     } else {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::fixture::{Fixture, MANIFEST};
 use crate::recorder::{Call, record};
 
-/// Whether one of `calls` is a sync of `path`, by itself or with all.
+/// Tells whether one of `calls` is a sync of `path`, by itself or with all.
 fn syncs(calls: &[Call], path: &Path) -> bool {
     let syncs = |call: &Call| matches!(call, Call::SyncAll) || *call == Call::Sync(path.to_owned());
     calls.iter().any(syncs)

@@ -307,7 +307,7 @@ impl Butterflies {
     }
 }
 
-/// Whether the results are words between layers, and 16 times these.
+/// Tells whether the results are words between layers, and 16 times these.
 fn are(results: &[[Lane; 2]], expected: &[Term]) -> Term {
     let words = results.iter().flatten();
     let between = words.map(|word| word.0.is_in(1 << 41, 1 << 52));

@@ -143,7 +143,8 @@ impl Columns {
         [product, less]
     }
 
-    /// Whether `carried` is the product, carried: by a carry whose upper word, `upper`, has `t` above bit 44.
+    /// Tells whether `carried` is the product, carried: by a carry whose upper word, `upper`, has `t`
+    /// above bit 44.
     fn is_carried(self, carried: Words, upper: Term) -> Term {
         let [product, less] = self.exact();
         let t = upper.signed_right(44).signed_integer();

@@ -56,7 +56,8 @@ const EQUIVALENT: &[Equivalent] = &[
     ),
 ];
 
-/// Whether the sum of three groups is what it should be. Panics if it is, and leaves `[1, 2P)`.
+/// Tells whether the sum of three groups is what it should be. Panics if it is, and leaves
+/// `[1, 2P)`.
 fn is_right<FP: FieldParameters>(terms: [[u32; 2]; 3]) -> bool {
     let p = u128::from(FP::PRIME);
     let word = |x: u32| Mutated(Integer::<true>(u64::from(x) | (u64::MAX << 32)));

@@ -10,7 +10,8 @@ use super::*;
 use crate::FieldParameters;
 use crate::packed_poseidon1::Sums;
 
-/// Whether the sums of two groups are what they should be. Panics if they are, and leave `[0, P)`.
+/// Tells whether the sums of two groups are what they should be. Panics if they are, and leave
+/// `[0, P)`.
 fn is_right<FP: FieldParameters>([even, odd, constants]: [[u32; 4]; 3]) -> bool {
     let p = u128::from(FP::PRIME);
     // The upper halves are arbitrary.

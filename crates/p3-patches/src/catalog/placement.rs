@@ -266,7 +266,7 @@ fn spots(lines: &[&str], patch: &diffy::Patch<'_, str>) -> Vec<Result<Spot, Misf
         let stated =
             hunk.old_range().start() - usize::from(!old.is_empty() && hunk.old_range().start() > 0);
         let expected = stated.saturating_add_signed(drift);
-        // As for git, a hunk of the first line stays at the start of the file.
+        // A hunk of the first line stays, as for git, at the start of the file.
         let last_start = if stated == 0 { 0 } else { lines.len() };
         // Only the last line of a file may lack a line ending.
         let ends = hunk.lines().iter().any(|line| match line {

@@ -87,7 +87,7 @@ impl Manifest {
             };
             return Err(Failure::input(what).hint(hint).into());
         }
-        // As plain text, cargo leaves out the parts of a path that a terminal would obey.
+        // Cargo leaves out the parts of a path that a terminal would obey, where it prints plain text.
         #[derive(Deserialize)]
         struct Located {
             root: PathBuf,

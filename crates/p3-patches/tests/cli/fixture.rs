@@ -358,7 +358,7 @@ impl Fixture {
         (self.manifest(), self.lock())
     }
 
-    /// Whether cargo can resolve the prover as it is, without writing anything.
+    /// Tells whether cargo can resolve the prover as it is, without writing anything.
     #[allow(dead_code, reason = "tests of one tool use it")]
     pub fn resolves(&self) -> bool {
         let args = ["metadata", "--offline", "--format-version", "1"];
@@ -505,8 +505,8 @@ pub fn files(dir: &Path) -> Files {
     files
 }
 
-/// Whether a group of processes has one that runs. A zombie has come to its end, and there are inits that look for them once a
-/// second.
+/// Tells whether a group of processes has one that runs. A zombie has come to its end, and there are inits that look for them
+/// once a second.
 pub fn runs(group: &str) -> bool {
     let mut ps = Command::new("ps");
     let output = ps.args(["-A", "-o", "pgid=,stat="]).output().unwrap();

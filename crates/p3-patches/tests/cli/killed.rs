@@ -54,7 +54,7 @@ fn apply_killed_at_any_moment() {
     let demo = Applied::of(&killer.fixture);
     killer.succeed(&["apply", "stacked"], "at first");
     let stacked = Applied::of(&killer.fixture);
-    // As an editor has left it: the same names, and a tree to be replaced.
+    // An editor has left it: the same names, and a tree to be replaced.
     let mut edited = demo.clone();
     let file = edited
         .trees

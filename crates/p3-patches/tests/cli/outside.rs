@@ -123,7 +123,7 @@ fn another_folder_of_patches_needs_no_checkout() {
     succeed(&fixture, &[&patches[..], &["apply", "demo"]].concat());
     assert!(fixture.manifest().contains("with demo"));
     succeed(&fixture, &[&patches[..], &["status"]].concat());
-    // These patches are the folder's, which the executable does not carry.
+    // The folder has the patches, which the executable does not carry.
     let status = installed(&fixture, &["status"]);
     assert_snapshot!("status_without_the_folder", fixture.transcript(&status));
     fs::write(fixture.patch("demo"), DEMO.replace("---\n", "")).unwrap();

@@ -731,7 +731,7 @@ fn a_bench_without_figures_is_refused() {
     assert_snapshot!("no_figures", stderr);
     assert_snapshot!("phases_of_a_bench", bench(&["demo", "--phases"]));
 
-    // As the hint says.
+    // The hint says so.
     let path = "path = \"benches/prove.rs\"\n";
     write(&prover.path("prover/benches/prove.rs"), "fn main() {}");
     let manifest = format!("{MANIFEST}\n[[example]]\nname = \"prove-work\"\n{path}");

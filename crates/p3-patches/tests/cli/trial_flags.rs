@@ -14,7 +14,7 @@ use crate::from_git::GitUser;
 
 /// A package of a build's plan.
 struct Unit {
-    /// As cargo names the package.
+    /// The package, by the name that cargo has for it.
     id: String,
     incremental: bool,
 }
@@ -141,7 +141,7 @@ fn patched_packages_are_compiled_as_published_ones_are() {
     fixture.set_manifest(&format!("{MANIFEST}{profile}"));
     let (own, printed) = compiled(&["run", "--profile=mine"], None);
     assert!(own && !printed.contains("incremental"), "{printed}");
-    // These variables outrank every profile.
+    // The variables outrank every profile.
     let (own, printed) = compiled(&["run", "--release"], Some("CARGO_INCREMENTAL"));
     assert!(
         !own && printed.contains("\nnote: CARGO_INCREMENTAL has cargo "),

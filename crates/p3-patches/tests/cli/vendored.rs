@@ -105,7 +105,7 @@ fn vendored_sources_are_patched_like_tarballs() {
     assert!(files(&prover.fixture.path().join("vendored-overlay")) == overlay);
     prover.cargo(&["check", "--locked", "--offline"]);
 
-    // As where a colleague has cloned it.
+    // A colleague has cloned it.
     fs::remove_dir_all(prover.fixture.prover().join(".p3-patches")).unwrap();
     prover.succeed(&["apply"]);
     assert_eq!(prover.state(), applied);

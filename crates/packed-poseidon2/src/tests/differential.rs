@@ -126,7 +126,7 @@ pub fn check_few<K: Kernel<E>, E: PackedValue<Value = Goldilocks> + Debug>() {
     check_rounds::<K, E, 16, 2>(published_16(), MATRIX_DIAG_16_GOLDILOCKS, 0, 7);
 }
 
-/// As many of the first and the last rounds as `external` says, and `internal` ones between.
+/// Runs as many of the first and the last rounds as `external` says, and `internal` ones between.
 fn check_rounds<K, E, const WIDTH: usize, const B: usize>(
     published: Published<WIDTH>,
     diagonal: [Goldilocks; WIDTH],

@@ -201,7 +201,7 @@ fn operands() -> Vec<u64> {
 
 #[track_caller]
 fn check_products(operands: &[u64]) {
-    // As many second operands as there are lanes, each lane with one of its own.
+    // There are as many second operands as lanes, each lane with one of its own.
     for &x in operands {
         let first = vector(|_| x);
         for chunk in operands.chunks(Packing::WIDTH) {

@@ -99,7 +99,7 @@ impl CommandLine {
         Ok(command)
     }
 
-    /// Whether the subcommand is `bench`.
+    /// Tells whether the subcommand is `bench`.
     pub fn is_bench(&self) -> bool {
         self.subcommand == Subcommand::Bench
     }

@@ -98,8 +98,8 @@ impl Side {
 }
 
 impl Run {
-    /// Whether the wall-clock time exceeds the CPU time by more than 5 %: another program had the core. Always false with several
-    /// threads, where the two times are not comparable.
+    /// Tells whether the wall-clock time exceeds the CPU time by more than 5 %: another program had the core. With several threads
+    /// the two times are not comparable, and the answer is always false.
     pub fn disturbed(&self) -> bool {
         self.threads == 1 && self.wall_ns as f64 > 1.05 * self.cpu_ns as f64
     }

@@ -336,7 +336,7 @@ fn is_configuration(place: &Path) -> bool {
         || homes.into_iter().flatten().any(is_at_home)
 }
 
-/// Whether the path is a plain file or can become one. A pipe or a device, such as /dev/null, may be named twice.
+/// Tells whether the path is a plain file or can become one. A pipe or a device, such as /dev/null, may be named twice.
 fn is_kept(path: &Path) -> bool {
     path.is_file() || !path.exists()
 }

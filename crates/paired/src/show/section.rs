@@ -96,7 +96,7 @@ pub struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Whether the machine was loaded when this was measured.
+    /// Tells whether the machine was loaded when this was measured.
     #[must_use]
     pub fn loaded(&self) -> bool {
         self.record.loaded.contains_key(&self.row.workload)

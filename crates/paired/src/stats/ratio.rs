@@ -56,7 +56,7 @@ impl Ratio {
         }
     }
 
-    /// Whether the intervals of `self` and `other` lie farther apart than the largest spread of the `controls`.
+    /// Tells whether the intervals of `self` and `other` lie farther apart than the largest spread of the `controls`.
     pub fn disagrees(&self, other: &Self, controls: &[Self]) -> bool {
         let spread = controls.iter().map(Self::spread).fold(1.0, f64::max);
         self.high * spread < other.low || other.high * spread < self.low

@@ -220,7 +220,8 @@ impl Row {
         Err(format!("{}: {what}", self.workload))
     }
 
-    /// Whether the ratio of the medians is near the interval, within a factor of 3: medians are not paired, so they say no more.
+    /// Tells whether the ratio of the medians is near the interval, within a factor of 3. Medians are not paired, so they say no
+    /// more.
     fn are_medians_near(&self) -> bool {
         const FACTOR: f64 = 3.0;
         let rounded = |time: f64| [(time - ROUNDED).max(0.0), time + ROUNDED];
@@ -229,7 +230,7 @@ impl Row {
         candidate[1] * FACTOR >= baseline[0] * low && candidate[0] <= baseline[1] * high * FACTOR
     }
 
-    /// Whether the candidate's hashing takes no longer than the candidate. Shares are medians, so 5 % more are allowed.
+    /// Tells whether the candidate's hashing takes no longer than the candidate. Shares are medians, so 5 % more are allowed.
     fn has_room_for_hashing(&self) -> bool {
         const SLACK: f64 = 1.05;
         let [_, high] = self.ci95;
@@ -237,7 +238,7 @@ impl Row {
             .is_none_or(|of| of.share * of.ratio <= high * SLACK)
     }
 
-    /// Whether some figures that are rounded to these have the verdict.
+    /// Tells whether some figures that are rounded to these have the verdict.
     fn follows(&self, verdict: Verdict) -> bool {
         let widened = |Ratio { value, low, high }: Ratio, by: f64| Ratio {
             value,

@@ -1,4 +1,4 @@
-//! As in Intel's documentation.
+//! Instructions of x86-64, as Intel's documentation has them.
 
 #[cfg(miri)]
 pub use core::arch::x86_64::*;

@@ -56,7 +56,7 @@ fn smt_quintic() {
 
 const LAZY: &str = "quintic-lazy-reduction";
 
-/// Whether `result` is canonical and `2^32` times it is the sum, up to `quotient` and a multiple of `2^32` times the order.
+/// Tells whether `result` is canonical and `2^32` times it is the sum, up to `quotient` and a multiple of `2^32` times the order.
 fn is_reduced(result: Term, sum: Term, quotient: Term, p: i128) -> Term {
     let left = sum.minus(result.integer().left(32));
     let left = left.minus(quotient.integer().times(p));
@@ -213,7 +213,7 @@ fn parts(x: Term, p: i128, j: u32, n: u32) -> [Term; 3] {
     [x.right(n), t, t.times((p - 1) >> j)]
 }
 
-/// Whether a result is canonical and `2^n` times it is, up to a multiple of `2^n p`, `2^n sum + sign x - sign p t`.
+/// Tells whether a result is canonical and `2^n` times it is, up to a multiple of `2^n p`, `2^n sum + sign x - sign p t`.
 fn is_quotient(result: Term, sum: Term, sign: i128, x: Term, t: Term, p: i128, n: u32) -> Term {
     let quotient = x.integer().minus(t.integer().times(p)).times(sign);
     let left = result.integer().minus(sum).left(n).minus(quotient);
