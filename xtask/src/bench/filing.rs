@@ -53,7 +53,9 @@ impl<'a> Filing<'a> {
     /// Files the samples of each ISA as `benches/record/RELEASE/TRIPLE-ISA/STEM/TIME-CPU.csv`, with the hashes of its `executables` by
     /// side. Until all are written they are in `beside`.
     ///
-    /// Rows of a loaded machine are left out, unless they were asked for: a record stays, and tables show it.
+    /// Rows of a loaded machine are left out, unless they were asked for: a record stays, and tables show it. A record that is
+    /// a `part` of what was asked for may be filed again, with more rows.
+    #[expect(clippy::too_many_arguments, reason = "a record has as many sources")]
     pub fn file(
         &self,
         beside: &LockedDir,
@@ -62,6 +64,7 @@ impl<'a> Filing<'a> {
         report: &Report<Difference>,
         runs: &[Run],
         executables: &BTreeMap<String, BTreeMap<String, String>>,
+        part: bool,
     ) -> Result<Filed> {
         let catalog = &self.project.catalog;
         let [candidate, baseline] = [&report.subject.patches, &report.subject.baseline_patches]
@@ -83,6 +86,7 @@ impl<'a> Filing<'a> {
                 seeds,
                 pairs,
                 patches_sha256: patches_sha256.clone(),
+                part,
                 machine: report.machine.with_isa(isa),
                 loaded: BTreeMap::new(),
                 workers: executables.clone(),

@@ -56,6 +56,9 @@ pub struct Head {
     /// The SHA-256 of the patches with their kernels, as `apply` prints it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub patches_sha256: String,
+    /// Whether rows that the command names are missing: the measurement was cut off, or had no time for them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub part: bool,
     pub machine: Machine,
     /// The rows whose baseline took more than 1.15 times what it had taken before, with this ratio.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -608,6 +611,7 @@ pub mod tests {
             seeds: 5,
             pairs: 2,
             patches_sha256: String::new(),
+            part: false,
             machine: Machine {
                 cpu: cpu.into(),
                 cores: 2,

@@ -8,8 +8,8 @@ use cargo_metadata::semver::Version;
 use clap::{Parser, Subcommand};
 
 use super::compared::{
-    self, Compared, Executables, SEEDS, each_once, header, measure, measured, named, runnable,
-    sides,
+    self, Compared, Executables, Measured, SEEDS, each_once, header, measure, measured, named,
+    runnable, runnable_of, seconds, sides,
 };
 use super::phases;
 use super::report::TITLE;
@@ -31,9 +31,10 @@ use paired::error::Failure;
 use paired::isa::Isa;
 use paired::run::pairs::{self, Plan, Workers};
 use paired::run::protocol::{Kind, RowInfo};
+use paired::run::sample::Run;
 use paired::show::machine::Machine;
 use paired::show::page;
-use paired::show::report;
+use paired::show::report::{self, Report};
 use paired::stats::ratio::Verdict;
 use paired::stats::row::Row;
 use paired::terminal::{measuring, print_line, shown, spinner};
@@ -68,7 +69,7 @@ pub struct Args {
     ])]
     build_only: Option<PathBuf>,
     /// Measure the workers that --build-only has put into DIR, in a checkout of the same patches, on all instruction sets that are
-    /// there unless --isa names some; needs no cargo.
+    /// there and that this CPU can run, unless --isa names some; needs no cargo.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["names", "step", "base", "revert", "workers"])]
     built: Option<PathBuf>,
     /// Rows to measure, by glob over their names; may be given several times [default: all].
@@ -90,7 +91,8 @@ pub struct Args {
     /// Write the rows and the samples to FILE as a page to look at, which loads nothing.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// File the raw samples under benches/record, without rows whose baseline took more than 1.15 times its fastest record's.
+    /// File the raw samples under benches/record, without rows whose baseline took more than 1.15 times its fastest record's. Each row
+    /// is filed once it is measured: a run that is cut off leaves a record of its whole rows.
     #[arg(long, conflicts_with_all = ["quick", "workers"])]
     record: bool,
     /// File the rows of a loaded machine, too; tables say so.
@@ -112,6 +114,12 @@ pub struct Args {
     /// Pairs per input. More seeds tell more: a process has its own luck with the layout of memory.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST_RUNS))]
     reps: u64,
+    /// Measure for about so long, such as `10m`, after the workers are built: proofs first, then commitments, extensions and openings,
+    /// then the rest. Only whole rows, and none that would not end in time; the instruction sets share it.
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, conflicts_with_all = [
+        "build_only", "outputs_only", "phases", "bench",
+    ])]
+    budget: Option<Duration>,
     /// Seconds after which a worker that gives no answer is given up.
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
@@ -154,7 +162,12 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     let (isas, command, subject, executables) = match &args.built {
         Some(dir) => {
             let built = Built::read(dir, project, of_build)?;
-            let isas = runnable(&built.isas(&args.compared.isa)?)?;
+            let asked = &args.compared.isa;
+            let isas = built.isas(asked)?;
+            let isas = match asked.is_empty() {
+                true => runnable_of(&isas)?,
+                false => runnable(&isas)?,
+            };
             let command = built.command(&typed, &isas);
             copies = built.copies(dir, &isas)?;
             let workers = copies.iter().map(|(isa, copies)| (*isa, copies.workers()));
@@ -179,7 +192,10 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     } = subject;
     let machine = Machine::here(&toolchain, &isas);
     let timeout = Duration::from_secs(args.timeout);
-    let rows = selected(&pairs::rows(&workers[0].1.baseline, timeout)?, &args)?;
+    let mut rows = selected(&pairs::rows(&workers[0].1.baseline, timeout)?, &args)?;
+    if args.budget.is_some() {
+        rows.sort_by_key(|row| urgency(row.kind));
+    }
 
     if args.outputs_only {
         let Difference { base, patches, .. } = &difference;
@@ -209,8 +225,61 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         plan.seeds,
         plan.reps,
     )?;
-    let runs = measure(&workers, &rows, &plan)?;
-    let report = compared::report(command, difference, machine, &runs)?;
+    let filing = filing.map(|filing| {
+        let hash = |(isa, workers): &(Isa, Workers)| Ok((isa.to_string(), workers.sha256()?));
+        let hashes = workers.iter().map(hash).collect::<Result<_>>()?;
+        anyhow::Ok((filing, hashes))
+    });
+    let filing = filing.transpose()?;
+    // The lock of the folder that they were built in, if any, keeps other runs away.
+    let folder = builder.map(Builder::into_folder);
+    let mut filed = Filed::default();
+    let mut file = |runs: &[Run], part: bool| -> Result<Report<Difference>> {
+        let (command, difference) = (command.clone(), difference.clone());
+        let report = compared::report(command, difference, machine.clone(), runs)?;
+        let Some((filing, hashes)) = &filing else {
+            return Ok(report);
+        };
+        let waited;
+        let folder = match &folder {
+            Some(folder) => folder,
+            // Others may measure here at the same time, with other cores.
+            None => {
+                waited = LockedDir::wait(&project.root.join(build::FOLDER))?;
+                &waited
+            }
+        };
+        let host = &toolchain.host;
+        let stem = file_stem(&asked, &report.subject.baseline_patches);
+        filed = filing.file(folder, host, &stem, &report, runs, hashes, part)?;
+        Ok(report)
+    };
+    let complete = |runs: &[Run]| match args.record {
+        true => file(runs, true).map(drop),
+        false => Ok(()),
+    };
+    let measured = measure(&workers, &rows, &plan, args.budget, complete);
+    let Measured { runs, left_out } = match measured {
+        Ok(measured) => measured,
+        Err(error) => {
+            for file in filed.files.values() {
+                print_line("note", &format!("{file} has the rows that were whole"));
+            }
+            return Err(error);
+        }
+    };
+    let report = file(&runs, !left_out.is_empty())?;
+    if !left_out.is_empty() {
+        let left_out = left_out.iter().map(|(row, takes)| match takes {
+            Some(takes) => format!("{row} (some {})", seconds(*takes)),
+            None => row.clone(),
+        });
+        let left_out: Vec<_> = left_out.collect();
+        print_line(
+            "note",
+            &format!("left out, for want of time: {}", left_out.join(", ")),
+        );
+    }
     let disturbed = runs.iter().filter(|run| run.disturbed()).count();
     if disturbed > 0 {
         eprintln!(
@@ -220,19 +289,6 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     }
     if let Some(path) = &args.json {
         report::write(path, &report, Some(&runs))?;
-    }
-    let mut filed = Filed::default();
-    if let Some(filing) = filing {
-        let folder = match builder {
-            Some(builder) => builder.into_folder(),
-            // Others may measure here at the same time, with other cores.
-            None => LockedDir::wait(&project.root.join(build::FOLDER))?,
-        };
-        let host = &toolchain.host;
-        let stem = file_stem(&asked, &report.subject.baseline_patches);
-        let hashes = |(isa, workers): &(Isa, Workers)| Ok((isa.to_string(), workers.sha256()?));
-        let hashes = workers.iter().map(hashes).collect::<Result<_>>()?;
-        filed = filing.file(&folder, host, &stem, &report, &runs, &hashes)?;
     }
     let section = results::section(&report, &runs, &filed.files);
     let savings = attribution::markdown(&section.records);
@@ -403,6 +459,21 @@ fn selected(rows: &[RowInfo], args: &Args) -> Result<Vec<RowInfo>> {
             || ![Kind::Equal, Kind::Phase].contains(&row.kind)
             || Kind::of(pattern) == row.kind
     })?)
+}
+
+/// Returns the place of a kind of rows among those that a reader needs first.
+fn urgency(kind: Kind) -> usize {
+    const FIRST: [Kind; 7] = [
+        Kind::StarkProve,
+        Kind::WhirProve,
+        Kind::MerkleCommit,
+        Kind::Lde,
+        Kind::Open,
+        Kind::FriCommit,
+        Kind::SumcheckProve,
+    ];
+    let place = FIRST.iter().position(|first| *first == kind);
+    place.unwrap_or(FIRST.len())
 }
 
 /// Returns the memory of the rows whose workers count it.

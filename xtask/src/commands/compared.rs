@@ -1,8 +1,9 @@
 //! The arguments of the commands that build workers, the workers that they ask for, and measurements of these.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
 
 use crate::bench::build::{Builder, Candidate, Purpose};
@@ -19,7 +20,7 @@ use paired::run::sample::Run;
 use paired::show::machine::Machine;
 use paired::show::report::Report;
 use paired::stats::row::Row;
-use paired::terminal::{measuring, spinner};
+use paired::terminal::{measuring, print_line, spinner};
 
 /// Returns the command as it was typed, for a record: without the files that it writes, and without the place of the checkout, which are
 /// no part of what is measured.
@@ -137,6 +138,25 @@ pub fn runnable(asked: &[Isa]) -> Result<Vec<Isa>> {
     each_once(asked, Isa::check)
 }
 
+/// Returns those instruction sets that this CPU can run, and names the others in notes; fails where it can run none.
+pub fn runnable_of(built: &[Isa]) -> Result<Vec<Isa>> {
+    let mut runnable = Vec::new();
+    let mut lacking = Ok(());
+    for &isa in built {
+        match isa.check() {
+            Ok(()) => runnable.push(isa),
+            Err(failure) => {
+                print_line("note", &format!("not measured: {failure}"));
+                lacking = Err(failure);
+            }
+        }
+    }
+    if runnable.is_empty() {
+        lacking?;
+    }
+    Ok(runnable)
+}
+
 pub fn each_once(asked: &[Isa], check: fn(Isa) -> Result<(), Failure>) -> Result<Vec<Isa>> {
     let mut isas: Vec<Isa> = Vec::new();
     for &isa in asked {
@@ -179,19 +199,107 @@ fn unknown_workload(pattern: &str, rows: &[RowInfo]) -> Failure {
         .hint(format!("the nearest are {}", nearest.join(", ")))
 }
 
-pub fn measure(workers: &[(Isa, Workers)], rows: &[RowInfo], plan: &Plan) -> Result<Vec<Run>> {
+/// The samples of whole rows, and the rows that had no time.
+pub struct Measured {
+    pub runs: Vec<Run>,
+    /// The rows that were left out, each with its instruction set and, where its first pairs told, what it takes.
+    pub left_out: Vec<(String, Option<Duration>)>,
+}
+
+/// Measures rows for each instruction set. `complete` gets all samples so far whenever a row has the last of its own, and others
+/// follow.
+///
+/// With a `budget`, the instruction sets share that time: a row is left out if none is left, or if its first pairs tell that it would
+/// not end in time. Fails where no row fits.
+pub fn measure(
+    workers: &[(Isa, Workers)],
+    rows: &[RowInfo],
+    plan: &Plan,
+    budget: Option<Duration>,
+    mut complete: impl FnMut(&[Run]) -> Result<()>,
+) -> Result<Measured> {
     let per_row = plan.seeds * plan.reps as u64;
     let bar = measuring(per_row * (rows.len() * workers.len()) as u64, "pairs");
-    let mut runs = Vec::new();
-    for (isa, workers) in workers {
-        let copies = workers.copies(plan.seeds)?;
-        for row in rows {
-            bar.set_message(format!("{isa} {}", row.name));
-            runs.extend(pairs::measure(&copies, row, *isa, plan, || bar.inc())?);
+    let began = Instant::now();
+    let mut measured = Measured {
+        runs: Vec::new(),
+        left_out: Vec::new(),
+    };
+    for (number, (isa, of_isa)) in (1_u32..).zip(workers) {
+        let copies = of_isa.copies(plan.seeds)?;
+        let share = f64::from(number) / workers.len() as f64;
+        let end = budget.map(|budget| budget.mul_f64(share));
+        for (index, row) in rows.iter().enumerate() {
+            let is_last = index + 1 == rows.len() && number as usize == workers.len();
+            let name = format!("{isa} {}", row.name);
+            bar.set_message(name.clone());
+            let start = began.elapsed();
+            let mut pairs = 0;
+            let mut too_long = end.filter(|end| start >= *end).map(|_| None);
+            let runs = match too_long {
+                Some(_) => Ok(Vec::new()),
+                None => pairs::measure(&copies, row, *isa, plan, || {
+                    bar.inc();
+                    pairs += 1;
+                    let took = began.elapsed() - start;
+                    let takes = too_long_for(end, start, took, (pairs, per_row));
+                    match takes {
+                        Some(_) => {
+                            too_long = Some(takes);
+                            bail!("{} would not end in time", row.name)
+                        }
+                        None => Ok(()),
+                    }
+                }),
+            };
+            match too_long {
+                Some(takes) => {
+                    (pairs..per_row).for_each(|_| bar.inc());
+                    measured.left_out.push((name, takes));
+                }
+                None => {
+                    measured.runs.extend(runs?);
+                    if !is_last {
+                        complete(&measured.runs)?;
+                    }
+                }
+            }
         }
     }
     bar.finish_and_clear();
-    Ok(runs)
+    match budget {
+        Some(budget) if measured.runs.is_empty() => Err(no_row_fits(budget, &measured.left_out)),
+        _ => Ok(measured),
+    }
+}
+
+/// Returns the time of a row that began at `start`, and took some time for the first of its pairs, where it would not end before
+/// `end`. A row that has all its pairs has ended.
+fn too_long_for(
+    end: Option<Duration>,
+    start: Duration,
+    took: Duration,
+    (pairs, of): (u64, u64),
+) -> Option<Duration> {
+    let takes = took.mul_f64(of as f64 / pairs as f64);
+    end.filter(|end| pairs < of && start + takes > *end)
+        .map(|_| takes)
+}
+
+fn no_row_fits(budget: Duration, left_out: &[(String, Option<Duration>)]) -> anyhow::Error {
+    let known = left_out.iter().filter_map(|(_, takes)| *takes).min();
+    let least = known.map_or_else(String::new, |takes| {
+        format!(": the shortest one that was begun takes {}", seconds(takes))
+    });
+    let budget = humantime::format_duration(budget);
+    Failure::input(format!("--budget {budget}: no row fits{least}"))
+        .hint("give it more time, or measure fewer inputs, by `--seeds`, or other rows, by `--workload`")
+        .into()
+}
+
+/// Writes a time in whole seconds, rounded up.
+pub fn seconds(time: Duration) -> String {
+    humantime::format_duration(Duration::from_secs(time.as_secs_f64().ceil() as u64)).to_string()
 }
 
 /// Lists the variables with compiler flags that are set.
@@ -250,4 +358,23 @@ pub fn header(machine: &Machine) -> String {
         .map(|name| format!(", in place of {name}"))
         .collect();
     format!("{cpu}, {cores} cores, {rustc}\nrustflags {rustflags}{replaced}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_to_end_in_time() {
+        let seconds = Duration::from_secs;
+        let end = Some(seconds(100));
+        // One of ten pairs took 4 s: 40 s in all.
+        let after =
+            |start, pairs| too_long_for(end, seconds(start), seconds(4 * pairs), (pairs, 10));
+        assert_eq!(after(60, 1), None);
+        assert_eq!(after(61, 1), Some(seconds(40)));
+        assert_eq!(after(61, 9), Some(seconds(40)));
+        assert_eq!(after(61, 10), None);
+        assert_eq!(too_long_for(None, seconds(61), seconds(4), (1, 10)), None);
+    }
 }

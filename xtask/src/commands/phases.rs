@@ -79,7 +79,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         plan.reps,
     )?;
     let rows: Vec<RowInfo> = permutations.iter().flat_map(Rows::iter).cloned().collect();
-    let runs = measure(&workers, &rows, &plan)?;
+    let runs = measure(&workers, &rows, &plan, None, |_| Ok(()))?.runs;
     let mut report = Report {
         schema: 2,
         base,

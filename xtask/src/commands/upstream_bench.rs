@@ -170,6 +170,7 @@ pub fn run(
             &report,
             &runs,
             &executables,
+            false,
         )?;
     }
     // Last, since it may fail: the figures are in the files by now.

@@ -241,6 +241,37 @@ fn other_code_and_other_executables_are_refused() {
     assert!(!killer.fixture.path().join("ran").exists());
 }
 
+/// The machines of a cluster differ: each measures what its CPU can run.
+#[test]
+fn instruction_sets_that_the_cpu_lacks_are_left_out() {
+    let killer = project();
+    let copied = built(&killer, &["demo"], &["generic"]);
+    let foreign = if cfg!(target_arch = "x86_64") {
+        "neon"
+    } else {
+        "x86-64-v3"
+    };
+    let facts = copied.join("built.toml");
+    let text = fs::read_to_string(&facts).unwrap();
+    let (_, hashes) = text.split_once("[workers.generic]").unwrap();
+    let both = format!("{text}\n[workers.{foreign}]{hashes}");
+    for (text, code, said) in [
+        (both, 0, "note: not measured: "),
+        (
+            text.replace("generic]", &format!("{foreign}]")),
+            3,
+            "error: ",
+        ),
+    ] {
+        write(&facts, &text);
+        let output = measure(&killer, &copied, &ONCE).output().unwrap();
+        let run = killer.fixture.transcript(&output);
+        assert_eq!(output.status.code(), Some(code), "{run}");
+        let said = format!("\n{said}{foreign}: this CPU lacks ");
+        assert!(run.contains(&said), "{run}");
+    }
+}
+
 /// The folder may come from anybody: its text is checked before it becomes a path, a name or a comparison.
 #[test]
 fn facts_that_no_build_writes_are_refused() {

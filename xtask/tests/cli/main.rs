@@ -3,6 +3,7 @@
 
 #![cfg(unix)] // signals, permission bits, `ulimit`
 
+mod budget;
 mod built;
 mod checkout;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

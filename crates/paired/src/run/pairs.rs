@@ -274,7 +274,8 @@ fn check_held(holding: &Holding) -> Result<(), String> {
     }
 }
 
-/// Measures one row in `plan.reps` rounds for each of `copies`, with a seed each from 1. `progress` is called after each round.
+/// Measures one row in `plan.reps` rounds for each of `copies`, with a seed each from 1. `progress` is called after each round, and
+/// ends the measurement where it fails.
 ///
 /// Returns the samples in the order in which they were taken, eight for each round. Fails where outputs differ, where a worker
 /// reports times that its run cannot have taken, crashes or is late, and after an interrupt.
@@ -283,7 +284,7 @@ pub fn measure(
     row: &RowInfo,
     isa: Isa,
     plan: &Plan,
-    mut progress: impl FnMut(),
+    mut progress: impl FnMut() -> Result<()>,
 ) -> Result<Vec<Run>> {
     let mut runs = Vec::new();
     let mut round = 0;
@@ -318,7 +319,7 @@ pub fn measure(
                 });
             }
             round += 1;
-            progress();
+            progress()?;
         }
         // Not before the rounds: the control verifies nothing, and a verifier leaves the heap of its process in another state.
         trio.verify()?;
