@@ -227,8 +227,7 @@ pub fn measure(
     };
     for (number, (isa, of_isa)) in (1_u32..).zip(workers) {
         let copies = of_isa.copies(plan.seeds)?;
-        let share = f64::from(number) / workers.len() as f64;
-        let end = budget.map(|budget| budget.mul_f64(share));
+        let end = budget.map(|budget| budget / workers.len() as u32 * number);
         for (index, row) in rows.iter().enumerate() {
             let is_last = index + 1 == rows.len() && number as usize == workers.len();
             let name = format!("{isa} {}", row.name);
