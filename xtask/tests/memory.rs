@@ -81,8 +81,8 @@ fn spans_are_shown_with_what_they_hold_at_the_peak() {
         ("", -MIB),
         ("prove/commit/tree", 3 * MIB),
         ("prove/open/tree", 8 * MIB),
-        ("prove/small", 2048),
-        ("prove/less", -1024),
+        ("prove/small", 512),
+        ("prove/less", 512),
     ];
     let baseline = fixture.worker("baseline", 10 * MIB + 1024, "prove/open", &spans);
     let fewer = [
