@@ -21,6 +21,13 @@ const ISAS: [&str; 2] = if cfg!(target_arch = "x86_64") {
     ["generic", "neon"]
 };
 
+/// An instruction set of another architecture.
+const FOREIGN: &str = if cfg!(target_arch = "x86_64") {
+    "neon"
+} else {
+    "x86-64-v3"
+};
+
 /// A plan that is as fast as it gets.
 const ONCE: [&str; 4] = ["--seeds", "2", "--reps", "1"];
 
@@ -224,16 +231,11 @@ fn other_code_and_other_executables_are_refused() {
     fs::rename(&aside, &folder).unwrap();
     write(&candidate, &original);
 
-    let foreign = if cfg!(target_arch = "x86_64") {
-        "neon"
-    } else {
-        "x86-64-v3"
-    };
     let facts = copied.join("built.toml");
     let text = fs::read_to_string(&facts).unwrap();
-    let renamed = text.replace("[workers.generic]", &format!("[workers.{foreign}]"));
+    let renamed = text.replace("[workers.generic]", &format!("[workers.{FOREIGN}]"));
     write(&facts, &renamed);
-    refused(&["--isa", foreign], &format!("{foreign}: this CPU lacks "));
+    refused(&["--isa", FOREIGN], &format!("{FOREIGN}: this CPU lacks "));
     write(&facts, "nothing");
     refused(&[], "[DIR]/copied/built.toml: ");
     fs::remove_file(&facts).unwrap();
@@ -246,19 +248,14 @@ fn other_code_and_other_executables_are_refused() {
 fn instruction_sets_that_the_cpu_lacks_are_left_out() {
     let killer = project();
     let copied = built(&killer, &["demo"], &["generic"]);
-    let foreign = if cfg!(target_arch = "x86_64") {
-        "neon"
-    } else {
-        "x86-64-v3"
-    };
     let facts = copied.join("built.toml");
     let text = fs::read_to_string(&facts).unwrap();
     let (_, hashes) = text.split_once("[workers.generic]").unwrap();
-    let both = format!("{text}\n[workers.{foreign}]{hashes}");
+    let both = format!("{text}\n[workers.{FOREIGN}]{hashes}");
     for (text, code, said) in [
         (both, 0, "note: not measured: "),
         (
-            text.replace("generic]", &format!("{foreign}]")),
+            text.replace("generic]", &format!("{FOREIGN}]")),
             3,
             "error: ",
         ),
@@ -267,7 +264,7 @@ fn instruction_sets_that_the_cpu_lacks_are_left_out() {
         let output = measure(&killer, &copied, &ONCE).output().unwrap();
         let run = killer.fixture.transcript(&output);
         assert_eq!(output.status.code(), Some(code), "{run}");
-        let said = format!("\n{said}{foreign}: this CPU lacks ");
+        let said = format!("\n{said}{FOREIGN}: this CPU lacks ");
         assert!(run.contains(&said), "{run}");
     }
 }
