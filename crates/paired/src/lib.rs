@@ -63,7 +63,7 @@
 //!     let plan = Plan { seeds: 5, reps: 4, timeout: Duration::from_secs(60) };
 //!     let copies = workers.copies(plan.seeds)?;
 //!     for row in rows(&workers.baseline, plan.timeout)? {
-//!         let runs = measure(&copies, &row, Isa::Native, &plan, || Ok(()))?;
+//!         let runs = measure(&copies, &row, Isa::Native, &plan, |_| Ok(()))?;
 //!         println!("{}", table(&[Row::new(&runs)?], true));
 //!     }
 //!     Ok(())

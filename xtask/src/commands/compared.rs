@@ -202,14 +202,14 @@ fn unknown_workload(pattern: &str, rows: &[RowInfo]) -> Failure {
 /// The samples of whole rows, and the rows that had no time.
 pub struct Measured {
     pub runs: Vec<Run>,
-    /// The rows that were left out, each with its instruction set and, where its first pairs told, what it takes.
+    /// The rows that were left out, each with its instruction set and, where its first runs told, what it takes.
     pub left_out: Vec<(String, Option<Duration>)>,
 }
 
 /// Measures rows for each instruction set. `complete` gets all samples so far whenever a row has the last of its own, and others
 /// follow.
 ///
-/// With a `budget`, the instruction sets share that time: a row is left out if none is left, or if its first pairs tell that it would
+/// With a `budget`, the instruction sets share that time: a row is left out if none is left, or if its first runs tell that it would
 /// not end in time. Fails where no row fits.
 pub fn measure(
     workers: &[(Isa, Workers)],
@@ -218,8 +218,8 @@ pub fn measure(
     budget: Option<Duration>,
     mut complete: impl FnMut(&[Run]) -> Result<()>,
 ) -> Result<Measured> {
-    let per_row = plan.seeds * plan.reps as u64;
-    let bar = measuring(per_row * (rows.len() * workers.len()) as u64, "pairs");
+    let per_row = plan.runs();
+    let bar = measuring(per_row * (rows.len() * workers.len()) as u64, "runs");
     let began = Instant::now();
     let mut measured = Measured {
         runs: Vec::new(),
@@ -233,15 +233,15 @@ pub fn measure(
             let name = format!("{isa} {}", row.name);
             bar.set_message(name.clone());
             let start = began.elapsed();
-            let mut pairs = 0;
+            let mut ended = 0;
             let mut too_long = end.filter(|end| start >= *end).map(|_| None);
             let runs = match too_long {
                 Some(_) => Ok(Vec::new()),
-                None => pairs::measure(&copies, row, *isa, plan, || {
-                    bar.inc();
-                    pairs += 1;
+                None => pairs::measure(&copies, row, *isa, plan, |runs| {
+                    (0..runs).for_each(|_| bar.inc());
+                    ended += runs;
                     let took = began.elapsed() - start;
-                    let takes = too_long_for(end, start, took, (pairs, per_row));
+                    let takes = too_long_for(end, start, took, (ended, per_row));
                     match takes {
                         Some(_) => {
                             too_long = Some(takes);
@@ -253,7 +253,7 @@ pub fn measure(
             };
             match too_long {
                 Some(takes) => {
-                    (pairs..per_row).for_each(|_| bar.inc());
+                    (ended..per_row).for_each(|_| bar.inc());
                     measured.left_out.push((name, takes));
                 }
                 None => {
@@ -272,16 +272,16 @@ pub fn measure(
     }
 }
 
-/// Returns the time of a row that began at `start`, and took some time for the first of its pairs, where it would not end before
-/// `end`. A row that has all its pairs has ended.
+/// Returns the time of a row that began at `start`, and took some time for the first of its runs, where it would not end before
+/// `end`. A row that has all its runs has ended.
 fn too_long_for(
     end: Option<Duration>,
     start: Duration,
     took: Duration,
-    (pairs, of): (u64, u64),
+    (runs, of): (u64, u64),
 ) -> Option<Duration> {
-    let takes = took.mul_f64(of as f64 / pairs as f64);
-    end.filter(|end| pairs < of && start + takes > *end)
+    let takes = took.mul_f64(of as f64 / runs as f64);
+    end.filter(|end| runs < of && start + takes > *end)
         .map(|_| takes)
 }
 
@@ -367,9 +367,8 @@ mod tests {
     fn a_row_has_to_end_in_time() {
         let seconds = Duration::from_secs;
         let end = Some(seconds(100));
-        // One of ten pairs took 4 s: 40 s in all.
-        let after =
-            |start, pairs| too_long_for(end, seconds(start), seconds(4 * pairs), (pairs, 10));
+        // One of ten runs took 4 s: 40 s in all.
+        let after = |start, runs| too_long_for(end, seconds(start), seconds(4 * runs), (runs, 10));
         assert_eq!(after(60, 1), None);
         assert_eq!(after(61, 1), Some(seconds(40)));
         assert_eq!(after(61, 9), Some(seconds(40)));

@@ -26,6 +26,9 @@ use crate::terminal::shown;
 /// would be two of four of the baseline and the control, and one of four of the candidate: a gain that there is not.
 const WARM_UPS: usize = 2;
 
+/// The baseline, the candidate and the control.
+const SIDES: u64 = 3;
+
 /// The two workers' executables of one comparison.
 #[derive(Clone)]
 pub struct Workers {
@@ -56,6 +59,14 @@ pub struct Plan {
     pub reps: usize,
     /// The time that a worker may take for a reply.
     pub timeout: Duration,
+}
+
+impl Plan {
+    /// Returns the number of runs that a row takes, warm-ups included.
+    #[must_use]
+    pub fn runs(&self) -> u64 {
+        self.seeds * (WARM_UPS as u64 * SIDES + (ROUND.len() * self.reps) as u64)
+    }
 }
 
 /// Asks the baseline's worker for its rows; the candidate has the same, from the same source. Fails where the worker does not
@@ -274,8 +285,8 @@ fn check_held(holding: &Holding) -> Result<(), String> {
     }
 }
 
-/// Measures one row in `plan.reps` rounds for each of `copies`, with a seed each from 1. `progress` is called after each round, and
-/// ends the measurement where it fails.
+/// Measures one row in `plan.reps` rounds for each of `copies`, with a seed each from 1. `progress` is called with the number of runs
+/// that have ended since its last call, of [`Plan::runs`] in all; the measurement ends where it fails.
 ///
 /// Returns the samples in the order in which they were taken, eight for each round. Fails where outputs differ, where a worker
 /// reports times that its run cannot have taken, crashes or is late, and after an interrupt.
@@ -284,7 +295,7 @@ pub fn measure(
     row: &RowInfo,
     isa: Isa,
     plan: &Plan,
-    mut progress: impl FnMut() -> Result<()>,
+    mut progress: impl FnMut(u64) -> Result<()>,
 ) -> Result<Vec<Run>> {
     let mut runs = Vec::new();
     let mut round = 0;
@@ -293,6 +304,7 @@ pub fn measure(
         let mut trio = Trio::prepare(executables, row, seed, plan.timeout)?;
         for _ in 0..WARM_UPS {
             trio.run_each()?;
+            progress(SIDES)?;
         }
         for _ in 0..plan.reps {
             for side in ROUND {
@@ -317,9 +329,9 @@ pub fn measure(
                     live_bytes,
                     hashing_ns,
                 });
+                progress(1)?;
             }
             round += 1;
-            progress()?;
         }
         // Not before the rounds: the control verifies nothing, and a verifier leaves the heap of its process in another state.
         trio.verify()?;
