@@ -364,6 +364,31 @@ fn a_program_of_cargos_that_is_not_there() {
     }
 }
 
+/// A wrapper that says nothing is no lack of the registry.
+#[test]
+fn a_wrapper_that_says_nothing() {
+    let fixture = Fixture::new();
+    let mut command = fixture.command(&["apply", "demo"]);
+    let output = command.env("RUSTC_WRAPPER", "true").output().unwrap();
+    let run = fixture.transcript(&output);
+    let said = "hint: cargo's configuration or the environment names that program";
+    assert_ended(&run, 4, said);
+    assert!(run.contains("didn't have a line for `host:`"), "{run}");
+}
+
+/// A default member that is none is the manifest's fault, and not its path's.
+#[test]
+fn a_default_member_that_is_no_member() {
+    let fixture = Fixture::new();
+    let manifest = fixture.prover().join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let workspace = "\n[workspace]\nmembers = []\ndefault-members = [\"nope\"]\n";
+    write(&manifest, &(text + workspace));
+    let run = fixture.run(&["apply", "demo"]);
+    assert_ended(&run, 3, "hint: correct that in the manifest; ");
+    assert!(run.contains("is listed in default-members"), "{run}");
+}
+
 /// A variable that a workflow leaves empty says nothing of the manifest, or of the patches in it.
 #[test]
 fn an_empty_target_directory() {
