@@ -14,13 +14,13 @@ use p3_patches::catalog::difference::Difference;
 use p3_patches::commands::{joined, typed};
 use paired::error::Failure;
 use paired::isa::Isa;
-use paired::run::pairs::{self, Plan, Workers};
+use paired::run::pairs::{self, Copies, Plan, Workers};
 use paired::run::protocol::RowInfo;
 use paired::run::sample::Run;
 use paired::show::machine::Machine;
 use paired::show::report::Report;
 use paired::stats::row::Row;
-use paired::terminal::{measuring, print_line, spinner};
+use paired::terminal::{Progress, measuring, print_line, spinner};
 
 /// Returns the command as it was typed, for a record: without the files that it writes, and without the place of the checkout, which are
 /// no part of what is measured.
@@ -218,8 +218,7 @@ pub fn measure(
     budget: Option<Duration>,
     mut complete: impl FnMut(&[Run]) -> Result<()>,
 ) -> Result<Measured> {
-    let per_row = plan.runs();
-    let bar = measuring(per_row * (rows.len() * workers.len()) as u64, "runs");
+    let bar = measuring(plan.runs() * (rows.len() * workers.len()) as u64, "runs");
     let began = Instant::now();
     let mut measured = Measured {
         runs: Vec::new(),
@@ -229,35 +228,14 @@ pub fn measure(
         let copies = of_isa.copies(plan.seeds)?;
         let end = budget.map(|budget| budget / workers.len() as u32 * number);
         for (index, row) in rows.iter().enumerate() {
-            let is_last = index + 1 == rows.len() && number as usize == workers.len();
             let name = format!("{isa} {}", row.name);
             bar.set_message(name.clone());
-            let start = began.elapsed();
-            let mut ended = 0;
-            let mut too_long = end.filter(|end| start >= *end).map(|_| None);
-            let runs = match too_long {
-                Some(_) => Ok(Vec::new()),
-                None => pairs::measure(&copies, row, *isa, plan, |runs| {
-                    (0..runs).for_each(|_| bar.inc());
-                    ended += runs;
-                    let took = began.elapsed() - start;
-                    let takes = too_long_for(end, start, took, (ended, per_row));
-                    match takes {
-                        Some(_) => {
-                            too_long = Some(takes);
-                            bail!("{} would not end in time", row.name)
-                        }
-                        None => Ok(()),
-                    }
-                }),
-            };
-            match too_long {
-                Some(takes) => {
-                    (ended..per_row).for_each(|_| bar.inc());
-                    measured.left_out.push((name, takes));
-                }
-                None => {
-                    measured.runs.extend(runs?);
+            let left = end.map(|end| end.saturating_sub(began.elapsed()));
+            match measure_row(&copies, row, *isa, plan, left, &bar)? {
+                Err(takes) => measured.left_out.push((name, takes)),
+                Ok(runs) => {
+                    measured.runs.extend(runs);
+                    let is_last = index + 1 == rows.len() && number as usize == workers.len();
                     if !is_last {
                         complete(&measured.runs)?;
                     }
@@ -272,17 +250,48 @@ pub fn measure(
     }
 }
 
-/// Returns the time of a row that began at `start`, and took some time for the first of its runs, where it would not end before
-/// `end`. A row that has all its runs has ended.
+/// Measures a row if it ends in the time that is `left`. If it does not, returns what it takes, where its first runs told.
+fn measure_row(
+    copies: &[Copies],
+    row: &RowInfo,
+    isa: Isa,
+    plan: &Plan,
+    left: Option<Duration>,
+    bar: &Progress,
+) -> Result<Result<Vec<Run>, Option<Duration>>> {
+    let (mut ended, of) = (0, plan.runs());
+    let pass_over = |ended| (ended..of).for_each(|_| bar.inc());
+    if left == Some(Duration::ZERO) {
+        pass_over(0);
+        return Ok(Err(None));
+    }
+    let began = Instant::now();
+    let mut takes = None;
+    let runs = pairs::measure(copies, row, isa, plan, |runs| {
+        (0..runs).for_each(|_| bar.inc());
+        ended += runs;
+        takes = too_long_for(left, began.elapsed(), (ended, of));
+        match takes {
+            Some(_) => bail!("{} would not end in time", row.name),
+            None => Ok(()),
+        }
+    });
+    if takes.is_some() {
+        pass_over(ended);
+        return Ok(Err(takes));
+    }
+    runs.map(Ok)
+}
+
+/// Returns the time of a row that took some time for the first of its runs, where that is more than what was `left` when it began. A
+/// row that has all its runs has ended.
 fn too_long_for(
-    end: Option<Duration>,
-    start: Duration,
+    left: Option<Duration>,
     took: Duration,
     (runs, of): (u64, u64),
 ) -> Option<Duration> {
     let takes = took.mul_f64(of as f64 / runs as f64);
-    end.filter(|end| runs < of && start + takes > *end)
-        .map(|_| takes)
+    (runs < of && left.is_some_and(|left| takes > left)).then_some(takes)
 }
 
 fn no_row_fits(budget: Duration, left_out: &[(String, Option<Duration>)]) -> anyhow::Error {
@@ -366,13 +375,13 @@ mod tests {
     #[test]
     fn a_row_has_to_end_in_time() {
         let seconds = Duration::from_secs;
-        let end = Some(seconds(100));
+        let left = |start: u64| Some(seconds(100 - start));
         // One of ten runs took 4 s: 40 s in all.
-        let after = |start, runs| too_long_for(end, seconds(start), seconds(4 * runs), (runs, 10));
+        let after = |start, runs| too_long_for(left(start), seconds(4 * runs), (runs, 10));
         assert_eq!(after(60, 1), None);
         assert_eq!(after(61, 1), Some(seconds(40)));
         assert_eq!(after(61, 9), Some(seconds(40)));
         assert_eq!(after(61, 10), None);
-        assert_eq!(too_long_for(None, seconds(61), seconds(4), (1, 10)), None);
+        assert_eq!(too_long_for(None, seconds(4), (1, 10)), None);
     }
 }

@@ -534,14 +534,9 @@ fn refresh_refuses_what_is_no_patch() {
         &format!("{text}\n[dependencies.rayon]\nversion = \"1\"\n"),
     );
     assert_snapshot!("refresh_of_a_manifest", fixture.run(&["refresh", "demo"]));
-    git(
-        &fixture.project().join(".p3-patches/edit/demo"),
-        &["checkout", "--quiet", "base/0.8.0", "."],
-    );
-    git(
-        &fixture.project().join(".p3-patches/edit/demo"),
-        &["rm", "--quiet", "goldilocks/src/demo.rs"],
-    );
+    let repository = fixture.project().join(".p3-patches/edit/demo");
+    git(&repository, &["checkout", "--quiet", "base/0.8.0", "."]);
+    git(&repository, &["rm", "--quiet", "goldilocks/src/demo.rs"]);
     let run = fixture.run(&["refresh", "demo"]);
     assert!(run.starts_with("exit 3\n"), "{run}");
     let said = "demo: nothing differs from the tag base/0.8.0\nhint: edit the files there;";

@@ -270,7 +270,7 @@ fn check_held(holding: &Holding) -> Result<(), String> {
         if !seen.insert(&held.span) {
             return Err(format!("tells twice what {:?} holds", held.span));
         }
-        // What was allocated before the run may be freed in it, outside of all spans.
+        // Blocks from before the run may be freed in it, outside of all spans.
         if held.bytes < 0 && !held.span.is_empty() {
             return Err(format!("reports {} bytes in {:?}", held.bytes, held.span));
         }
