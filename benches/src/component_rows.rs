@@ -1,11 +1,10 @@
 //! Rows of what a prover is made of: trees, transforms, the folding of codewords, sums over columns and rows.
 
-#[cfg(feature = "since-0-6")]
 use p3_baby_bear::BabyBear;
 #[cfg(feature = "since-0-8")]
 use p3_field::extension::BinomialExtensionField;
-#[cfg(feature = "since-0-6")]
 use p3_goldilocks::Goldilocks;
+#[cfg(feature = "since-0-5")]
 use p3_goldilocks::{
     default_goldilocks_poseidon2_8 as p2w8, default_goldilocks_poseidon2_12 as p2w12,
     poseidon1::default_goldilocks_poseidon1_8 as p1w8,
@@ -14,18 +13,19 @@ use p3_koala_bear::KoalaBear;
 
 #[cfg(feature = "since-0-8")]
 use crate::bits_air::Bits;
-#[cfg(feature = "since-0-6")]
-use crate::dft;
 #[cfg(feature = "since-0-8")]
 use crate::extension::Quartic;
+#[cfg(feature = "since-0-6")]
+use crate::keccak;
 use crate::row::{Row, row};
+#[cfg(feature = "since-0-5")]
 use crate::rows::p2w16;
 #[cfg(feature = "since-0-8")]
 use crate::stark::{self, proof};
+use crate::{dft, permute};
 #[cfg(feature = "since-0-8")]
 use crate::{dot, fri};
-#[cfg(feature = "since-0-6")]
-use crate::{keccak, permute};
+#[cfg(feature = "since-0-5")]
 use crate::{merkle, monty31};
 
 /// The rows of components, with the columns of [`crate::rows::ROWS`].
@@ -53,7 +53,6 @@ pub const ROWS: &[&[Row]] = &[
         row("merkle-commit/koala-bear-poseidon2-w16/2^16x64", |seed| merkle::root(monty31::mmcs::<KoalaBear>(), seed, 1 << 16, 64)),
         row("merkle-commit-2t/poseidon2-w8/2^16x64", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 16, 64)).threads(2),
     ],
-    #[cfg(feature = "since-0-6")]
     &[
         row("lde/goldilocks/2^13x2633", |seed| dft::lde::<Goldilocks>(seed, 13, 2633)),
         row("lde/goldilocks/2^16x64", |seed| dft::lde::<Goldilocks>(seed, 16, 64)).quick(),
@@ -107,7 +106,6 @@ pub const ROWS: &[&[Row]] = &[
     &[
         row("equal/merkle/poseidon1-w8", |seed| merkle::odd_shapes::<_, 8, 4, 2>(seed, p1w8())),
     ],
-    #[cfg(feature = "since-0-6")]
     &[
         row("equal/lde/goldilocks", |seed| dft::odd_shapes(seed, &dft::goldilocks_edges())),
         row("equal/lde/koala-bear", |seed| dft::odd_shapes::<KoalaBear>(seed, &permute::montgomery_edges())),

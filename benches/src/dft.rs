@@ -4,12 +4,16 @@ use std::mem;
 #[cfg(feature = "since-0-8")]
 use std::{collections::BTreeMap, sync::Mutex};
 
-use p3_dft::{Layout, Radix2DFTSmallBatch, Radix2DitParallel, TwoAdicSubgroupDft};
+#[cfg(feature = "since-0-6")]
+use p3_dft::Layout;
+use p3_dft::{Radix2DFTSmallBatch, Radix2DitParallel, TwoAdicSubgroupDft};
 use p3_field::{Field, PrimeField64, TwoAdicField};
 use p3_goldilocks::Goldilocks;
 use p3_matrix::Matrix;
 use p3_matrix::bitrev::BitReversibleMatrix;
-use p3_matrix::dense::{RowMajorMatrix, RowMajorMatrixViewMut};
+use p3_matrix::dense::RowMajorMatrix;
+#[cfg(feature = "since-0-6")]
+use p3_matrix::dense::RowMajorMatrixViewMut;
 #[cfg(feature = "since-0-8")]
 use p3_matrix::{bitrev::BitReversedMatrixView, dense::RowMajorMatrixView};
 use rand::rngs::SmallRng;
@@ -167,6 +171,7 @@ impl<F: TwoAdicField + PrimeField64> Case<F> {
             dft.dft_batch(matrix()),
             dft.coset_dft_batch(matrix(), shift),
             dft.coset_lde_batch(matrix(), added_bits, shift),
+            #[cfg(feature = "since-0-6")]
             dft.coset_lde_batch_with_transform(matrix(), added_bits, shift, mark),
             #[cfg(feature = "since-0-8")]
             self.in_blocks(dft),
@@ -208,6 +213,7 @@ impl<F: TwoAdicField + PrimeField64> Case<F> {
 }
 
 /// Multiplies each coefficient by a number that tells its index, so that a wrong layout shows.
+#[cfg(feature = "since-0-6")]
 fn mark<F: TwoAdicField>(coefficients: &mut RowMajorMatrixViewMut<'_, F>, layout: Layout) {
     let log_height = coefficients.height().ilog2();
     for (row, values) in coefficients.rows_mut().enumerate() {

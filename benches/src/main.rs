@@ -9,9 +9,8 @@
 mod bits_air;
 #[cfg(feature = "since-0-8")]
 mod blake3;
-#[cfg(all(feature = "components", feature = "since-0-5"))]
+#[cfg(feature = "components")]
 mod component_rows;
-#[cfg(feature = "since-0-6")]
 mod dft;
 #[cfg(feature = "since-0-8")]
 mod dot;
@@ -94,7 +93,7 @@ fn main() -> ExitCode {
 
 const TABLES: &[&[&[Row]]] = &[
     ROWS,
-    #[cfg(all(feature = "components", feature = "since-0-5"))]
+    #[cfg(feature = "components")]
     component_rows::ROWS,
     #[cfg(all(feature = "proofs", feature = "since-0-8"))]
     &[proof_rows::ROWS],

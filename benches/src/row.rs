@@ -2,7 +2,6 @@
 
 use p3_field::{Field, PackedValue, PrimeField64};
 use p3_goldilocks::Goldilocks;
-#[cfg(feature = "since-0-6")]
 use sha2::{Digest, Sha256};
 
 use crate::protocol::{Kind, RowInfo};
@@ -91,7 +90,6 @@ pub fn encode<P: PackedValue<Value: PrimeField64>>(values: &[P]) -> Vec<u8> {
 }
 
 /// The SHA-256 of what [`encode`] gives, for outputs of which a second copy would show in the peak of memory.
-#[cfg(feature = "since-0-6")]
 pub fn hashed<P: PackedValue<Value: PrimeField64>>(values: &[P]) -> Vec<u8> {
     let mut hash = Sha256::new();
     for part in values.chunks(1 << 12) {
