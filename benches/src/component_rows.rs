@@ -51,7 +51,6 @@ pub const ROWS: &[&[Row]] = &[
     &[
         row("merkle-commit/poseidon1-w8/2^16x64", |seed| merkle::commit::<_, 8, 4, 2>(seed, p1w8(), 1 << 16, 64)),
         row("merkle-commit/koala-bear-poseidon2-w16/2^16x64", |seed| merkle::root(monty31::mmcs::<KoalaBear>(), seed, 1 << 16, 64)),
-        row("merkle-commit-2t/poseidon2-w8/2^16x64", |seed| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << 16, 64)).threads(2),
     ],
     &[
         row("lde/goldilocks/2^13x2633", |seed| dft::lde::<Goldilocks>(seed, 13, 2633)),
@@ -68,7 +67,6 @@ pub const ROWS: &[&[Row]] = &[
         row("lde/koala-bear/2^20x4", |seed| dft::lde::<KoalaBear>(seed, 20, 4)),
         row("lde/koala-bear/2^20x1", |seed| dft::lde::<KoalaBear>(seed, 20, 1)),
         row("lde/baby-bear/2^16x256", |seed| dft::lde::<BabyBear>(seed, 16, 256)),
-        row("lde-2t/goldilocks/2^16x64", |seed| dft::lde::<Goldilocks>(seed, 16, 64)).threads(2),
         row("dft/goldilocks/2^16x64", |seed| dft::dft::<Goldilocks>(seed, 16, 64)),
         row("lde-small-batch/goldilocks/2^18x8", |seed| dft::lde_small_batch(seed, 18, 8)),
         row("lde-small-batch/goldilocks/2^20x4", |seed| dft::lde_small_batch(seed, 20, 4)),
@@ -110,11 +108,9 @@ pub const ROWS: &[&[Row]] = &[
         row("equal/lde/goldilocks", |seed| dft::odd_shapes(seed, &dft::goldilocks_edges())),
         row("equal/lde/koala-bear", |seed| dft::odd_shapes::<KoalaBear>(seed, &permute::montgomery_edges())),
         row("equal/lde/baby-bear", |seed| dft::odd_shapes::<BabyBear>(seed, &permute::montgomery_edges())),
-        row("equal/lde-2t/goldilocks", |seed| dft::odd_shapes(seed, &dft::goldilocks_edges())).threads(2),
     ],
     #[cfg(feature = "since-0-8")]
     &[
-        row("equal/merkle-2t/poseidon2-w8", |seed| merkle::odd_shapes::<_, 8, 4, 2>(seed, p2w8())).threads(2),
         row("equal/fri-fold/quartic/koala-bear", |seed| fri::fold::<KoalaBear, Quartic<_>>(seed, 9)),
         row("equal/fri-fold/quartic/baby-bear", |seed| fri::fold::<BabyBear, Quartic<_>>(seed, 9)),
         row("equal/dot/goldilocks", |seed| dot::odd_shapes::<_, fri::Challenge>(seed, &dft::goldilocks_edges())),
@@ -122,7 +118,6 @@ pub const ROWS: &[&[Row]] = &[
         row("equal/dot/koala-bear", |seed| dot::odd_shapes::<KoalaBear, Quartic<KoalaBear>>(seed, &permute::montgomery_edges())),
         row("equal/dot/baby-bear", |seed| dot::odd_shapes::<BabyBear, Quartic<BabyBear>>(seed, &permute::montgomery_edges())),
         row("equal/dot/baby-bear-degree-5", |seed| dot::odd_shapes::<BabyBear, BinomialExtensionField<_, 5>>(seed, &permute::montgomery_edges())),
-        row("equal/dot-2t/goldilocks", |seed| dot::odd_shapes::<_, fri::Challenge>(seed, &dft::goldilocks_edges())).threads(2),
     ],
     // Proofs of a plain AIR over one field show what a proof allocates.
     #[cfg(feature = "since-0-8")]

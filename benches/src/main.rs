@@ -60,7 +60,7 @@ use std::{fs, process::ExitCode};
 
 use sha2::{Digest, Sha256};
 
-use crate::protocol::{Reply, Request, RowInfo, Sample};
+use crate::protocol::{Reply, Request, Sample};
 use crate::row::{Prepared, Row};
 use crate::rows::ROWS;
 
@@ -91,16 +91,25 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-const TABLES: &[&[&[Row]]] = &[
-    ROWS,
+/// The tables of rows, each with whether more threads share the work of its rows.
+const TABLES: &[(&[&[Row]], bool)] = &[
+    (ROWS, false),
     #[cfg(feature = "components")]
-    component_rows::ROWS,
+    (component_rows::ROWS, true),
     #[cfg(all(feature = "proofs", feature = "since-0-8"))]
-    &[proof_rows::ROWS],
+    (&[proof_rows::ROWS], true),
 ];
 
-fn rows() -> impl Iterator<Item = &'static Row> {
-    TABLES.iter().copied().flatten().copied().flatten()
+/// Returns each row, and whether it is parallel.
+fn rows() -> impl Iterator<Item = (&'static Row, bool)> {
+    let tables = TABLES.iter().copied();
+    tables.flat_map(|(table, parallel)| {
+        table
+            .iter()
+            .copied()
+            .flatten()
+            .map(move |row| (row, parallel))
+    })
 }
 
 #[derive(Default)]
@@ -116,15 +125,21 @@ struct Worker {
 impl Worker {
     fn answer(&mut self, request: Request) -> Result<Reply, String> {
         match request {
-            Request::List => Ok(Reply::Rows(rows().map(RowInfo::from).collect())),
-            Request::Prepare { row, seed } => {
+            Request::List => {
+                let rows = rows().map(|(row, parallel)| row.info(parallel));
+                Ok(Reply::Rows(rows.collect()))
+            }
+            Request::Prepare { row, seed, threads } => {
                 if self.prepared.is_some() {
                     return Err("prepare: a worker process measures one row, start another".into());
                 }
-                let row = rows()
-                    .find(|known| known.name == row)
+                let (row, parallel) = rows()
+                    .find(|(known, _)| known.name == row)
                     .ok_or_else(|| format!("prepare: no row named {row}"))?;
-                timing::confine(row.threads)?;
+                if threads > 1 && !parallel {
+                    return Err(format!("prepare: {} runs on one thread", row.name));
+                }
+                timing::confine(threads)?;
                 let prepared = self.prepared.insert((row.prepare)(seed));
                 Ok(Reply::Ready {
                     proof: prepared.verify.is_some(),

@@ -21,6 +21,9 @@ pub enum Request {
         row: String,
         /// The seed of the inputs.
         seed: u64,
+        /// The number of threads, each on a core of its own: 1, or more where the row is parallel.
+        #[serde(deserialize_with = "threads")]
+        threads: usize,
     },
     /// Runs the prepared row once.
     Run,
@@ -104,9 +107,12 @@ pub struct RowInfo {
     pub name: String,
     /// The kind of the row.
     pub kind: Kind,
-    /// The number of cores that the row runs on.
+    /// The number of threads that the row runs on: 1 in a worker's list.
     #[serde(deserialize_with = "threads")]
     pub threads: usize,
+    /// Whether more threads share the work.
+    #[serde(default)]
+    pub parallel: bool,
     /// Whether `--quick` includes the row.
     pub quick: bool,
 }

@@ -19,7 +19,6 @@ pub type PackedWide = Goldilocks;
 /// A named unit of work.
 pub struct Row {
     pub name: &'static str,
-    pub threads: usize,
     quick: bool,
     pub prepare: fn(u64) -> Prepared,
 }
@@ -48,22 +47,9 @@ impl Prepared {
     }
 }
 
-impl From<&Row> for RowInfo {
-    fn from(row: &Row) -> Self {
-        Self {
-            name: row.name.into(),
-            kind: Kind::of(row.name),
-            threads: row.threads,
-            quick: row.quick,
-        }
-    }
-}
-
-/// A row on one thread.
 pub const fn row(name: &'static str, prepare: fn(u64) -> Prepared) -> Row {
     Row {
         name,
-        threads: 1,
         quick: false,
         prepare,
     }
@@ -75,9 +61,15 @@ impl Row {
         self
     }
 
-    pub const fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
-        self
+    /// Returns the row as a worker lists it.
+    pub fn info(&self, parallel: bool) -> RowInfo {
+        RowInfo {
+            name: self.name.into(),
+            kind: Kind::of(self.name),
+            threads: 1,
+            parallel,
+            quick: self.quick,
+        }
     }
 }
 

@@ -23,7 +23,7 @@ impl Worker {
 
     fn prepared(row: &str, seed: u64) -> Self {
         let mut worker = Self::start();
-        let ready = worker.ask(&json!({"prepare": {"row": row, "seed": seed}}));
+        let ready = worker.ask(&json!({"prepare": {"row": row, "seed": seed, "threads": 1}}));
         assert!(ready["ready"].is_object(), "{ready}");
         worker
     }
@@ -193,13 +193,14 @@ fn proofs_are_handed_over_and_damaged_ones_rejected() {
 fn misuse_is_answered_and_survived() {
     let mut worker = Worker::start();
     assert!(worker.error(&json!("run")).contains("no row is prepared"));
-    let unknown = json!({"prepare": {"row": "equal/nothing", "seed": 1}});
+    let unknown = json!({"prepare": {"row": "equal/nothing", "seed": 1, "threads": 1}});
     assert!(
         worker
             .error(&unknown)
             .contains("no row named equal/nothing")
     );
-    let prepare = json!({"prepare": {"row": "equal/fri-commit/poseidon2-w8", "seed": 1}});
+    let prepare =
+        json!({"prepare": {"row": "equal/fri-commit/poseidon2-w8", "seed": 1, "threads": 1}});
     assert!(worker.ask(&prepare)["ready"].is_object());
     assert!(worker.error(&prepare).contains("measures one row"));
     assert!(

@@ -68,15 +68,17 @@ impl Fixture {
     /// A worker that answers `prepare`, `run` and `verify` with these shell commands. It files its process id.
     fn worker(&self, name: &str, prepare: &str, run: &str, verify: &str) -> PathBuf {
         let path = self.path(name);
-        let row = |name: &str, quick| {
+        let row = |name: &str, quick, parallel| {
             let kind = name.split('/').next().unwrap();
-            format!(r#"{{"name":"{name}","kind":"{kind}","threads":1,"quick":{quick}}}"#)
+            format!(
+                r#"{{"name":"{name}","kind":"{kind}","threads":1,"parallel":{parallel},"quick":{quick}}}"#
+            )
         };
         let rows = [
-            row("merkle-commit/small/2^4", true),
-            row("merkle-commit/large/2^9", false),
-            row("equal/odd", false),
-            row("phase/p/initial", false),
+            row("merkle-commit/small/2^4", true, false),
+            row("merkle-commit/large/2^9", false, true),
+            row("equal/odd", false, true),
+            row("phase/p/initial", false, false),
         ];
         let script = format!(
             r#"#!/bin/sh
@@ -186,6 +188,79 @@ fn a_gain_is_reported_with_its_control() {
         .stdout(contains("equal/odd").not())
         .stdout(contains("phase/p/initial").not());
     fixture.assert_no_worker_left();
+}
+
+#[test]
+fn a_row_on_several_threads_has_a_line_and_a_speed_up() {
+    let fixture = Fixture::new();
+    let shared = |microseconds: u64, on_two: u64| {
+        let prepare = format!(
+            r#"case "$request" in *'"row":"merkle-commit/large/2^9"'*'"threads":2'*) on=2 ;; *) on=1 ;; esac; {READY}"#
+        );
+        let run = format!(
+            "case $on in 2) {} ;; *) {} ;; esac",
+            sample(on_two, "aa"),
+            sample(microseconds, "aa")
+        );
+        (prepare, run)
+    };
+    let (prepare, run) = shared(12, 8);
+    let baseline = fixture.worker("baseline", &prepare, &run, "");
+    let (prepare, run) = shared(8, 4);
+    let candidate = fixture.worker("candidate", &prepare, &run, "");
+    let ab = |options: &[&str]| fixture.ab(&baseline, &candidate).args(options).assert();
+    if std::thread::available_parallelism().unwrap().get() > 1 {
+        let ab = ab(&["--threads", "2,1,2", "--seeds", "2"]).success();
+        let lines = String::from_utf8(ab.get_output().stdout.clone()).unwrap();
+        let rows = lines
+            .lines()
+            .map(str::trim_start)
+            .filter(|line| line.starts_with("merkle-commit"));
+        let rows: Vec<_> = rows.map(|line| line.split(' ').next().unwrap()).collect();
+        let expected = [
+            "merkle-commit/small/2^4",
+            "merkle-commit/large/2^9",
+            "merkle-commit/large/2^9/2-threads",
+        ];
+        assert_eq!(rows, expected, "{lines}");
+        let speed_up = predicate::str::is_match(
+            r"`merkle-commit/large/2\^9` \| .* \| native +\| 2 +\| 0\.500 +\| 1\.50 +\| 2\.00 +\|",
+        );
+        ab.stdout(speed_up.unwrap());
+    }
+    ab(&["--threads", "1,4096"])
+        .code(3)
+        .stderr(contains("error: --threads 4096: this process may use "))
+        .stderr(contains("hint: leave out what is more than that"));
+    ab(&["--threads", "2", "--workload", "*/small/*"])
+        .code(3)
+        .stderr(contains("error: --threads"));
+    ab(&["--threads", "0"]).code(2);
+    fixture.assert_no_worker_left();
+}
+
+#[test]
+fn outputs_of_parallel_rows_are_compared_on_two_threads_too() {
+    let fixture = Fixture::new();
+    let prepare =
+        format!(r#"case "$request" in *'"threads":2'*) on=2 ;; *) on=1 ;; esac; {READY}"#);
+    let run = |on_two: &str| {
+        format!(
+            "case $on in 2) {} ;; *) {} ;; esac",
+            sample(10, on_two),
+            sample(10, "aa")
+        )
+    };
+    let baseline = fixture.worker("baseline", &prepare, &run("aa"), "");
+    let candidate = fixture.worker("candidate", &prepare, &run("bb"), "");
+    let mut ab = fixture.ab(&baseline, &candidate);
+    let ab = ab.arg("--outputs-only").assert();
+    match std::thread::available_parallelism().unwrap().get() {
+        1 => ab
+            .success()
+            .stderr(contains("outputs on two threads are not compared")),
+        _ => ab.code(1).stderr(contains("equal/odd/2-threads, seed 1: ")),
+    };
 }
 
 #[test]
@@ -784,6 +859,8 @@ impl Fixture {
 fn outputs_only_runs_the_odd_rows_and_measures_nothing() {
     let fixture = Fixture::new();
     let honest = fixture.honest("worker", 10);
+    // The parallel row, on one thread and on two.
+    let rows = std::thread::available_parallelism().unwrap().get().min(2);
     for quick in [&[][..], &["--quick"]] {
         fixture
             .ab(&honest, &honest)
@@ -791,7 +868,7 @@ fn outputs_only_runs_the_odd_rows_and_measures_nothing() {
             .args(quick)
             .assert()
             .success()
-            .stdout("native: equal outputs in 1 rows\n");
+            .stdout(format!("native: equal outputs in {rows} rows\n"));
     }
     let liar = fixture.worker("liar", READY, &sample(10, "bb"), "");
     fixture

@@ -6,6 +6,7 @@ use comfy_table::{Table, presets};
 
 use paired::escape;
 use paired::run::protocol::Kind;
+use paired::run::threads;
 use paired::show::section::{self, Record, TableLine};
 use paired::stats::row::{Hashing, Row};
 
@@ -55,6 +56,10 @@ pub fn attributions(record: &Record) -> Vec<Attribution<'_>> {
     let keys = record.rows.iter().rev();
     let rows: BTreeMap<_, _> = keys.map(|row| ((&*row.isa, &*row.workload), row)).collect();
     let pairs = record.rows.iter().filter_map(|proof| {
+        // The commitments are on one thread.
+        let (_, 1) = threads::split(&proof.workload) else {
+            return None;
+        };
         let kind = Kind::of(&proof.workload);
         let (_, what) = proof.workload.split_once('/')?;
         let (_, _, like) =

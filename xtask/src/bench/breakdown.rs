@@ -191,6 +191,7 @@ mod tests {
             name: name.into(),
             kind: Kind::of(name),
             threads: 1,
+            parallel: false,
             quick,
         }
     }

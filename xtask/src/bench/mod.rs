@@ -10,3 +10,4 @@ pub mod counts;
 pub mod filing;
 pub mod memory;
 pub mod record;
+pub mod scaling;

@@ -1,6 +1,7 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -14,7 +15,6 @@ use super::compared::{
 use super::phases;
 use super::report::TITLE;
 use super::upstream_bench::{self, Bench};
-use crate::bench::attribution;
 use crate::bench::build::{self, Builder, Candidate, Purpose};
 use crate::bench::built::{self, Built, Named, Subject, TOOL};
 use crate::bench::filing::{Filed, Filing};
@@ -30,8 +30,9 @@ use paired::cargo::Toolchain;
 use paired::error::Failure;
 use paired::isa::Isa;
 use paired::run::pairs::{self, Plan, Workers};
-use paired::run::protocol::{Kind, RowInfo};
+use paired::run::protocol::{Kind, MOST_THREADS, RowInfo};
 use paired::run::sample::Run;
+use paired::run::threads;
 use paired::show::machine::Machine;
 use paired::show::page;
 use paired::show::report::{self, Report};
@@ -111,6 +112,13 @@ pub struct Args {
         "phases", "quick", "workload", "outputs_only", "step", "revert", "build_only", "built", "json", "html", "workers", "reps", "timeout",
     ])]
     bench: Option<Bench>,
+    /// Threads that a row runs on, each on a core of its own, such as `1,2,4`: a row for each number, and the speed-up against one. Rows
+    /// that use one thread are measured on one.
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1",
+        value_parser = clap::value_parser!(u16).range(1..=MOST_THREADS as i64), conflicts_with_all = [
+        "build_only", "outputs_only", "phases", "bench",
+    ])]
+    threads: Vec<u16>,
     /// Pairs per input. More seeds tell more: a process has its own luck with the layout of memory.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST_RUNS))]
     reps: u64,
@@ -154,6 +162,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     let mut inputs = args.compared.inputs(project);
     inputs.extend(args.built.iter().flat_map(|dir| built::inputs(dir)));
     report::check_outputs(args.json.as_deref(), true, args.html.as_deref(), &inputs)?;
+    let numbers = numbers_of_threads(&args)?;
     let typed = measured()?;
     let filing = (args.record)
         .then(|| Filing::new(project, args.loaded))
@@ -192,7 +201,15 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     } = subject;
     let machine = Machine::here(&toolchain, &isas);
     let timeout = Duration::from_secs(args.timeout);
-    let mut rows = selected(&pairs::rows(&workers[0].1.baseline, timeout)?, &args)?;
+    let rows = selected(&pairs::rows(&workers[0].1.baseline, timeout)?, &args)?;
+    if args.threads != [1] && !rows.iter().any(|row| row.parallel) {
+        return Err(
+            Failure::input("--threads: no row that is measured uses several")
+                .hint("leave --threads out, or name other rows by `--workload`")
+                .into(),
+        );
+    }
+    let mut rows = threads::on(&rows, &numbers);
     if args.budget.is_some() {
         rows.sort_by_key(|row| urgency(row.kind));
     }
@@ -291,14 +308,13 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         report::write(path, &report, Some(&runs))?;
     }
     let section = results::section(&report, &runs, &filed.files);
-    let savings = attribution::markdown(&section.records);
     if let Some(path) = &args.html {
         page::write(Some(&project.root), path, TITLE, &[section.shown()])?;
     }
     // Last, since it may fail: the figures are in the files by now.
     println!("{}", report::table(&report.rows, stdout.is_terminal()));
-    if let Some(savings) = savings {
-        println!("\n{savings}");
+    for table in results::tables(&section.records) {
+        println!("\n{table}");
     }
     if let Some(note) = of_compiler(&report.rows) {
         print_line("note", &note);
@@ -336,6 +352,34 @@ fn of_build(words: &[String]) -> Option<Named> {
         base: args.compared.base,
         is_step: args.step,
     })
+}
+
+/// Returns the numbers of threads to run parallel rows on, each once, from the least. Where outputs are compared, these are one, and two
+/// if there are two cores. Fails where there are fewer cores than threads.
+fn numbers_of_threads(args: &Args) -> Result<Vec<usize>> {
+    let cores = thread::available_parallelism()?.get();
+    if args.outputs_only {
+        if cores == 1 {
+            print_line(
+                "note",
+                "outputs on two threads are not compared: there is one core",
+            );
+        }
+        return Ok((1..=cores.min(2)).collect());
+    }
+    let numbers: BTreeSet<usize> = args.threads.iter().map(|&number| number.into()).collect();
+    if let Some(most) = numbers.last().filter(|&&most| most > cores) {
+        let cores = match cores {
+            1 => "one core".to_owned(),
+            _ => format!("{cores} cores"),
+        };
+        return Err(
+            Failure::input(format!("--threads {most}: this process may use {cores}"))
+                .hint("leave out what is more than that, or run it where as many are")
+                .into(),
+        );
+    }
+    Ok(numbers.into_iter().collect())
 }
 
 /// Builds the workers for another machine.
@@ -489,6 +533,8 @@ fn compare_outputs(
     for row in rows {
         bar.set_message(format!("comparing {isa} {}", row.name));
         let live = workers.compare_outputs(row, SEED, timeout)?;
+        // How much threads hold at a time is another number in each run.
+        let live = live.filter(|_| row.threads == 1);
         counted.extend(live.map(|[baseline, candidate]| {
             let live = Live {
                 baseline,

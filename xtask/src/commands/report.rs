@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use crate::bench::attribution;
 use crate::project::Project;
 use crate::report::documents::Documents;
 use crate::report::markdown;
@@ -58,8 +57,8 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         for section in &sections {
             let table = markdown::markdown(&lines(&section.records), None);
             println!("### {}\n\n{table}", escape::text(&section.title));
-            if let Some(savings) = attribution::markdown(&section.records) {
-                println!("{savings}");
+            for table in results::tables(&section.records) {
+                println!("{table}");
             }
         }
         return Ok(());

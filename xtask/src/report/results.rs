@@ -10,6 +10,7 @@ use cargo_metadata::semver::Version;
 use crate::bench::attribution;
 use crate::bench::counts::{Counts, counts};
 use crate::bench::record::{RECORDS, SERIES, bench_records, records, step_records};
+use crate::bench::scaling;
 use crate::project::Project;
 use crate::report::markdown::{Links, markdown};
 use p3_patches::catalog::Entry;
@@ -159,6 +160,12 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
     Ok(sections)
 }
 
+/// Returns the tables below the rows of records, as Markdown: what a prover saves, and speed-ups by threads.
+pub fn tables(records: &[Record]) -> impl Iterator<Item = String> {
+    let tables = [attribution::markdown, scaling::markdown];
+    tables.into_iter().filter_map(|table| table(records))
+}
+
 impl Section {
     /// Tells whether this is a record of the patch `name`.
     pub fn is_of(&self, name: &str) -> bool {
@@ -180,7 +187,10 @@ impl Section {
                 title: "Permutations and products",
                 has: |row| !is_of_prover(row),
             }),
-            tables: attribution::table(&self.records).into_iter().collect(),
+            tables: [attribution::table, scaling::table]
+                .into_iter()
+                .filter_map(|table| table(&self.records))
+                .collect(),
         }
     }
 
@@ -193,8 +203,8 @@ impl Section {
         if !lines.is_empty() {
             write!(text, "\n{}", markdown(lines, Some(links)))?;
         }
-        if let Some(savings) = attribution::markdown(&self.records) {
-            write!(text, "\n{savings}")?;
+        for table in tables(&self.records) {
+            write!(text, "\n{table}")?;
         }
         for counts in &self.counts {
             let file = format!("{}{}", links.up, counts.file);

@@ -10,5 +10,6 @@ pub(crate) mod resident;
 pub mod rustflags;
 pub mod sample;
 pub mod spans;
+pub mod threads;
 pub mod trial;
 pub mod worker;

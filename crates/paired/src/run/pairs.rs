@@ -16,6 +16,7 @@ use crate::files::plain;
 use crate::isa::Isa;
 use crate::run::protocol::{Holding, Reply, Request, RowInfo, Sample, Timed, UnitInfo};
 use crate::run::sample::{ROUND, Run, Side, has_more_cpu, wrong_memory};
+use crate::run::threads;
 use crate::run::worker::Worker;
 use crate::terminal::shown;
 
@@ -237,9 +238,11 @@ fn start(
     timeout: Duration,
 ) -> Result<(Worker, bool)> {
     let mut worker = Worker::start(executable, side, timeout)?;
+    let (name, _) = threads::split(&row.name);
     match worker.ask(&Request::Prepare {
-        row: row.name.clone(),
+        row: name.to_owned(),
         seed,
+        threads: row.threads,
     })? {
         Reply::Ready { proof } => Ok((worker, proof)),
         other => Err(worker.confused(&other)),

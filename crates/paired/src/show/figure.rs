@@ -1,4 +1,4 @@
-//! Figures in SVG: ratios with their intervals on a scale, and samples over time.
+//! Figures in SVG: ratios with their intervals on a scale, samples over time, and speed-ups by threads.
 //!
 //! The page and the figures of docs/results.md are drawn by the same functions. Positions are in per cent of the `svg` around
 //! them, so that it fits any width and no text is stretched; colours are variables of the style sheet.
@@ -9,9 +9,10 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::run::sample::{Run, Side};
 use crate::show::machine::known_as;
-use crate::show::section::Line;
+use crate::show::section::{Line, Record};
 use crate::stats::ratio::{Verdict, median};
 use crate::stats::row::{Row, calm_rounds};
+use crate::stats::scaling::{Curve, Point, curves};
 
 /// The style sheet of figures, with their colours as variables. Readers who cannot tell red from green can tell blue from orange,
 /// on a light and on a dark background.
@@ -256,22 +257,111 @@ pub fn svg(title: &str, lines: &[Line<'_>]) -> String {
             text.soft x="0" y=({ y += 18; y }) { (mark) @if !mark.is_empty() { ": " } (known_as(cpu)) }
         }
     };
+    file(title, [WIDTH, height], &body)
+}
+
+/// Writes a figure of a width and a height, in pixels, as an SVG file of its own.
+fn file(title: &str, size: [u32; 2], body: &Markup) -> String {
     let own = "svg { background: var(--paper) } .workload, .ratio { font-weight: 600 }";
-    let figure = html! {
-        svg xmlns="http://www.w3.org/2000/svg" viewBox=(format!("-10 0 {} {height}", WIDTH + 20))
-            width=(WIDTH + 20) height=(height) role="img" {
+    let style = html! { style { (PreEscaped(COLOURS)) (own) } };
+    drawing(title, size, &html! { (style) (body) }).into_string() + "\n"
+}
+
+/// Writes a figure of a width and a height, in pixels, with `title` as its text for screen readers.
+fn drawing(title: &str, [width, height]: [u32; 2], body: &Markup) -> Markup {
+    html! {
+        svg xmlns="http://www.w3.org/2000/svg" viewBox=(format!("-10 0 {} {height}", width + 20))
+            width=(width + 20) height=(height) role="img" {
             title { (title) }
-            style { (PreEscaped(COLOURS)) (own) }
             (body)
         }
+    }
+}
+
+/// The width of a chart of speed-ups with the room around it, and its height, in pixels.
+const CHART: [u32; 2] = [233, 240];
+
+/// Draws the speed-ups of records as an SVG file of its own, if any row was measured on several threads.
+pub fn speed_ups_svg(title: &str, records: &[Record]) -> Option<String> {
+    charts(records).map(|(size, body)| file(title, size, &body))
+}
+
+/// Draws the speed-ups of records for a page, if any row was measured on several threads.
+pub(crate) fn speed_ups(title: &str, records: &[Record]) -> Option<Markup> {
+    charts(records).map(|(size, body)| drawing(title, size, &body))
+}
+
+/// Draws a chart for each workload on several threads. Returns the width and the height of all with them.
+fn charts(records: &[Record]) -> Option<([u32; 2], Markup)> {
+    const ACROSS: u32 = 3;
+    let [width, height] = CHART;
+    let curves = records.iter().flat_map(|record| {
+        let cpu = known_as(&record.machine.cpu);
+        let curves = curves(&record.rows).into_iter();
+        curves.map(move |curve| (curve, cpu.clone()))
+    });
+    let curves: Vec<_> = curves.collect();
+    let rows = (curves.len() as u32).div_ceil(ACROSS);
+    let body = html! {
+        @for (at, (curve, cpu)) in (0..).zip(&curves) {
+            svg x=(at % ACROSS * width) y=(at / ACROSS * height) width=(width) height=(height) { (chart(curve, cpu)) }
+        }
+        text.soft x="0" y=(rows * height + 14) {
+            "Speed-up by threads, with patches (full dots) and without (hollow dots); the line is their number."
+        }
     };
-    figure.into_string() + "\n"
+    (!curves.is_empty()).then_some(([ACROSS * width, rows * height + 24], body))
+}
+
+/// Draws one workload's speed-ups, both axes logarithmic.
+fn chart(curve: &Curve<'_>, cpu: &str) -> Markup {
+    const SIDE: f64 = 160.0;
+    const LEFT: f64 = 30.0;
+    const TOP: f64 = 36.0;
+    let threads = curve.points.iter().map(|point| point.threads as f64);
+    let speed_ups = curve
+        .points
+        .iter()
+        .flat_map(|point| [point.baseline, point.candidate]);
+    let most = threads.clone().chain(speed_ups).fold(1.0, f64::max);
+    // A speed-up below 1 lies on the axis.
+    let share = |number: f64| number.max(1.0).ln() / most.ln();
+    let x = |threads: f64| format!("{:.1}", LEFT + SIDE * share(threads));
+    let y = |speed_up: f64| format!("{:.1}", TOP + SIDE * (1.0 - share(speed_up)));
+    let path = |of: fn(&Point<'_>) -> f64| -> Vec<[f64; 2]> {
+        let points = curve
+            .points
+            .iter()
+            .map(|point| [point.threads as f64, of(point)]);
+        [[1.0, 1.0]].into_iter().chain(points).collect()
+    };
+    let line = |points: &[[f64; 2]], radius: &str| {
+        html! {
+            @for ends in points.windows(2) {
+                line x1=(x(ends[0][0])) x2=(x(ends[1][0])) y1=(y(ends[0][1])) y2=(y(ends[1][1])) {}
+            }
+            @for [threads, speed_up] in points { circle cx=(x(*threads)) cy=(y(*speed_up)) r=(radius) {} }
+        }
+    };
+    html! {
+        text.workload x="0" y="14" { (curve.one.workload) }
+        text.soft x="0" y="28" { (curve.one.isa) ", " (cpu) }
+        @for number in threads.chain([1.0]) {
+            line x1=(x(number)) x2=(x(number)) y1=(y(1.0)) y2=(y(most)) {}
+            line x1=(x(1.0)) x2=(x(most)) y1=(y(number)) y2=(y(number)) {}
+            text.soft x=(x(number)) y=(TOP + SIDE + 16.0) text-anchor="middle" { (number) }
+            text.soft x=(LEFT - 8.0) y=(y(number)) dy="4" text-anchor="end" { (number) }
+        }
+        line.one x1=(x(1.0)) x2=(x(most)) y1=(y(1.0)) y2=(y(most)) {}
+        g.control { (line(&path(|point| point.baseline), "3.5")) }
+        g.faster { (line(&path(|point| point.candidate), "3")) }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::show::section::{Record, lines};
+    use crate::show::section::lines;
     use std::collections::BTreeMap;
 
     use crate::show::machine::Machine;
@@ -382,8 +472,34 @@ mod tests {
     }
 
     #[test]
-    fn names_in_a_figure_of_its_own_are_text() {
-        let record = Record {
+    fn speed_ups_are_drawn_where_they_belong() {
+        let row = |workload: &str, baseline, candidate| Row {
+            workload: workload.into(),
+            baseline,
+            candidate,
+            ..row(0.8, [0.7, 0.9])
+        };
+        let rows = vec![
+            row("lde/x", 16.0, 8.0),
+            row("lde/x/2-threads", 8.0, 4.0),
+            row("lde/x/4-threads", 8.0, 2.0),
+        ];
+        let drawn = speed_ups_svg("x", &[record(rows)]).unwrap();
+        let (_, drawn) = drawn.split_once("<g class=\"control\">").unwrap();
+        let (baseline, candidate) = drawn.split_once("<g class=\"faster\">").unwrap();
+        for (side, heights) in [
+            (baseline, ["196.0", "116.0", "116.0"]),
+            (candidate, ["196.0", "116.0", "36.0"]),
+        ] {
+            assert_eq!(attributes(side, "cx="), ["30.0", "110.0", "190.0"]);
+            assert_eq!(attributes(side, "cy="), heights);
+        }
+        let alone = vec![row("lde/x", 16.0, 8.0)];
+        assert_eq!(speed_ups_svg("x", &[record(alone)]), None);
+    }
+
+    fn record(rows: Vec<Row>) -> Record {
+        Record {
             pooled: Vec::new(),
             file: None,
             outdated: false,
@@ -394,13 +510,18 @@ mod tests {
                 rustc: String::new(),
                 rustflags: String::new(),
             },
-            rows: vec![Row {
-                workload: "x<script>".into(),
-                ..row(0.8, [0.7, 0.9])
-            }],
+            rows,
             runs: Vec::new(),
             command: String::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn names_in_a_figure_of_its_own_are_text() {
+        let record = record(vec![Row {
+            workload: "x<script>".into(),
+            ..row(0.8, [0.7, 0.9])
+        }]);
         let drawn = svg("<title> & more", &lines(std::slice::from_ref(&record)));
         for text in [
             ">&lt;title&gt; &amp; more<",
