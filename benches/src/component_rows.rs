@@ -17,7 +17,7 @@ use crate::bits_air::Bits;
 use crate::extension::Quartic;
 #[cfg(feature = "since-0-6")]
 use crate::keccak;
-use crate::row::{Row, row};
+use crate::row::{Family, Row, family, row};
 #[cfg(feature = "since-0-5")]
 use crate::rows::p2w16;
 #[cfg(feature = "since-0-8")]
@@ -27,6 +27,19 @@ use crate::{dft, permute};
 use crate::{dot, fri};
 #[cfg(feature = "since-0-5")]
 use crate::{merkle, monty31};
+
+/// The rows of components of all sizes.
+#[rustfmt::skip]
+pub const FAMILIES: &[Family] = &[
+    #[cfg(feature = "since-0-5")]
+    family("merkle-commit/poseidon2-w8/2^Nx8", |seed, log_rows| merkle::commit::<_, 8, 4, 2>(seed, p2w8(), 1 << log_rows, 8)),
+    #[cfg(feature = "since-0-5")]
+    family("merkle-commit/koala-bear-poseidon2-w16/2^Nx16", |seed, log_rows| merkle::root(monty31::mmcs::<KoalaBear>(), seed, 1 << log_rows, 16)),
+    family("lde/goldilocks/2^Nx1", |seed, log_rows| dft::lde::<Goldilocks>(seed, log_rows, 1)),
+    family("lde/goldilocks/2^Nx8", |seed, log_rows| dft::lde::<Goldilocks>(seed, log_rows, 8)),
+    family("lde/koala-bear/2^Nx1", |seed, log_rows| dft::lde::<KoalaBear>(seed, log_rows, 1)),
+    family("lde/koala-bear/2^Nx16", |seed, log_rows| dft::lde::<KoalaBear>(seed, log_rows, 16)),
+];
 
 /// The rows of components, with the columns of [`crate::rows::ROWS`].
 #[rustfmt::skip]

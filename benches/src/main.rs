@@ -61,7 +61,7 @@ use std::{fs, process::ExitCode};
 use sha2::{Digest, Sha256};
 
 use crate::protocol::{Reply, Request, Sample};
-use crate::row::{Prepared, Row};
+use crate::row::{Family, Prepared, Row};
 use crate::rows::ROWS;
 
 fn main() -> ExitCode {
@@ -112,6 +112,36 @@ fn rows() -> impl Iterator<Item = (&'static Row, bool)> {
     })
 }
 
+/// The tables of families, whose rows are parallel.
+const FAMILIES: &[&[Family]] = &[
+    #[cfg(feature = "components")]
+    component_rows::FAMILIES,
+    #[cfg(all(feature = "proofs", feature = "since-0-8"))]
+    proof_rows::FAMILIES,
+];
+
+/// Makes the inputs of the row of this name, one of a table or of a family. Fails where there is none, and where it is not parallel
+/// and has several `threads`.
+fn prepare(name: &str, seed: u64, threads: usize) -> Result<Prepared, String> {
+    let of_table = rows().find(|(row, _)| row.name == name);
+    let of_family = || {
+        let mut families = FAMILIES.iter().copied().flatten();
+        families.find_map(|family| Some((family, family.log_size_of(name)?)))
+    };
+    match (of_table, of_family()) {
+        (Some((_, false)), _) if threads > 1 => Err(format!("prepare: {name} runs on one thread")),
+        (Some((row, _)), _) => {
+            timing::confine(threads)?;
+            Ok((row.prepare)(seed))
+        }
+        (None, Some((family, log_size))) => {
+            timing::confine(threads)?;
+            Ok((family.prepare)(seed, log_size))
+        }
+        (None, None) => Err(format!("prepare: no row named {name}")),
+    }
+}
+
 #[derive(Default)]
 struct Worker {
     prepared: Option<Prepared>,
@@ -129,18 +159,15 @@ impl Worker {
                 let rows = rows().map(|(row, parallel)| row.info(parallel));
                 Ok(Reply::Rows(rows.collect()))
             }
+            Request::Families => {
+                let families = FAMILIES.iter().copied().flatten();
+                Ok(Reply::Rows(families.map(Family::info).collect()))
+            }
             Request::Prepare { row, seed, threads } => {
                 if self.prepared.is_some() {
                     return Err("prepare: a worker process measures one row, start another".into());
                 }
-                let (row, parallel) = rows()
-                    .find(|(known, _)| known.name == row)
-                    .ok_or_else(|| format!("prepare: no row named {row}"))?;
-                if threads > 1 && !parallel {
-                    return Err(format!("prepare: {} runs on one thread", row.name));
-                }
-                timing::confine(threads)?;
-                let prepared = self.prepared.insert((row.prepare)(seed));
+                let prepared = self.prepared.insert(prepare(&row, seed, threads)?);
                 Ok(Reply::Ready {
                     proof: prepared.verify.is_some(),
                 })

@@ -8,9 +8,18 @@ use p3_sumcheck::strategy::VariableOrder::{Prefix, Suffix};
 use crate::bits_air::Bits;
 use crate::extension::{Quartic, Quintic};
 use crate::poseidon2_air::{baby_bear_16, goldilocks_8, koala_bear_16};
-use crate::row::{Row, row};
+use crate::row::{Family, Row, family, row};
 use crate::stark::{Table, batch, proof, quotient};
 use crate::{blake3, dot, fri, keccak, monty31, stark, sumcheck, whir};
+
+/// The rows of proofs of all sizes.
+#[rustfmt::skip]
+pub const FAMILIES: &[Family] = &[
+    family("open/goldilocks/2^Nx16", |seed, log_rows| dot::open(seed, log_rows, 16)),
+    family("quotient/bits/2^Nx16", |seed, log_rows| quotient(seed, 1 << log_rows, || Bits { width: 16 }, stark::config)),
+    family("stark-prove/bits/2^Nx16", |seed, log_rows| proof(seed, 1 << log_rows, || Bits { width: 16 }, stark::config)),
+    family("stark-prove/bits-koala-bear/2^Nx16", |seed, log_rows| proof(seed, 1 << log_rows, || Bits { width: 16 }, monty31::config::<KoalaBear>)),
+];
 
 /// The rows of proofs, with the columns of [`crate::rows::ROWS`].
 #[rustfmt::skip]

@@ -15,6 +15,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub enum Request {
     /// Lists the rows.
     List,
+    /// Lists the families of rows that there are of all sizes.
+    Families,
     /// Pins the process, makes the row's inputs from the seed. Once per process: a process measures one row.
     Prepare {
         /// The name of the row.
@@ -61,7 +63,7 @@ pub enum Request {
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// The reply to `list`.
+    /// The reply to `list` and to `families`. The name of a family has [`SIZE`] in the place of the size.
     Rows(Vec<RowInfo>),
     /// The reply to `prepare`.
     Ready {
@@ -116,6 +118,12 @@ pub struct RowInfo {
     /// Whether `--quick` includes the row.
     pub quick: bool,
 }
+
+/// The size of a family's rows, in its name: a row of 2^16 rows has `2^16` there.
+pub const SIZE: &str = "2^N";
+
+/// The largest logarithm of a size. No machine has the memory for more.
+pub const MOST_LOG_SIZE: u32 = 40;
 
 /// The kinds of rows that the driver tells apart.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]

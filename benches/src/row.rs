@@ -4,7 +4,7 @@ use p3_field::{Field, PackedValue, PrimeField64};
 use p3_goldilocks::Goldilocks;
 use sha2::{Digest, Sha256};
 
-use crate::protocol::{Kind, RowInfo};
+use crate::protocol::{Kind, MOST_LOG_SIZE, RowInfo, SIZE};
 use crate::timing::Timing;
 
 /// The vector type that provers on this target hash with.
@@ -70,6 +70,39 @@ impl Row {
             parallel,
             quick: self.quick,
         }
+    }
+}
+
+/// Rows of all sizes, whose names have [`SIZE`] in the place of the size.
+pub struct Family {
+    pub name: &'static str,
+    /// Makes the inputs of a seed, of 2 to the power of the second argument rows.
+    pub prepare: fn(u64, usize) -> Prepared,
+}
+
+/// The rows of a family.
+pub const fn family(name: &'static str, prepare: fn(u64, usize) -> Prepared) -> Family {
+    Family { name, prepare }
+}
+
+impl Family {
+    /// Returns the family as a worker lists it.
+    pub fn info(&self) -> RowInfo {
+        RowInfo {
+            name: self.name.into(),
+            kind: Kind::of(self.name),
+            threads: 1,
+            parallel: true,
+            quick: false,
+        }
+    }
+
+    /// Returns the logarithm of the size, if the family has a row of this name.
+    pub fn log_size_of(&self, row: &str) -> Option<usize> {
+        let (before, after) = self.name.split_once(SIZE)?;
+        let log_size = row.strip_prefix(before)?.strip_suffix(after)?;
+        let log_size = log_size.strip_prefix("2^")?.parse().ok()?;
+        (log_size <= MOST_LOG_SIZE as usize).then_some(log_size)
     }
 }
 

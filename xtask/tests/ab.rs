@@ -86,6 +86,7 @@ echo $$ >> '{pids}'
 while read -r request; do
     case "$request" in
         *list*) echo '{{"rows":[{rows}]}}' ;;
+        *families*) echo '{{"rows":[{family}]}}' ;;
         *prepare*) {prepare} ;;
         *run*) {run} ;;
         *save*) echo '"saved"' ;;
@@ -95,6 +96,7 @@ done
 "#,
             pids = self.path("pids").display(),
             rows = rows.join(","),
+            family = row("lde/x/2^Nx8", false, true),
         );
         executable(&path, &script);
         path
@@ -236,6 +238,45 @@ fn a_row_on_several_threads_has_a_line_and_a_speed_up() {
         .code(3)
         .stderr(contains("error: --threads"));
     ab(&["--threads", "0"]).code(2);
+    fixture.assert_no_worker_left();
+}
+
+#[test]
+fn a_family_is_measured_at_each_size_that_the_memory_allows() {
+    let fixture = Fixture::new();
+    // 32 microseconds for 4 rows, and twice the time for twice the rows; 8 TiB at 2^5.
+    let prepare = format!(
+        r#"case "$request" in *2^2x8*) size=2 ;; *2^3x8*) size=3 ;; *2^4x8*) size=4 ;; *) size=5 ;; esac; {READY}"#
+    );
+    let large = sample(128, "aa").replace("\"peak_kib\":128", "\"peak_kib\":8589934592");
+    let run = format!(
+        "case $size in 2) {} ;; 3) {} ;; 4) {} ;; *) {large} ;; esac",
+        sample(32, "aa"),
+        sample(64, "aa"),
+        sample(128, "aa"),
+    );
+    let worker = fixture.worker("worker", &prepare, &run, "");
+    let ab = |options: &[&str]| {
+        let mut ab = fixture.ab(&worker, &worker);
+        ab.args(["--seeds", "2", "--sizes"]).args(options).assert()
+    };
+    let ab_of = ab(&["6,2,5,4,3", "--workload", "lde/*/2^Nx8"]).success();
+    let line = |size: &str| {
+        format!(
+            r"`lde/x/2\^Nx8` \| .* \| native +\| {size} +\| 1\.000 +\| 1000\.00 +\| 1000\.00 +\| \d+\.\d +\| "
+        )
+    };
+    let lines = ["2\\^2", "2\\^3", "2\\^4"].map(line);
+    let mut ab_of = ab_of.stderr(contains(
+        "note: left out, for want of memory: native lde/x/2^6x8 (some 49152 GiB)",
+    ));
+    for line in lines {
+        ab_of = ab_of.stdout(predicate::str::is_match(line).unwrap());
+    }
+    ab(&["2", "--workload", "lde/y*"])
+        .code(3)
+        .stderr(contains("error: --workload lde/y*: no such row"));
+    ab(&["41"]).code(2);
     fixture.assert_no_worker_left();
 }
 

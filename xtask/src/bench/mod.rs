@@ -7,7 +7,7 @@ pub mod breakdown;
 pub mod build;
 pub mod built;
 pub mod counts;
+pub mod curves;
 pub mod filing;
 pub mod memory;
 pub mod record;
-pub mod scaling;

@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand};
 
 use super::compared::{
     self, Compared, Executables, Measured, SEEDS, each_once, header, measure, measured, named,
-    runnable, runnable_of, seconds, sides,
+    runnable, runnable_of, sides,
 };
 use super::phases;
 use super::report::TITLE;
@@ -30,9 +30,9 @@ use paired::cargo::Toolchain;
 use paired::error::Failure;
 use paired::isa::Isa;
 use paired::run::pairs::{self, Plan, Workers};
-use paired::run::protocol::{Kind, MOST_THREADS, RowInfo};
+use paired::run::protocol::{Kind, MOST_LOG_SIZE, MOST_THREADS, RowInfo};
 use paired::run::sample::Run;
-use paired::run::threads;
+use paired::run::{sizes, threads};
 use paired::show::machine::Machine;
 use paired::show::page;
 use paired::show::report::{self, Report};
@@ -119,6 +119,13 @@ pub struct Args {
         "build_only", "outputs_only", "phases", "bench",
     ])]
     threads: Vec<u16>,
+    /// Logarithms of numbers of rows, such as `14,16,18`: each workload that there is of all sizes is measured at these, as far as the
+    /// memory allows, with the cost of an element by size. `--workload` names such workloads, with `2^N` for the size.
+    #[arg(long, value_name = "LOG", value_delimiter = ',',
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_LOG_SIZE)), conflicts_with_all = [
+        "build_only", "outputs_only", "phases", "bench", "quick",
+    ])]
+    sizes: Vec<u32>,
     /// Pairs per input. More seeds tell more: a process has its own luck with the layout of memory.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST_RUNS))]
     reps: u64,
@@ -201,7 +208,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     } = subject;
     let machine = Machine::here(&toolchain, &isas);
     let timeout = Duration::from_secs(args.timeout);
-    let rows = selected(&pairs::rows(&workers[0].1.baseline, timeout)?, &args)?;
+    let rows = selected(&workers[0].1.baseline, &args)?;
     if args.threads != [1] && !rows.iter().any(|row| row.parallel) {
         return Err(
             Failure::input("--threads: no row that is measured uses several")
@@ -286,16 +293,17 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         }
     };
     let report = file(&runs, !left_out.is_empty())?;
-    if !left_out.is_empty() {
-        let left_out = left_out.iter().map(|(row, takes)| match takes {
-            Some(takes) => format!("{row} (some {})", seconds(*takes)),
-            None => row.clone(),
-        });
-        let left_out: Vec<_> = left_out.collect();
-        print_line(
-            "note",
-            &format!("left out, for want of time: {}", left_out.join(", ")),
-        );
+    for (what, is_time) in [("time", true), ("memory", false)] {
+        let of = left_out
+            .iter()
+            .filter(|(_, lacking)| lacking.is_time() == is_time);
+        let of: Vec<_> = of.map(|(row, lacking)| lacking.beside(row)).collect();
+        if !of.is_empty() {
+            print_line(
+                "note",
+                &format!("left out, for want of {what}: {}", of.join(", ")),
+            );
+        }
     }
     let disturbed = runs.iter().filter(|run| run.disturbed()).count();
     if disturbed > 0 {
@@ -472,17 +480,26 @@ fn executables<'a>(
         // The baseline is at hand, or is needed anyway; a mistyped row need not wait for the candidate.
         let bar = spinner("listing the rows");
         let baseline = builder.baseline(&isas[0].into())?;
-        selected(
-            &pairs::rows(&baseline, Duration::from_secs(args.timeout))?,
-            args,
-        )?;
+        selected(&baseline, args)?;
         bar.finish_and_clear();
     }
     Executables::build(builder, isas)
 }
 
-/// Returns the rows to run: those that a pattern names, else those of the mode.
-fn selected(rows: &[RowInfo], args: &Args) -> Result<Vec<RowInfo>> {
+/// Returns the rows of the baseline's worker to run: those that a pattern names, else those of the mode; of the sizes asked for, if any
+/// are.
+fn selected(baseline: &Path, args: &Args) -> Result<Vec<RowInfo>> {
+    let timeout = Duration::from_secs(args.timeout);
+    if !args.sizes.is_empty() {
+        let families = pairs::families(baseline, timeout)?;
+        let families = match args.workload.is_empty() {
+            true => families,
+            false => named(&families, &args.workload, |_, _| true)?,
+        };
+        let log_sizes: BTreeSet<u32> = args.sizes.iter().copied().collect();
+        return Ok(sizes::on(&families, &Vec::from_iter(log_sizes)));
+    }
+    let rows = &pairs::rows(baseline, timeout)?;
     let of_mode = |row: &RowInfo| {
         (row.kind == Kind::Equal) == args.outputs_only
             && row.kind != Kind::Phase

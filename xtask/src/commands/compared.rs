@@ -1,5 +1,7 @@
 //! The arguments of the commands that build workers, the workers that they ask for, and measurements of these.
 
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,6 +19,7 @@ use paired::isa::Isa;
 use paired::run::pairs::{self, Copies, Plan, Workers};
 use paired::run::protocol::RowInfo;
 use paired::run::sample::Run;
+use paired::run::sizes;
 use paired::show::machine::Machine;
 use paired::show::report::Report;
 use paired::stats::row::Row;
@@ -199,11 +202,78 @@ fn unknown_workload(pattern: &str, rows: &[RowInfo]) -> Failure {
         .hint(format!("the nearest are {}", nearest.join(", ")))
 }
 
-/// The samples of whole rows, and the rows that had no time.
+/// The samples of whole rows, and the rows that were left out.
 pub struct Measured {
     pub runs: Vec<Run>,
-    /// The rows that were left out, each with its instruction set and, where its first runs told, what it takes.
-    pub left_out: Vec<(String, Option<Duration>)>,
+    /// The rows that were left out, each with its instruction set and the reason.
+    pub left_out: Vec<(String, Lacking)>,
+}
+
+/// The reason for which a row was left out.
+pub enum Lacking {
+    /// It would not end in time. Where its first runs told, the time that it takes.
+    Time(Option<Duration>),
+    /// Its three processes would have more memory than there is: this much, in KiB, by a smaller size of it.
+    Memory(u64),
+}
+
+impl Lacking {
+    pub fn is_time(&self) -> bool {
+        matches!(self, Self::Time(_))
+    }
+
+    /// Returns the name of a row, with what it takes.
+    pub fn beside(&self, row: &str) -> String {
+        match self {
+            Self::Time(Some(takes)) => format!("{row} (some {})", seconds(*takes)),
+            Self::Time(None) => row.to_owned(),
+            Self::Memory(kib) => format!("{row} (some {} GiB)", kib.div_ceil(1 << 20)),
+        }
+    }
+}
+
+/// The sizes of families that were measured, and the memory that these took.
+#[derive(Default)]
+struct Sizes(BTreeMap<String, (u32, u64)>);
+
+impl Sizes {
+    /// The processes of a row that are there at a time.
+    const PROCESSES: u64 = 3;
+
+    /// Returns the memory that a row takes by a smaller size of it, in KiB, if there is less.
+    fn too_large(&self, row: &RowInfo) -> Option<u64> {
+        let (family, log_size) = sizes::split(&row.name)?;
+        let (smaller, kib) = self.0.get(&family)?;
+        let times = 1_u64.checked_shl(log_size.saturating_sub(*smaller));
+        let kib = kib
+            .saturating_mul(Self::PROCESSES)
+            .saturating_mul(times.unwrap_or(u64::MAX));
+        available_kib()
+            .is_some_and(|available| kib > available)
+            .then_some(kib)
+    }
+
+    /// Notes the memory of a row.
+    fn note(&mut self, row: &RowInfo, runs: &[Run]) {
+        let peak = runs.iter().filter_map(|run| run.peak_kib).max();
+        if let Some(((family, log_size), kib)) = sizes::split(&row.name).zip(peak) {
+            self.0.insert(family, (log_size, kib));
+        }
+    }
+}
+
+/// Returns the memory that this process and those that it starts may still have, in KiB, where the system tells it.
+fn available_kib() -> Option<u64> {
+    let number = |file: &str| fs::read_to_string(file).ok()?.trim().parse::<u64>().ok();
+    let memory = fs::read_to_string("/proc/meminfo").ok()?;
+    let free = memory
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let free: u64 = free.trim().strip_suffix(" kB")?.parse().ok()?;
+    // A container may have less than the machine.
+    let of_group = number("/sys/fs/cgroup/memory.max").zip(number("/sys/fs/cgroup/memory.current"));
+    let of_group = of_group.map(|(most, now)| most.saturating_sub(now) / 1024);
+    Some(free.min(of_group.unwrap_or(free)))
 }
 
 /// Measures rows for each instruction set. `complete` gets all samples so far whenever a row has the last of its own, and others
@@ -224,16 +294,23 @@ pub fn measure(
         runs: Vec::new(),
         left_out: Vec::new(),
     };
+    let mut sizes = Sizes::default();
     for (number, (isa, of_isa)) in (1_u32..).zip(workers) {
         let copies = of_isa.copies(plan.seeds)?;
         let end = budget.map(|budget| budget / workers.len() as u32 * number);
         for (index, row) in rows.iter().enumerate() {
             let name = format!("{isa} {}", row.name);
             bar.set_message(name.clone());
+            if let Some(kib) = sizes.too_large(row) {
+                (0..plan.runs()).for_each(|_| bar.inc());
+                measured.left_out.push((name, Lacking::Memory(kib)));
+                continue;
+            }
             let left = end.map(|end| end.saturating_sub(began.elapsed()));
             match measure_row(&copies, row, *isa, plan, left, &bar)? {
-                Err(takes) => measured.left_out.push((name, takes)),
+                Err(takes) => measured.left_out.push((name, Lacking::Time(takes))),
                 Ok(runs) => {
+                    sizes.note(row, &runs);
                     measured.runs.extend(runs);
                     let is_last = index + 1 == rows.len() && number as usize == workers.len();
                     if !is_last {
@@ -294,8 +371,12 @@ fn too_long_for(
     (runs < of && left.is_some_and(|left| takes > left)).then_some(takes)
 }
 
-fn no_row_fits(budget: Duration, left_out: &[(String, Option<Duration>)]) -> anyhow::Error {
-    let known = left_out.iter().filter_map(|(_, takes)| *takes).min();
+fn no_row_fits(budget: Duration, left_out: &[(String, Lacking)]) -> anyhow::Error {
+    let takes = left_out.iter().map(|(_, lacking)| match lacking {
+        Lacking::Time(takes) => *takes,
+        Lacking::Memory(_) => None,
+    });
+    let known = takes.flatten().min();
     let least = known.map_or_else(String::new, |takes| {
         format!(": the shortest one that was begun takes {}", seconds(takes))
     });

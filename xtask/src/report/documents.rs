@@ -52,9 +52,9 @@ impl Documents {
                     "\n![{title}: the table below as a figure]({up}{figure})\n"
                 )?;
                 files.push((project.root.join(figure), figure::svg(title, &lines)));
-                if let Some(drawn) = figure::speed_ups_svg(title, &section.records) {
-                    let figure = figure.replace(".svg", "-threads.svg");
-                    write!(text, "\n![{title}: speed-up by threads]({up}{figure})\n")?;
+                if let Some(drawn) = figure::curves_svg(title, &section.records) {
+                    let figure = figure.replace(".svg", "-curves.svg");
+                    write!(text, "\n![{title}: by threads and sizes]({up}{figure})\n")?;
                     files.push((project.root.join(figure), drawn));
                 }
             }

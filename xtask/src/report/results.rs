@@ -9,8 +9,8 @@ use cargo_metadata::semver::Version;
 
 use crate::bench::attribution;
 use crate::bench::counts::{Counts, counts};
+use crate::bench::curves;
 use crate::bench::record::{RECORDS, SERIES, bench_records, records, step_records};
-use crate::bench::scaling;
 use crate::project::Project;
 use crate::report::markdown::{Links, markdown};
 use p3_patches::catalog::Entry;
@@ -160,10 +160,11 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
     Ok(sections)
 }
 
-/// Returns the tables below the rows of records, as Markdown: what a prover saves, and speed-ups by threads.
+/// Returns the tables below the rows of records, as Markdown: what a prover saves, and curves.
 pub fn tables(records: &[Record]) -> impl Iterator<Item = String> {
-    let tables = [attribution::markdown, scaling::markdown];
-    tables.into_iter().filter_map(|table| table(records))
+    attribution::markdown(records)
+        .into_iter()
+        .chain(curves::markdown(records))
 }
 
 impl Section {
@@ -187,9 +188,8 @@ impl Section {
                 title: "Permutations and products",
                 has: |row| !is_of_prover(row),
             }),
-            tables: [attribution::table, scaling::table]
-                .into_iter()
-                .filter_map(|table| table(&self.records))
+            tables: (attribution::table(&self.records).into_iter())
+                .chain(curves::tables(&self.records))
                 .collect(),
         }
     }

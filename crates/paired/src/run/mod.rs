@@ -9,6 +9,7 @@ pub mod protocol;
 pub(crate) mod resident;
 pub mod rustflags;
 pub mod sample;
+pub mod sizes;
 pub mod spans;
 pub mod threads;
 pub mod trial;

@@ -14,7 +14,7 @@ use crate::files::contents::{no_executable, sha256_of_file};
 use crate::files::dir::cannot_write;
 use crate::files::plain;
 use crate::isa::Isa;
-use crate::run::protocol::{Holding, Reply, Request, RowInfo, Sample, Timed, UnitInfo};
+use crate::run::protocol::{Holding, Reply, Request, RowInfo, SIZE, Sample, Timed, UnitInfo};
 use crate::run::sample::{ROUND, Run, Side, has_more_cpu, wrong_memory};
 use crate::run::threads;
 use crate::run::worker::Worker;
@@ -73,11 +73,33 @@ impl Plan {
 /// Asks the baseline's worker for its rows; the candidate has the same, from the same source. Fails where the worker does not
 /// reply within `timeout`.
 pub fn rows(baseline: &Path, timeout: Duration) -> Result<Vec<RowInfo>> {
+    listed(baseline, timeout, &Request::List, "rows")
+}
+
+/// Asks the baseline's worker for its families of rows, as [`rows`] does for rows. Fails where one has no place for a size, too.
+pub fn families(baseline: &Path, timeout: Duration) -> Result<Vec<RowInfo>> {
+    let families = listed(baseline, timeout, &Request::Families, "families")?;
+    match families.iter().find(|family| !family.name.contains(SIZE)) {
+        Some(RowInfo { name, .. }) => Err(Failure::check(format!(
+            "baseline worker: lists the family {name}, which has no {SIZE}"
+        ))
+        .into()),
+        None => Ok(families),
+    }
+}
+
+/// Asks the baseline's worker for a list, and checks its names.
+fn listed(
+    baseline: &Path,
+    timeout: Duration,
+    request: &Request,
+    what: &str,
+) -> Result<Vec<RowInfo>> {
     let mut worker = Worker::start(baseline, Side::Baseline, timeout)?;
-    match worker.ask(&Request::List)? {
+    match worker.ask(request)? {
         Reply::Rows(rows) => {
             let names = rows.iter().map(|row| &*row.name);
-            check_listed("rows", names).map_err(|what| worker.failure(&what))?;
+            check_listed(what, names).map_err(|what| worker.failure(&what))?;
             Ok(rows)
         }
         other => Err(worker.confused(&other)),

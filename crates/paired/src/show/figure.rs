@@ -1,4 +1,4 @@
-//! Figures in SVG: ratios with their intervals on a scale, samples over time, and speed-ups by threads.
+//! Figures in SVG: ratios with their intervals on a scale, samples over time, and curves by threads and by sizes.
 //!
 //! The page and the figures of docs/results.md are drawn by the same functions. Positions are in per cent of the `svg` around
 //! them, so that it fits any width and no text is stretched; colours are variables of the style sheet.
@@ -10,9 +10,9 @@ use maud::{Markup, PreEscaped, html};
 use crate::run::sample::{Run, Side};
 use crate::show::machine::known_as;
 use crate::show::section::{Line, Record};
+use crate::stats::curves::{Cost, Costs, SpeedUp, SpeedUps, costs, speed_ups};
 use crate::stats::ratio::{Verdict, median};
 use crate::stats::row::{Row, calm_rounds};
-use crate::stats::scaling::{Curve, Point, curves};
 
 /// The style sheet of figures, with their colours as variables. Readers who cannot tell red from green can tell blue from orange,
 /// on a light and on a dark background.
@@ -278,84 +278,167 @@ fn drawing(title: &str, [width, height]: [u32; 2], body: &Markup) -> Markup {
     }
 }
 
-/// The width of a chart of speed-ups with the room around it, and its height, in pixels.
-const CHART: [u32; 2] = [233, 240];
-
-/// Draws the speed-ups of records as an SVG file of its own, if any row was measured on several threads.
-pub fn speed_ups_svg(title: &str, records: &[Record]) -> Option<String> {
-    charts(records).map(|(size, body)| file(title, size, &body))
+/// A chart of one curve for the baseline and one for the candidate, on logarithmic axes.
+struct Chart {
+    title: String,
+    under: String,
+    /// The labels of the horizontal axis, each with its place, from the left.
+    across: Vec<(f64, String)>,
+    /// The labels of the vertical axis, each with its place, from below.
+    up: Vec<(f64, String)>,
+    /// Whether the diagonal is drawn, as the best that there can be.
+    diagonal: bool,
+    /// The points of the baseline and of the candidate, from the left.
+    curves: [Vec<[f64; 2]>; 2],
 }
 
-/// Draws the speed-ups of records for a page, if any row was measured on several threads.
-pub(crate) fn speed_ups(title: &str, records: &[Record]) -> Option<Markup> {
-    charts(records).map(|(size, body)| drawing(title, size, &body))
-}
-
-/// Draws a chart for each workload on several threads. Returns the width and the height of all with them.
-fn charts(records: &[Record]) -> Option<([u32; 2], Markup)> {
-    const ACROSS: u32 = 3;
-    let [width, height] = CHART;
-    let curves = records.iter().flat_map(|record| {
-        let cpu = known_as(&record.machine.cpu);
-        let curves = curves(&record.rows).into_iter();
-        curves.map(move |curve| (curve, cpu.clone()))
-    });
-    let curves: Vec<_> = curves.collect();
-    let rows = (curves.len() as u32).div_ceil(ACROSS);
-    let body = html! {
-        @for (at, (curve, cpu)) in (0..).zip(&curves) {
-            svg x=(at % ACROSS * width) y=(at / ACROSS * height) width=(width) height=(height) { (chart(curve, cpu)) }
+impl Chart {
+    /// Returns the chart of one workload's speed-ups.
+    fn of_threads(curve: &SpeedUps<'_>, cpu: &str) -> Self {
+        let numbers = curve.points.iter().map(|point| point.threads as f64);
+        let ticks: Vec<_> = [1.0]
+            .into_iter()
+            .chain(numbers)
+            .map(|at| (at, at.to_string()))
+            .collect();
+        let side = |of: fn(&SpeedUp<'_>) -> f64| {
+            let points = curve
+                .points
+                .iter()
+                .map(|point| [point.threads as f64, of(point)]);
+            [[1.0, 1.0]].into_iter().chain(points).collect()
+        };
+        Self {
+            title: curve.one.workload.clone(),
+            under: format!("{}, {cpu}", curve.one.isa),
+            across: ticks.clone(),
+            up: ticks,
+            diagonal: true,
+            curves: [side(|point| point.baseline), side(|point| point.candidate)],
         }
-        text.soft x="0" y=(rows * height + 14) {
-            "Speed-up by threads, with patches (full dots) and without (hollow dots); the line is their number."
-        }
-    };
-    (!curves.is_empty()).then_some(([ACROSS * width, rows * height + 24], body))
-}
-
-/// Draws one workload's speed-ups, both axes logarithmic.
-fn chart(curve: &Curve<'_>, cpu: &str) -> Markup {
-    const SIDE: f64 = 160.0;
-    const LEFT: f64 = 30.0;
-    const TOP: f64 = 36.0;
-    let threads = curve.points.iter().map(|point| point.threads as f64);
-    let speed_ups = curve
-        .points
-        .iter()
-        .flat_map(|point| [point.baseline, point.candidate]);
-    let most = threads.clone().chain(speed_ups).fold(1.0, f64::max);
-    // A speed-up below 1 lies on the axis.
-    let share = |number: f64| number.max(1.0).ln() / most.ln();
-    let x = |threads: f64| format!("{:.1}", LEFT + SIDE * share(threads));
-    let y = |speed_up: f64| format!("{:.1}", TOP + SIDE * (1.0 - share(speed_up)));
-    let path = |of: fn(&Point<'_>) -> f64| -> Vec<[f64; 2]> {
-        let points = curve
-            .points
-            .iter()
-            .map(|point| [point.threads as f64, of(point)]);
-        [[1.0, 1.0]].into_iter().chain(points).collect()
-    };
-    let line = |points: &[[f64; 2]], radius: &str| {
-        html! {
-            @for ends in points.windows(2) {
-                line x1=(x(ends[0][0])) x2=(x(ends[1][0])) y1=(y(ends[0][1])) y2=(y(ends[1][1])) {}
-            }
-            @for [threads, speed_up] in points { circle cx=(x(*threads)) cy=(y(*speed_up)) r=(radius) {} }
-        }
-    };
-    html! {
-        text.workload x="0" y="14" { (curve.one.workload) }
-        text.soft x="0" y="28" { (curve.one.isa) ", " (cpu) }
-        @for number in threads.chain([1.0]) {
-            line x1=(x(number)) x2=(x(number)) y1=(y(1.0)) y2=(y(most)) {}
-            line x1=(x(1.0)) x2=(x(most)) y1=(y(number)) y2=(y(number)) {}
-            text.soft x=(x(number)) y=(TOP + SIDE + 16.0) text-anchor="middle" { (number) }
-            text.soft x=(LEFT - 8.0) y=(y(number)) dy="4" text-anchor="end" { (number) }
-        }
-        line.one x1=(x(1.0)) x2=(x(most)) y1=(y(1.0)) y2=(y(most)) {}
-        g.control { (line(&path(|point| point.baseline), "3.5")) }
-        g.faster { (line(&path(|point| point.candidate), "3")) }
     }
+
+    /// Returns the chart of one family's cost of an element.
+    fn of_sizes(costs: &Costs<'_>, cpu: &str) -> Self {
+        let place = |cost: &Cost<'_>| f64::from(cost.log_size).exp2();
+        let side = |at: usize| -> Vec<_> {
+            let points = costs.points.iter().map(|cost| [place(cost), cost.ns[at]]);
+            points.collect()
+        };
+        let times = costs.points.iter().flat_map(|cost| cost.ns);
+        // A scale up to twice the least time at least, so that noise does not look like a bend.
+        let [low, high] = range(times);
+        let ends = [low, high.max(2.0 * low)];
+        let label = |cost: &Cost<'_>| (place(cost), format!("2^{}", cost.log_size));
+        Self {
+            title: costs.family.clone(),
+            under: format!("{}, {cpu}", costs.isa),
+            across: costs.points.iter().map(label).collect(),
+            up: ends.map(|ns| (ns, in_three_digits(ns) + " ns")).into(),
+            diagonal: false,
+            curves: [side(0), side(1)],
+        }
+    }
+
+    fn draw(&self) -> Markup {
+        const WIDTH: f64 = 240.0;
+        const HEIGHT: f64 = 150.0;
+        const LEFT: f64 = 60.0;
+        const TOP: f64 = 36.0;
+        let points = || self.curves.iter().flatten();
+        let [left, right] = range(self.across.iter().map(|(at, _)| *at));
+        let heights = self.up.iter().map(|(at, _)| *at);
+        let [low, high] = range(heights.chain(points().map(|[_, height]| *height)));
+        let x = |at: f64| {
+            format!(
+                "{:.1}",
+                LEFT + WIDTH * (at / left).ln() / (right / left).ln()
+            )
+        };
+        let y = |at: f64| format!("{:.1}", TOP + HEIGHT * (high / at).ln() / (high / low).ln());
+        let curve = |points: &[[f64; 2]], radius: &str| {
+            html! {
+                @for ends in points.windows(2) {
+                    line x1=(x(ends[0][0])) x2=(x(ends[1][0])) y1=(y(ends[0][1])) y2=(y(ends[1][1])) {}
+                }
+                @for [across, up] in points { circle cx=(x(*across)) cy=(y(*up)) r=(radius) {} }
+            }
+        };
+        // Labels on both lines of a long axis would touch.
+        let step = self.across.len().div_ceil(5);
+        html! {
+            text.workload x="0" y="14" { (self.title) }
+            text.soft x="0" y="28" { (self.under) }
+            @for (number, (at, label)) in self.across.iter().enumerate() {
+                line x1=(x(*at)) x2=(x(*at)) y1=(y(low)) y2=(y(high)) {}
+                @if number % step == 0 {
+                    text.soft x=(x(*at)) y=(TOP + HEIGHT + 16.0) text-anchor="middle" { (label) }
+                }
+            }
+            @for (at, label) in &self.up {
+                line x1=(x(left)) x2=(x(right)) y1=(y(*at)) y2=(y(*at)) {}
+                text.soft x=(LEFT - 8.0) y=(y(*at)) dy="4" text-anchor="end" { (label) }
+            }
+            @if self.diagonal { line.one x1=(x(left)) x2=(x(right)) y1=(y(left)) y2=(y(right)) {} }
+            g.control { (curve(&self.curves[0], "3.5")) }
+            g.faster { (curve(&self.curves[1], "3")) }
+        }
+    }
+}
+
+/// Writes a positive number with three digits or, above 1000, as a whole number.
+fn in_three_digits(number: f64) -> String {
+    let decimals = match number {
+        100.0.. => 0,
+        10.0.. => 1,
+        _ => 2,
+    };
+    format!("{number:.decimals$}")
+}
+
+/// Returns the least and the greatest of positive values, apart from each other.
+fn range(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    let [low, high] = values.fold([f64::MAX, 0.0], |[low, high], value| {
+        [f64::min(low, value), f64::max(high, value)]
+    });
+    [low, high.max(low * 1.05)]
+}
+
+/// Draws the curves of records as an SVG file of its own, if there are any.
+pub fn curves_svg(title: &str, records: &[Record]) -> Option<String> {
+    board(records).map(|(size, body)| file(title, size, &body))
+}
+
+/// Draws the curves of records for a page, if there are any.
+pub(crate) fn curves(title: &str, records: &[Record]) -> Option<Markup> {
+    board(records).map(|(size, body)| drawing(title, size, &body))
+}
+
+/// Draws a chart for each workload on several threads and for each family of several sizes. Returns the width and the height of all, in
+/// pixels, with them.
+fn board(records: &[Record]) -> Option<([u32; 2], Markup)> {
+    const ACROSS: u32 = 2;
+    const WIDTH: u32 = 350;
+    const HEIGHT: u32 = 230;
+    let mut charts = Vec::new();
+    for record in records {
+        let cpu = known_as(&record.machine.cpu);
+        let speed_ups = speed_ups(&record.rows);
+        charts.extend(speed_ups.iter().map(|curve| Chart::of_threads(curve, &cpu)));
+        let costs = costs(&record.rows, &record.runs);
+        charts.extend(costs.iter().map(|costs| Chart::of_sizes(costs, &cpu)));
+    }
+    let rows = (charts.len() as u32).div_ceil(ACROSS);
+    let body = html! {
+        @for (at, chart) in (0..).zip(&charts) {
+            svg x=(at % ACROSS * WIDTH) y=(at / ACROSS * HEIGHT) width=(WIDTH) height=(HEIGHT) { (chart.draw()) }
+        }
+        text.soft x="0" y=(rows * HEIGHT + 14) {
+            "Speed-up by threads, whose diagonal is their number, and time of an element by rows:"
+        }
+        text.soft x="0" y=(rows * HEIGHT + 32) { "with patches (full dots) and without (hollow dots)." }
+    };
+    (!charts.is_empty()).then_some(([ACROSS * WIDTH, rows * HEIGHT + 42], body))
 }
 
 #[cfg(test)]
@@ -472,30 +555,46 @@ mod tests {
     }
 
     #[test]
-    fn speed_ups_are_drawn_where_they_belong() {
+    fn curves_are_drawn_where_they_belong() {
         let row = |workload: &str, baseline, candidate| Row {
             workload: workload.into(),
             baseline,
             candidate,
             ..row(0.8, [0.7, 0.9])
         };
-        let rows = vec![
+        let drawn = |rows: &[Row]| {
+            let drawn = curves_svg("x", &[record(rows.to_vec())]).unwrap();
+            let (_, drawn) = drawn.split_once("<g class=\"control\">").unwrap();
+            let (baseline, candidate) = drawn.split_once("<g class=\"faster\">").unwrap();
+            let own = |side: &str, name| -> Vec<String> {
+                attributes(side, name)
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect()
+            };
+            let across = ["60.0", "180.0", "300.0"];
+            [baseline, candidate].map(|side| {
+                assert_eq!(own(side, "cx="), across);
+                own(side, "cy=")
+            })
+        };
+        let [baseline, candidate] = drawn(&[
             row("lde/x", 16.0, 8.0),
             row("lde/x/2-threads", 8.0, 4.0),
             row("lde/x/4-threads", 8.0, 2.0),
-        ];
-        let drawn = speed_ups_svg("x", &[record(rows)]).unwrap();
-        let (_, drawn) = drawn.split_once("<g class=\"control\">").unwrap();
-        let (baseline, candidate) = drawn.split_once("<g class=\"faster\">").unwrap();
-        for (side, heights) in [
-            (baseline, ["196.0", "116.0", "116.0"]),
-            (candidate, ["196.0", "116.0", "36.0"]),
-        ] {
-            assert_eq!(attributes(side, "cx="), ["30.0", "110.0", "190.0"]);
-            assert_eq!(attributes(side, "cy="), heights);
-        }
+        ]);
+        assert_eq!(baseline, ["186.0", "111.0", "111.0"]);
+        assert_eq!(candidate, ["186.0", "111.0", "36.0"]);
+        // 4, 2 and 1 ns an element; the candidate's 1, 1 and 1.
+        let [baseline, candidate] = drawn(&[
+            row("lde/x/2^20", 1.048576 * 4.0, 1.048576),
+            row("lde/x/2^22", 4.194304 * 2.0, 4.194304),
+            row("lde/x/2^24", 16.777216, 16.777216),
+        ]);
+        assert_eq!(baseline, ["36.0", "111.0", "186.0"]);
+        assert_eq!(candidate, ["186.0", "186.0", "186.0"]);
         let alone = vec![row("lde/x", 16.0, 8.0)];
-        assert_eq!(speed_ups_svg("x", &[record(alone)]), None);
+        assert_eq!(curves_svg("x", &[record(alone)]), None);
     }
 
     fn record(rows: Vec<Row>) -> Record {

@@ -132,7 +132,7 @@ fn page(title: &str, sections: &[Section<'_>], up: Option<&str>) -> String {
                         section aria-labelledby=(id) {
                             h2 id=(id) { (section.title) }
                             (tables(section))
-                            @if let Some(figure) = figure::speed_ups("Speed-up by threads", section.records) { (figure) }
+                            @if let Some(figure) = figure::curves("By threads and sizes", section.records) { (figure) }
                             @for table in &section.tables { (text_table(table)) }
                             h3 { "Machine and command" }
                             (provenance(section, up))

@@ -366,12 +366,19 @@ pub fn round4(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
 }
 
-/// Returns the ratio of the largest memory of a candidate's process to that of a baseline's process: of the bytes that were allocated at
-/// a time where all samples have these, else of the resident memory.
+/// Returns the ratio of the largest memory of a candidate's process to that of a baseline's process.
+fn memory_ratio(runs: &[Run]) -> Option<f64> {
+    let [baseline, candidate] = memories(runs)?;
+    Some(round4(candidate / baseline))
+}
+
+/// Returns the largest memory of a baseline's process and of a candidate's, in bytes: the bytes that were allocated at a time where all
+/// samples have these, else the resident memory.
 ///
 /// The candidate's process makes twice as many runs as one of the baseline's, and each run fragments the heap further. So only
 /// the first half of its runs is compared.
-fn memory_ratio(runs: &[Run]) -> Option<f64> {
+pub(crate) fn memories(runs: &[Run]) -> Option<[f64; 2]> {
+    const KIB: u64 = 1024;
     let counts_live = runs.iter().all(|run| run.live_bytes.is_some());
     let mut runs_of = BTreeMap::new();
     for run in runs {
@@ -379,7 +386,7 @@ fn memory_ratio(runs: &[Run]) -> Option<f64> {
         of_process.push(if counts_live {
             run.live_bytes
         } else {
-            run.peak_kib
+            run.peak_kib.map(|kib| kib * KIB)
         }?);
     }
     let peak = |of: fn(Side) -> bool| {
@@ -392,5 +399,5 @@ fn memory_ratio(runs: &[Run]) -> Option<f64> {
     };
     let candidate = peak(|side| side == Side::Candidate)?;
     let baseline = peak(|side| side != Side::Candidate)?;
-    Some(round4(candidate / baseline))
+    Some([baseline, candidate])
 }
