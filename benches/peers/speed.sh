@@ -32,7 +32,7 @@ both() {
     local row=$1 parts=$2 side
     for side in baseline candidate; do
         {
-            echo "{\"prepare\":{\"row\":\"$row\",\"seed\":1}}"
+            echo "{\"prepare\":{\"row\":\"$row\",\"seed\":1,\"threads\":1}}"
             for _ in $(seq $runs); do echo '"run"'; done
         } | taskset -c "$core" "$workers/$side" | sed -n 's/.*"wall_ns":\([0-9]*\).*/\1/p' | sort -n |
             awk -v name="$side $row" -v parts="$parts" 'NR == 1 { printf "%s\t%.1f\n", name, $1 / parts }'
@@ -54,7 +54,7 @@ for _ in $(seq $rounds); do
     for row in baby-bear-poseidon2-w16 baby-bear-poseidon2-w24 koala-bear-poseidon2-w16 koala-bear-poseidon2-w24; do
         both "permute-many/$row" $((permutations * 2 * lanes))
     done
-    for row in goldilocks/2^22x1 baby-bear/2^16x256 koala-bear/2^20x1; do
+    for row in goldilocks/2^22x1 baby-bear/2^16x256 koala-bear/2^20x1 koala-bear/2^20x2 koala-bear/2^20x4; do
         both "lde/$row" 1
     done
     taskset -c "$core" "$place/gnark-crypto" $runs

@@ -59,6 +59,7 @@ pub const ROWS: &[&[Row]] = &[
         row("merkle-commit/koala-bear-keccak/2^16x64", |seed| merkle::root::<KoalaBear, _>(keccak::mmcs(), seed, 1 << 16, 64)),
         row("merkle-commit/baby-bear-keccak/2^16x64", |seed| merkle::root::<BabyBear, _>(keccak::mmcs(), seed, 1 << 16, 64)),
         row("merkle-commit/koala-bear-keccak/2^14x1024", |seed| merkle::root::<KoalaBear, _>(keccak::mmcs(), seed, 1 << 14, 1024)),
+        row("merkle-commit/baby-bear-keccak/2^14x1024", |seed| merkle::root::<BabyBear, _>(keccak::mmcs(), seed, 1 << 14, 1024)),
     ],
     #[cfg(feature = "since-0-5")]
     &[
@@ -78,6 +79,7 @@ pub const ROWS: &[&[Row]] = &[
         row("lde/koala-bear/2^13x2633", |seed| dft::lde::<KoalaBear>(seed, 13, 2633)),
         row("lde/koala-bear/2^14x1312", |seed| dft::lde::<KoalaBear>(seed, 14, 1312)),
         row("lde/koala-bear/2^20x4", |seed| dft::lde::<KoalaBear>(seed, 20, 4)),
+        row("lde/koala-bear/2^20x2", |seed| dft::lde::<KoalaBear>(seed, 20, 2)),
         row("lde/koala-bear/2^20x1", |seed| dft::lde::<KoalaBear>(seed, 20, 1)),
         row("lde/baby-bear/2^16x256", |seed| dft::lde::<BabyBear>(seed, 16, 256)),
         row("dft/goldilocks/2^16x64", |seed| dft::dft::<Goldilocks>(seed, 16, 64)),

@@ -65,7 +65,7 @@ const AUDIENCES: [Audience; 4] = [
             "packed-rows",
         ],
         proof: Some("stark-prove/keccak-air-koala-bear"),
-        unmeasured: "proofs over BabyBear, proofs that hash with Poseidon1",
+        unmeasured: "proofs that hash with Poseidon1",
     },
     Audience {
         who: "KoalaBear or BabyBear, hashing with Keccak",
@@ -83,7 +83,7 @@ const AUDIENCES: [Audience; 4] = [
             "keccak-planes",
         ],
         proof: Some("stark-prove/keccak-air-koala-bear-keccak"),
-        unmeasured: "proofs over BabyBear",
+        unmeasured: "proofs that hash with SHA-256",
     },
     Audience {
         who: "aarch64 (Apple silicon, Graviton)",

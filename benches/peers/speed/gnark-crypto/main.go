@@ -166,6 +166,8 @@ func main() {
 	extend("lde/goldilocks/2^22x1", runs, 1<<22, 1, goldilocksOf(1<<22))
 	extend("lde/baby-bear/2^16x256", runs, 1<<16, 256, babyBear(1<<16))
 	extend("lde/koala-bear/2^20x1", runs, 1<<20, 1, koalaBear(1<<20))
+	extend("lde/koala-bear/2^20x2", runs, 1<<20, 2, koalaBear(1<<20))
+	extend("lde/koala-bear/2^20x4", runs, 1<<20, 4, koalaBear(1<<20))
 }
 
 // check ends the program where there is an error.
