@@ -3,14 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
-
 use crate::heap::{self, Block};
 use crate::protocol::{Held, Holding};
-
-/// The span that stands for what is outside of all spans.
-const OUTSIDE: usize = 0;
+use crate::spans::{self, Listen, OUTSIDE, Tree};
 
 /// The books of the run that [`of`] follows.
 static BOOKS: Mutex<Option<Books>> = Mutex::new(None);
@@ -20,11 +15,9 @@ static BOOKS: Mutex<Option<Books>> = Mutex::new(None);
 struct Books {
     /// The span that made a block of the run, by the block's address.
     made_in: HashMap<usize, usize>,
-    spans: Vec<Span>,
-    /// The names of the spans that the subscriber has numbered.
-    names: Vec<&'static str>,
-    /// The span that the run is in.
-    current: usize,
+    spans: Tree,
+    /// The memory of each span.
+    memory: Vec<Memory>,
     live: i64,
     peak: i64,
     /// The span that the run was in when the most was allocated.
@@ -33,11 +26,8 @@ struct Books {
     is_at_peak: bool,
 }
 
-/// A span inside of another one. All that the run enters there with this name are one.
-#[derive(Default)]
-struct Span {
-    name: &'static str,
-    around: usize,
+#[derive(Clone, Default)]
+struct Memory {
     /// The bytes that the span has made and nobody has given back.
     live: i64,
     /// The same bytes when the most was allocated.
@@ -47,11 +37,10 @@ struct Span {
 /// Runs `work`, whose spans one thread enters. Returns its output, and what each span holds where the most is allocated.
 pub fn of<T>(work: impl FnOnce() -> T) -> (T, Holding) {
     *books() = Some(Books {
-        spans: vec![Span::default()],
+        memory: vec![Memory::default()],
         ..Books::default()
     });
-    tracing::subscriber::set_global_default(Entering)
-        .expect("nothing else listens in this process");
+    spans::listen(Entering);
     heap::tell(write);
     let (output, live_bytes) = heap::peak_of(work);
     let mut books = books().take().expect("the run is over");
@@ -62,12 +51,12 @@ pub fn of<T>(work: impl FnOnce() -> T) -> (T, Holding) {
         "two counts of one run"
     );
     let held = (0..books.spans.len()).map(|span| Held {
-        span: books.path(span),
-        bytes: books.spans[span].held,
+        span: books.spans.path(span),
+        bytes: books.memory[span].held,
     });
     let holding = Holding {
         live_bytes,
-        peak_in: books.path(books.peak_in),
+        peak_in: books.spans.path(books.peak_in),
         held: held.filter(|held| held.bytes != 0).collect(),
     };
     (output, holding)
@@ -101,16 +90,17 @@ impl Books {
         if let Some(block) = before {
             // A block from before the run is missing outside.
             let span = self.made_in.remove(&block.address).unwrap_or(OUTSIDE);
-            self.spans[span].live -= block.size as i64;
+            self.memory[span].live -= block.size as i64;
         }
         if let Some(block) = after {
-            self.made_in.insert(block.address, self.current);
-            self.spans[self.current].live += block.size as i64;
+            let span = self.spans.current();
+            self.made_in.insert(block.address, span);
+            self.memory[span].live += block.size as i64;
         }
         self.live += more;
         if self.live > self.peak {
             self.peak = self.live;
-            self.peak_in = self.current;
+            self.peak_in = self.spans.current();
             self.is_at_peak = true;
         }
     }
@@ -118,64 +108,36 @@ impl Books {
     /// Writes what the spans hold, if that is the most so far.
     fn close(&mut self) {
         if self.is_at_peak {
-            self.spans.iter_mut().for_each(|span| span.held = span.live);
+            self.memory
+                .iter_mut()
+                .for_each(|span| span.held = span.live);
             self.is_at_peak = false;
         }
-    }
-
-    fn enter(&mut self, name: &'static str) {
-        let around = self.current;
-        let mut inner = self.spans.iter().skip(1);
-        let known = inner.position(|span| span.name == name && span.around == around);
-        self.current = known.map_or(self.spans.len(), |span| span + 1);
-        if known.is_none() {
-            self.spans.push(Span {
-                name,
-                around,
-                ..Span::default()
-            });
-        }
-    }
-
-    /// Returns the names of a span and of those around it, the outermost first.
-    fn path(&self, mut span: usize) -> Vec<String> {
-        let mut path = Vec::new();
-        while span != OUTSIDE {
-            path.push(self.spans[span].name.to_owned());
-            span = self.spans[span].around;
-        }
-        path.reverse();
-        path
     }
 }
 
 /// Tells the books which span the run is in.
 struct Entering;
 
-impl Subscriber for Entering {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_span()
+impl Listen for Entering {
+    fn hears(&self, _: &str) -> bool {
+        true
     }
 
-    fn new_span(&self, span: &Attributes<'_>) -> Id {
-        let mut number = 0;
+    fn number(&self, name: &'static str) -> u64 {
+        let mut number = 1;
+        with(|books| number = books.spans.number(name));
+        number
+    }
+
+    fn enter(&self, number: u64) {
         with(|books| {
-            books.names.push(span.metadata().name());
-            number = books.names.len();
+            books.spans.enter(number);
+            books.memory.resize(books.spans.len(), Memory::default());
         });
-        // The numbers begin at one; the run is over where there is none.
-        Id::from_u64(number.max(1) as u64)
     }
 
-    fn enter(&self, id: &Id) {
-        with(|books| books.enter(books.names[id.into_u64() as usize - 1]));
+    fn leave(&self) {
+        with(|books| books.spans.leave());
     }
-
-    fn exit(&self, _: &Id) {
-        with(|books| books.current = books.spans[books.current].around);
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-    fn event(&self, _: &Event<'_>) {}
 }

@@ -43,6 +43,7 @@ mod protocol;
 #[cfg_attr(not(feature = "since-0-8"), allow(dead_code))]
 mod row;
 mod rows;
+mod spans;
 #[cfg(feature = "since-0-8")]
 mod stark;
 #[cfg(feature = "since-0-8")]
@@ -50,6 +51,7 @@ mod sumcheck;
 mod timing;
 #[cfg(feature = "since-0-8")]
 mod units;
+mod watched;
 #[cfg(feature = "since-0-8")]
 mod whir;
 
@@ -150,6 +152,8 @@ struct Worker {
     live_bytes: Option<u64>,
     /// Whether the process has made its only run, and told which spans hold the memory.
     held: bool,
+    /// Whether the process tells the time of spans.
+    watches: bool,
 }
 
 impl Worker {
@@ -174,8 +178,8 @@ impl Worker {
             }
             Request::Run => {
                 let known = self.live_bytes;
-                if self.held {
-                    return Err("run: the process has told what it holds, start another".into());
+                if self.held || self.watches {
+                    return Err("run: the process listens to spans, start another".into());
                 }
                 hashing::listen();
                 let run = &mut self.prepared()?.run;
@@ -195,7 +199,7 @@ impl Worker {
                 }))
             }
             Request::Hold => {
-                if self.held || self.live_bytes.is_some() {
+                if self.held || self.watches || self.live_bytes.is_some() {
                     return Err("hold: the process has run, start another".into());
                 }
                 let run = &mut self.prepared()?.run;
@@ -203,6 +207,17 @@ impl Worker {
                 self.held = true;
                 self.outputs = outputs;
                 Ok(Reply::Held(holding))
+            }
+            Request::Watch => {
+                if self.held || self.live_bytes.is_some() {
+                    return Err("watch: the process has run, start another".into());
+                }
+                let run = &mut self.prepared()?.run;
+                watched::listen();
+                let (timing, outputs) = run();
+                self.watches = true;
+                self.outputs = outputs;
+                Ok(Reply::Watched(timing.busy))
             }
             Request::Save { path } => {
                 fs::write(&path, &self.outputs)

@@ -31,6 +31,8 @@ pub enum Request {
     Run,
     /// Runs the prepared row once, the process's only run, and tells which spans hold the memory. The row runs on one core.
     Hold,
+    /// Runs the prepared row once, and tells the time of each span. A process that has been told to watch does not `run`.
+    Watch,
     /// Writes the last run's outputs to a file.
     Save {
         /// The path of the file.
@@ -74,6 +76,8 @@ pub enum Reply {
     Sample(Sample),
     /// The reply to `hold`.
     Held(Holding),
+    /// The reply to `watch`: the spans that took any time, each without those inside of it.
+    Watched(Vec<Busy>),
     /// The reply to `save`.
     Saved,
     /// The reply to `verify`, where the verifier accepts the outputs.
@@ -191,6 +195,18 @@ pub struct Sample {
     /// The SHA-256 of all outputs, in hexadecimal.
     #[serde(deserialize_with = "name")]
     pub digest: String,
+}
+
+/// The time of a run in one span, without the spans inside of it.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Busy {
+    /// The names of the span and of those around it, the outermost first; none for what is outside of all.
+    #[serde(deserialize_with = "path")]
+    pub span: Vec<String>,
+    /// The wall-clock time, in nanoseconds.
+    pub wall_ns: u64,
+    /// The CPU time of all threads of the process meanwhile, in nanoseconds.
+    pub cpu_ns: u64,
 }
 
 /// The memory of a run where the most is allocated.

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::hashing;
+use crate::protocol::Busy;
+use crate::{hashing, watched};
 
 /// How long the timed part of a run took.
 pub struct Timing {
@@ -13,11 +14,14 @@ pub struct Timing {
     pub cpu_ns: u64,
     /// The part of `wall_ns` that Merkle trees took.
     pub hashing_ns: u64,
+    /// The times by spans, in a process that listens to all.
+    pub busy: Vec<Busy>,
 }
 
 /// Runs and times `work`. Inputs are made before and outputs are encoded and dropped after, at no cost to the figure.
 pub fn time<T>(work: impl FnOnce() -> T) -> (Timing, T) {
     hashing::start();
+    watched::start();
     let cpu = cpu_ns();
     let wall = Instant::now();
     let output = black_box(work());
@@ -27,12 +31,14 @@ pub fn time<T>(work: impl FnOnce() -> T) -> (Timing, T) {
             wall_ns,
             cpu_ns: cpu_ns() - cpu,
             hashing_ns: hashing::spent_ns(),
+            busy: watched::stop(),
         },
         output,
     )
 }
 
-fn cpu_ns() -> u64 {
+/// Returns the CPU time of all threads of the process so far.
+pub fn cpu_ns() -> u64 {
     let now = clock_gettime(ClockId::ProcessCPUTime);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

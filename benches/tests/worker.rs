@@ -149,6 +149,65 @@ fn spans_hold_the_bytes_that_were_live_at_a_time() {
 }
 
 #[test]
+fn spans_share_the_time_of_a_run() {
+    let mut worker = Worker::start();
+    let row = "stark-prove/bits/2^9x16";
+    let threads = std::thread::available_parallelism().unwrap().get().min(2);
+    let prepare = json!({"prepare": {"row": row, "seed": 1, "threads": threads}});
+    assert!(worker.ask(&prepare)["ready"].is_object());
+    let [mut wall, mut cpu] = [0; 2];
+    let mut names = Vec::new();
+    for _ in 0..2 {
+        names.clear();
+        for busy in worker.ask(&json!("watch"))["watched"].as_array().unwrap() {
+            wall += busy["wall_ns"].as_u64().unwrap();
+            cpu += busy["cpu_ns"].as_u64().unwrap();
+            let path = busy["span"].as_array().unwrap();
+            names.extend(path.last().map(|name| name.as_str().unwrap().to_owned()));
+        }
+    }
+    // The clock of the CPU may count ticks.
+    assert!(cpu <= threads as u64 * wall + 20_000_000, "{cpu} of {wall}");
+    for span in ["build merkle tree", "compute quotient polynomial"] {
+        assert!(names.iter().any(|name| name == span), "{span}: {names:?}");
+    }
+    assert!(worker.error(&json!("run")).starts_with("run: "));
+    assert!(worker.error(&json!("hold")).starts_with("hold: "));
+    let mut ran = Worker::prepared("equal/stark-prove/bits/2^12x2", 1);
+    ran.digest();
+    assert!(ran.error(&json!("watch")).starts_with("watch: "));
+}
+
+#[test]
+fn families_have_rows_of_all_sizes() {
+    let families = Worker::start().ask(&json!("families"));
+    let families = families["rows"].as_array().unwrap();
+    assert!(!families.is_empty());
+    for family in families {
+        let family = family["name"].as_str().unwrap();
+        assert_eq!(family.matches("/2^N").count(), 1, "{family}");
+        let outputs = |size: &str| Worker::prepared(&family.replace("2^N", size), 1).digest();
+        assert_ne!(outputs("2^6"), outputs("2^7"), "{family}");
+    }
+    let mut worker = Worker::start();
+    for row in [
+        "lde/goldilocks/2^x8",
+        "lde/goldilocks/2^Nx8",
+        "lde/goldilocks/2^41x8",
+    ] {
+        let prepare = json!({"prepare": {"row": row, "seed": 1, "threads": 1}});
+        let refused = worker.error(&prepare);
+        assert!(
+            refused.starts_with(&format!("prepare: no row named {row}")),
+            "{refused}"
+        );
+    }
+    let prepare =
+        json!({"prepare": {"row": "permute-chain/poseidon2-w8", "seed": 1, "threads": 2}});
+    assert!(worker.error(&prepare).contains("runs on one thread"));
+}
+
+#[test]
 fn a_sample_has_the_part_that_is_hashing() {
     for (row, hashes) in [
         ("equal/stark-prove/keccak-air", true),

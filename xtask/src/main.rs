@@ -78,6 +78,7 @@ const GROUPS: [Group; 4] = [
             "ab",
             "inspect count",
             "inspect memory",
+            "inspect threads",
             "inspect kernels",
             "inspect constant-time",
             "report",

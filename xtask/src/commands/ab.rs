@@ -210,11 +210,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     let timeout = Duration::from_secs(args.timeout);
     let rows = selected(&workers[0].1.baseline, &args)?;
     if args.threads != [1] && !rows.iter().any(|row| row.parallel) {
-        return Err(
-            Failure::input("--threads: no row that is measured uses several")
-                .hint("leave --threads out, or name other rows by `--workload`")
-                .into(),
-        );
+        return Err(no_row_is_parallel().into());
     }
     let mut rows = threads::on(&rows, &numbers);
     if args.budget.is_some() {
@@ -376,18 +372,31 @@ fn numbers_of_threads(args: &Args) -> Result<Vec<usize>> {
         return Ok((1..=cores.min(2)).collect());
     }
     let numbers: BTreeSet<usize> = args.threads.iter().map(|&number| number.into()).collect();
-    if let Some(most) = numbers.last().filter(|&&most| most > cores) {
-        let cores = match cores {
-            1 => "one core".to_owned(),
-            _ => format!("{cores} cores"),
-        };
-        return Err(
-            Failure::input(format!("--threads {most}: this process may use {cores}"))
-                .hint("leave out what is more than that, or run it where as many are")
-                .into(),
-        );
-    }
+    numbers.last().map_or(Ok(()), |&most| check_threads(most))?;
     Ok(numbers.into_iter().collect())
+}
+
+/// Fails where this process may use fewer cores than so many threads would have.
+pub fn check_threads(threads: usize) -> Result<()> {
+    let cores = thread::available_parallelism()?.get();
+    if threads <= cores {
+        return Ok(());
+    }
+    let cores = match cores {
+        1 => "one core".to_owned(),
+        _ => format!("{cores} cores"),
+    };
+    Err(
+        Failure::input(format!("--threads {threads}: this process may use {cores}"))
+            .hint("leave out what is more than that, or run it where as many are")
+            .into(),
+    )
+}
+
+/// The error for rows of which none is parallel.
+pub fn no_row_is_parallel() -> Failure {
+    Failure::input("--threads: no row that is measured uses several")
+        .hint("leave --threads out, or name other rows by `--workload`")
 }
 
 /// Builds the workers for another machine.

@@ -177,10 +177,10 @@ impl Workload {
 const OUTSIDE: &str = "outside of all spans";
 
 /// The row of the sum.
-const ALL: &str = "all";
+pub(super) const ALL: &str = "all";
 
 /// Returns the names of a span and of those around it as tables have them.
-fn path(span: &[String]) -> String {
+pub(super) fn path(span: &[String]) -> String {
     if span.is_empty() {
         return OUTSIDE.to_owned();
     }

@@ -15,6 +15,7 @@ pub mod preflight;
 pub mod refresh;
 pub mod report;
 pub mod test;
+pub mod threads;
 pub mod upstream_bench;
 
 use globset::{Glob, GlobMatcher};

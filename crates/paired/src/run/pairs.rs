@@ -14,7 +14,7 @@ use crate::files::contents::{no_executable, sha256_of_file};
 use crate::files::dir::cannot_write;
 use crate::files::plain;
 use crate::isa::Isa;
-use crate::run::protocol::{Holding, Reply, Request, RowInfo, SIZE, Sample, Timed, UnitInfo};
+use crate::run::protocol::{Busy, Holding, Reply, Request, RowInfo, SIZE, Sample, Timed, UnitInfo};
 use crate::run::sample::{ROUND, Run, Side, has_more_cpu, wrong_memory};
 use crate::run::threads;
 use crate::run::worker::Worker;
@@ -249,6 +249,70 @@ pub fn holding(
     let checked = check_held(&holding);
     checked.map_err(|what| worker.failure(&what))?;
     Ok(holding)
+}
+
+/// Runs a row `runs` times in a process of its own, after the runs that are not counted, and returns the time of each span in each run.
+/// Fails where the worker fails, or tells of times that its run cannot have taken.
+pub fn watched(
+    executable: &Path,
+    side: Side,
+    row: &RowInfo,
+    seed: u64,
+    runs: usize,
+    timeout: Duration,
+) -> Result<Vec<Vec<Busy>>> {
+    let (mut worker, _) = start(executable, side, row, seed, timeout)?;
+    let mut watched = Vec::new();
+    for _ in 0..WARM_UPS + runs {
+        let asked = Instant::now();
+        match worker.ask(&Request::Watch)? {
+            Reply::Watched(spans) => {
+                let checked = check_watched(&spans, row.threads, asked.elapsed());
+                checked.map_err(|what| worker.failure(&what))?;
+                watched.push(spans);
+            }
+            other => return Err(worker.confused(&other)),
+        }
+    }
+    Ok(watched.split_off(WARM_UPS))
+}
+
+/// Checks that spans, each once, took no more time than the run and its threads had, and that no name has a user or a token in an
+/// address; an error says what is wrong.
+fn check_watched(spans: &[Busy], threads: usize, took: Duration) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
+    let mut sum = 0_u128;
+    for Busy {
+        span,
+        wall_ns,
+        cpu_ns,
+    } in spans
+    {
+        if let Some(name) = span
+            .iter()
+            .find(|name| without_credentials(name) != ***name)
+        {
+            let name = without_credentials(name);
+            return Err(format!(
+                "names the span {name}, with more than the host of an address"
+            ));
+        }
+        if !seen.insert(span) {
+            return Err(format!("tells twice what {span:?} took"));
+        }
+        if has_more_cpu(*cpu_ns, *wall_ns, threads) {
+            return Err(format!(
+                "reports {cpu_ns} ns of CPU time in {span:?}, of {wall_ns} ns on {threads} threads"
+            ));
+        }
+        sum += u128::from(*wall_ns);
+    }
+    match sum <= took.as_nanos() {
+        true => Ok(()),
+        false => Err(format!(
+            "reports spans of {sum} ns, {took:?} after it was asked"
+        )),
+    }
 }
 
 /// Starts a worker and prepares a row in it. Returns the worker, and whether the row's outputs are a proof.

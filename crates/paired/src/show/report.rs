@@ -146,18 +146,34 @@ pub fn memory_table(
     rest: &[(String, [i64; 2])],
     terminal: bool,
 ) -> String {
-    let paths: Vec<_> = spans.iter().map(|(path, _)| path.clone()).collect();
-    let named = (spans.iter()).map(|(path, bytes)| (spans::name(path, &paths), bytes));
-    let rest = rest.iter().map(|(name, bytes)| (&**name, bytes));
-    let mut table = empty_table(terminal);
-    table.set_header(["span", "baseline MiB", "candidate MiB", "ratio"]);
-    for (name, &[baseline, candidate]) in named.chain(rest) {
+    let cells = |(name, [baseline, candidate]): &(String, [i64; 2])| {
         let mib = |bytes: i64| format!("{:.3}", bytes as f64 / f64::from(1 << 20));
-        let ratio = match baseline > 0 && candidate >= 0 {
-            true => format!("{:.3}", candidate as f64 / baseline as f64),
+        let ratio = match *baseline > 0 && *candidate >= 0 {
+            true => format!("{:.3}", *candidate as f64 / *baseline as f64),
             false => String::new(),
         };
-        table.add_row([name, &mib(baseline), &mib(candidate), &ratio]);
+        (name.clone(), [mib(*baseline), mib(*candidate), ratio])
+    };
+    let heads = ["baseline MiB", "candidate MiB", "ratio"];
+    let [spans, rest] = [spans, rest].map(|rows| rows.iter().map(cells).collect::<Vec<_>>());
+    span_table(heads, &spans, &rest, terminal)
+}
+
+/// Formats figures of spans as a table, each span by as much of its path as tells it from the others. `rest` are rows whose names are
+/// shown as they are.
+pub fn span_table<const N: usize>(
+    heads: [&str; N],
+    spans: &[(String, [String; N])],
+    rest: &[(String, [String; N])],
+    terminal: bool,
+) -> String {
+    let paths: Vec<_> = spans.iter().map(|(path, _)| path.clone()).collect();
+    let named = (spans.iter()).map(|(path, cells)| (spans::name(path, &paths), cells));
+    let rest = rest.iter().map(|(name, cells)| (&**name, cells));
+    let mut table = empty_table(terminal);
+    table.set_header(["span"].into_iter().chain(heads));
+    for (name, cells) in named.chain(rest) {
+        table.add_row([name].into_iter().chain(cells.iter().map(String::as_str)));
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);

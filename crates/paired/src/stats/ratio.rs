@@ -90,7 +90,7 @@ fn students_t(degrees: f64) -> f64 {
 }
 
 /// Returns the median, the mean of the middle two for an even count, and sorts `values`. Panics without values.
-pub(crate) fn median(values: &mut [f64]) -> f64 {
+pub fn median(values: &mut [f64]) -> f64 {
     let middle = values.len() / 2;
     values.sort_by(f64::total_cmp);
     if values.len().is_multiple_of(2) {
