@@ -21,7 +21,7 @@ use paired::run::protocol::RowInfo;
 use paired::run::sample::Run;
 use paired::run::sizes;
 use paired::show::machine::Machine;
-use paired::show::report::Report;
+use paired::show::report::{self, Report};
 use paired::stats::row::Row;
 use paired::terminal::{Progress, measuring, print_line, spinner};
 
@@ -99,6 +99,40 @@ impl Compared {
         let builder = Builder::new(project, base, patches, Candidate::Patched, purpose)?;
         Executables::build(builder, isas)
     }
+
+    /// Builds all of the workers, and lists the rows that `select` takes of theirs. Before that, fails where `json` cannot be written.
+    pub fn inspected<'a>(
+        &self,
+        project: &'a Project,
+        json: Option<&Path>,
+        select: impl FnOnce(&[RowInfo]) -> Result<Vec<RowInfo>, Failure>,
+    ) -> Result<Inspected<'a>> {
+        report::check_outputs(json, false, None, &self.inputs(project))?;
+        let isas = runnable(self.isas())?;
+        let (base, patches) = self.chosen(project)?;
+        project.catalog.refuse_inert(&base, &self.names)?;
+        let built = (&*base, &*patches);
+        let executables = self.executables(project, built, &isas, Purpose::Measurement)?;
+        let (_, workers) = &executables.workers[0];
+        let rows = select(&pairs::rows(&workers.baseline, TIMEOUT)?)?;
+        Ok(Inspected {
+            base,
+            patches,
+            executables,
+            rows,
+        })
+    }
+}
+
+/// The time after which a worker that is inspected is given up.
+pub const TIMEOUT: Duration = Duration::from_secs(300);
+
+/// A comparison whose runs are looked at: its release and patches, the workers, and the rows to run.
+pub struct Inspected<'a> {
+    pub base: String,
+    pub patches: Vec<String>,
+    pub executables: Executables<'a>,
+    pub rows: Vec<RowInfo>,
 }
 
 /// The workers for each ISA, and their builder, whose lock keeps other runs away.

@@ -3,13 +3,11 @@
 use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::Result;
 use serde::Serialize;
 
-use super::compared::{Compared, Executables, measured, named, runnable};
-use crate::bench::build::Purpose;
+use super::compared::{Compared, Inspected, TIMEOUT, measured, named};
 use crate::project::Project;
 use paired::error::Failure;
 use paired::run::pairs;
@@ -64,17 +62,13 @@ struct Workload {
 const SMALL: f64 = 0.01;
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
-    let inputs = args.compared.inputs(project);
-    report::check_outputs(args.json.as_deref(), false, None, &inputs)?;
-    let isas = runnable(args.compared.isas())?;
-    let (base, patches) = args.compared.chosen(project)?;
-    project.catalog.refuse_inert(&base, &args.compared.names)?;
-    let Executables {
-        workers,
-        builder: _builder,
-    } = (args.compared).executables(project, (&base, &patches), &isas, Purpose::Measurement)?;
-    let timeout = Duration::from_secs(300);
-    let rows = selected(&pairs::rows(&workers[0].1.baseline, timeout)?, args)?;
+    let Inspected {
+        base,
+        patches,
+        executables,
+        rows,
+    } = (args.compared).inspected(project, args.json.as_deref(), |rows| selected(rows, args))?;
+    let workers = &executables.workers;
 
     let mut report = Report {
         schema: 1,
@@ -84,12 +78,12 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         workloads: Vec::new(),
     };
     let bar = measuring((2 * rows.len() * workers.len()) as u64, "runs");
-    for (isa, workers) in &workers {
+    for (isa, workers) in workers {
         for row in &rows {
             bar.set_message(format!("{isa} {}", row.name));
             let holding = |executable, side| {
                 const SEED: u64 = 1;
-                let holding = pairs::holding(executable, side, row, SEED, timeout);
+                let holding = pairs::holding(executable, side, row, SEED, TIMEOUT);
                 bar.inc();
                 holding
             };

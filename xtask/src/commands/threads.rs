@@ -3,15 +3,13 @@
 use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::Result;
 use serde::Serialize;
 
 use super::ab::{check_threads, no_row_is_parallel};
-use super::compared::{Compared, Executables, measured, named, runnable};
+use super::compared::{Compared, Inspected, TIMEOUT, measured, named};
 use super::memory::{ALL, path};
-use crate::bench::build::Purpose;
 use crate::project::Project;
 use p3_patches::commands::MOST_RUNS;
 use paired::error::Failure;
@@ -84,17 +82,13 @@ const SMALL: f64 = 0.01;
 pub fn run(args: &Args, project: &Project) -> Result<()> {
     let several = usize::from(args.threads);
     check_threads(several)?;
-    let inputs = args.compared.inputs(project);
-    report::check_outputs(args.json.as_deref(), false, None, &inputs)?;
-    let isas = runnable(args.compared.isas())?;
-    let (base, patches) = args.compared.chosen(project)?;
-    project.catalog.refuse_inert(&base, &args.compared.names)?;
-    let Executables {
-        workers,
-        builder: _builder,
-    } = (args.compared).executables(project, (&base, &patches), &isas, Purpose::Measurement)?;
-    let timeout = Duration::from_secs(300);
-    let rows = selected(&pairs::rows(&workers[0].1.baseline, timeout)?, args)?;
+    let Inspected {
+        base,
+        patches,
+        executables,
+        rows,
+    } = (args.compared).inspected(project, args.json.as_deref(), |rows| selected(rows, args))?;
+    let workers = &executables.workers;
 
     let mut report = Report {
         schema: 1,
@@ -105,14 +99,14 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
         workloads: Vec::new(),
     };
     let bar = measuring((4 * rows.len() * workers.len()) as u64, "processes");
-    for (isa, workers) in &workers {
+    for (isa, workers) in workers {
         for row in &rows {
             bar.set_message(format!("{isa} {}", row.name));
             let on = |executable, side, number| -> Result<Vec<Busy>> {
                 const SEED: u64 = 1;
                 let row = &threads::on(std::slice::from_ref(row), &[number])[0];
                 let runs =
-                    pairs::watched(executable, side, row, SEED, args.runs as usize, timeout)?;
+                    pairs::watched(executable, side, row, SEED, args.runs as usize, TIMEOUT)?;
                 bar.inc();
                 Ok(medians(&runs))
             };
