@@ -31,7 +31,7 @@ const NAMES: [(&str, u32, u32, &str); 16] = [
     ("Intel", 6, 207, "Intel Emerald Rapids"),
 ];
 
-/// Returns a CPU's name for a reader: the microarchitecture with family and model, where [`NAMES`] has it, else the name as
+/// Returns a CPU's name for a reader: the microarchitecture with family and model, where the table of names has it, else the name as
 /// [`cpu`] returned it.
 #[must_use]
 pub fn known_as(cpu: &str) -> String {
