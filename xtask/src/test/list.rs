@@ -175,6 +175,18 @@ fn of_the_checkout() -> Vec<Stage> {
             ]),
         ),
         Stage::new(
+            "worker",
+            Cargo(&[
+                "test",
+                "--quiet",
+                "--locked",
+                "--package",
+                "p3-bench",
+                "--bins",
+                "--tests",
+            ]),
+        ),
+        Stage::new(
             "docs",
             Cargo(&["test", "--quiet", "--locked", "--workspace", "--doc"]),
         )
