@@ -125,23 +125,18 @@ const FAMILIES: &[&[Family]] = &[
 /// Makes the inputs of the row of this name, one of a table or of a family. Fails where there is none, and where it is not parallel
 /// and has several `threads`.
 fn prepare(name: &str, seed: u64, threads: usize) -> Result<Prepared, String> {
-    let of_table = rows().find(|(row, _)| row.name == name);
-    let of_family = || {
-        let mut families = FAMILIES.iter().copied().flatten();
-        families.find_map(|family| Some((family, family.log_size_of(name)?)))
-    };
-    match (of_table, of_family()) {
-        (Some((_, false)), _) if threads > 1 => Err(format!("prepare: {name} runs on one thread")),
-        (Some((row, _)), _) => {
-            timing::confine(threads)?;
-            Ok((row.prepare)(seed))
+    if let Some((row, parallel)) = rows().find(|(row, _)| row.name == name) {
+        if threads > 1 && !parallel {
+            return Err(format!("prepare: {name} runs on one thread"));
         }
-        (None, Some((family, log_size))) => {
-            timing::confine(threads)?;
-            Ok((family.prepare)(seed, log_size))
-        }
-        (None, None) => Err(format!("prepare: no row named {name}")),
+        timing::confine(threads)?;
+        return Ok((row.prepare)(seed));
     }
+    let mut families = FAMILIES.iter().copied().flatten();
+    let of_family = families.find_map(|family| Some((family, family.log_size_of(name)?)));
+    let (family, log_size) = of_family.ok_or_else(|| format!("prepare: no row named {name}"))?;
+    timing::confine(threads)?;
+    Ok((family.prepare)(seed, log_size))
 }
 
 #[derive(Default)]

@@ -63,13 +63,18 @@ impl Row {
 
     /// Returns the row as a worker lists it.
     pub fn info(&self, parallel: bool) -> RowInfo {
-        RowInfo {
-            name: self.name.into(),
-            kind: Kind::of(self.name),
-            threads: 1,
-            parallel,
-            quick: self.quick,
-        }
+        info(self.name, parallel, self.quick)
+    }
+}
+
+/// Describes a row or a family for a list, on one thread.
+fn info(name: &str, parallel: bool, quick: bool) -> RowInfo {
+    RowInfo {
+        name: name.into(),
+        kind: Kind::of(name),
+        threads: 1,
+        parallel,
+        quick,
     }
 }
 
@@ -88,13 +93,7 @@ pub const fn family(name: &'static str, prepare: fn(u64, usize) -> Prepared) -> 
 impl Family {
     /// Returns the family as a worker lists it.
     pub fn info(&self) -> RowInfo {
-        RowInfo {
-            name: self.name.into(),
-            kind: Kind::of(self.name),
-            threads: 1,
-            parallel: true,
-            quick: false,
-        }
+        info(self.name, true, false)
     }
 
     /// Returns the logarithm of the size, if the family has a row of this name.

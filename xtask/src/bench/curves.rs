@@ -3,9 +3,9 @@
 use comfy_table::{Table, presets};
 
 use paired::escape;
+use paired::show::curves::{costs, speed_ups};
 use paired::show::machine::known_as;
 use paired::show::section::{self, Record, TableLine};
-use paired::stats::curves::{costs, speed_ups};
 
 /// Returns a line for each point of the records' speed-ups.
 fn of_threads(record: &Record) -> Vec<TableLine> {
@@ -29,7 +29,7 @@ fn of_threads(record: &Record) -> Vec<TableLine> {
 /// Returns a line for each point of the records' costs.
 fn of_sizes(record: &Record) -> Vec<TableLine> {
     let mut lines = Vec::new();
-    for curve in costs(&record.rows, &record.runs) {
+    for curve in costs(record) {
         lines.extend(curve.points.iter().map(|point| {
             let [baseline, candidate] = point.ns.map(|ns| format!("{ns:.2}"));
             let [held, holds] = match point.bytes {

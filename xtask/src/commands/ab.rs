@@ -9,8 +9,8 @@ use cargo_metadata::semver::Version;
 use clap::{Parser, Subcommand};
 
 use super::compared::{
-    self, Compared, Executables, Measured, SEEDS, each_once, header, measure, measured, named,
-    runnable, runnable_of, sides,
+    self, Compared, Executables, Measured, SEEDS, check_threads, each_once, header, measure,
+    measured, named, no_row_is_parallel, runnable, runnable_of, sides,
 };
 use super::phases;
 use super::report::TITLE;
@@ -374,29 +374,6 @@ fn numbers_of_threads(args: &Args) -> Result<Vec<usize>> {
     let numbers: BTreeSet<usize> = args.threads.iter().map(|&number| number.into()).collect();
     numbers.last().map_or(Ok(()), |&most| check_threads(most))?;
     Ok(numbers.into_iter().collect())
-}
-
-/// Fails where this process may use fewer cores than so many threads would have.
-pub fn check_threads(threads: usize) -> Result<()> {
-    let cores = thread::available_parallelism()?.get();
-    if threads <= cores {
-        return Ok(());
-    }
-    let cores = match cores {
-        1 => "one core".to_owned(),
-        _ => format!("{cores} cores"),
-    };
-    Err(
-        Failure::input(format!("--threads {threads}: this process may use {cores}"))
-            .hint("leave out what is more than that, or run it where as many are")
-            .into(),
-    )
-}
-
-/// The error for rows of which none is parallel.
-pub fn no_row_is_parallel() -> Failure {
-    Failure::input("--threads: no row that is measured uses several")
-        .hint("leave --threads out, or name other rows by `--workload`")
 }
 
 /// Builds the workers for another machine.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -21,7 +22,7 @@ use paired::run::protocol::RowInfo;
 use paired::run::sample::Run;
 use paired::run::sizes;
 use paired::show::machine::Machine;
-use paired::show::report::{self, Report};
+use paired::show::report::Report;
 use paired::stats::row::Row;
 use paired::terminal::{Progress, measuring, print_line, spinner};
 
@@ -99,40 +100,6 @@ impl Compared {
         let builder = Builder::new(project, base, patches, Candidate::Patched, purpose)?;
         Executables::build(builder, isas)
     }
-
-    /// Builds all of the workers, and lists the rows that `select` takes of theirs. Before that, fails where `json` cannot be written.
-    pub fn inspected<'a>(
-        &self,
-        project: &'a Project,
-        json: Option<&Path>,
-        select: impl FnOnce(&[RowInfo]) -> Result<Vec<RowInfo>, Failure>,
-    ) -> Result<Inspected<'a>> {
-        report::check_outputs(json, false, None, &self.inputs(project))?;
-        let isas = runnable(self.isas())?;
-        let (base, patches) = self.chosen(project)?;
-        project.catalog.refuse_inert(&base, &self.names)?;
-        let built = (&*base, &*patches);
-        let executables = self.executables(project, built, &isas, Purpose::Measurement)?;
-        let (_, workers) = &executables.workers[0];
-        let rows = select(&pairs::rows(&workers.baseline, TIMEOUT)?)?;
-        Ok(Inspected {
-            base,
-            patches,
-            executables,
-            rows,
-        })
-    }
-}
-
-/// The time after which a worker that is inspected is given up.
-pub const TIMEOUT: Duration = Duration::from_secs(300);
-
-/// A comparison whose runs are looked at: its release and patches, the workers, and the rows to run.
-pub struct Inspected<'a> {
-    pub base: String,
-    pub patches: Vec<String>,
-    pub executables: Executables<'a>,
-    pub rows: Vec<RowInfo>,
 }
 
 /// The workers for each ISA, and their builder, whose lock keeps other runs away.
@@ -236,6 +203,29 @@ fn unknown_workload(pattern: &str, rows: &[RowInfo]) -> Failure {
         .hint(format!("the nearest are {}", nearest.join(", ")))
 }
 
+/// Fails where this process may use fewer cores than so many threads would have.
+pub fn check_threads(threads: usize) -> Result<()> {
+    let cores = thread::available_parallelism()?.get();
+    if threads <= cores {
+        return Ok(());
+    }
+    let cores = match cores {
+        1 => "one core".to_owned(),
+        _ => format!("{cores} cores"),
+    };
+    Err(
+        Failure::input(format!("--threads {threads}: this process may use {cores}"))
+            .hint("leave out what is more than that, or run it where as many are")
+            .into(),
+    )
+}
+
+/// The error for rows of which none is parallel.
+pub fn no_row_is_parallel() -> Failure {
+    Failure::input("--threads: no row that is measured uses several")
+        .hint("leave --threads out, or name other rows by `--workload`")
+}
+
 /// The samples of whole rows, and the rows that were left out.
 pub struct Measured {
     pub runs: Vec<Run>,
@@ -335,14 +325,9 @@ pub fn measure(
         for (index, row) in rows.iter().enumerate() {
             let name = format!("{isa} {}", row.name);
             bar.set_message(name.clone());
-            if let Some(kib) = sizes.too_large(row) {
-                (0..plan.runs()).for_each(|_| bar.inc());
-                measured.left_out.push((name, Lacking::Memory(kib)));
-                continue;
-            }
             let left = end.map(|end| end.saturating_sub(began.elapsed()));
-            match measure_row(&copies, row, *isa, plan, left, &bar)? {
-                Err(takes) => measured.left_out.push((name, Lacking::Time(takes))),
+            match measure_row(&copies, row, *isa, plan, (left, &sizes), &bar)? {
+                Err(lacking) => measured.left_out.push((name, lacking)),
                 Ok(runs) => {
                     sizes.note(row, &runs);
                     measured.runs.extend(runs);
@@ -361,20 +346,22 @@ pub fn measure(
     }
 }
 
-/// Measures a row if it ends in the time that is `left`. If it does not, returns what it takes, where its first runs told.
+/// Measures a row if it ends in the time that is `left`, and if there is memory for it by the `sizes` before. If not, returns the reason.
 fn measure_row(
     copies: &[Copies],
     row: &RowInfo,
     isa: Isa,
     plan: &Plan,
-    left: Option<Duration>,
+    (left, sizes): (Option<Duration>, &Sizes),
     bar: &Progress,
-) -> Result<Result<Vec<Run>, Option<Duration>>> {
+) -> Result<Result<Vec<Run>, Lacking>> {
     let (mut ended, of) = (0, plan.runs());
     let pass_over = |ended| (ended..of).for_each(|_| bar.inc());
-    if left == Some(Duration::ZERO) {
+    let too_large = sizes.too_large(row).map(Lacking::Memory);
+    let too_late = || (left == Some(Duration::ZERO)).then_some(Lacking::Time(None));
+    if let Some(lacking) = too_large.or_else(too_late) {
         pass_over(0);
-        return Ok(Err(None));
+        return Ok(Err(lacking));
     }
     let began = Instant::now();
     let mut takes = None;
@@ -389,7 +376,7 @@ fn measure_row(
     });
     if takes.is_some() {
         pass_over(ended);
-        return Ok(Err(takes));
+        return Ok(Err(Lacking::Time(takes)));
     }
     runs.map(Ok)
 }

@@ -1,21 +1,19 @@
 //! `inspect memory`: which spans of a run hold the memory where the most is allocated, with patches and without.
 
 use std::collections::HashMap;
-use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use serde::Serialize;
 
-use super::compared::{Compared, Inspected, TIMEOUT, measured, named};
+use super::compared::{Compared, named};
+use super::inspected::{Inspected, SEED, TIMEOUT, Workload};
 use crate::project::Project;
 use paired::error::Failure;
 use paired::run::pairs;
 use paired::run::protocol::{Holding, Kind, RowInfo};
-use paired::run::sample::Side;
 use paired::run::spans;
 use paired::show::report;
-use paired::terminal::measuring;
+use paired::terminal::Progress;
 
 /// Show which spans of a run hold the memory where the most is allocated, with patches and without.
 ///
@@ -38,74 +36,18 @@ pub struct Args {
     json: Option<PathBuf>,
 }
 
-/// The output of `--json`. Other programs read it: a change of meaning is a new `schema`.
-#[derive(Serialize)]
-struct Report {
-    schema: u32,
-    /// The command, as it was typed.
-    command: String,
-    base: String,
-    patches: Vec<String>,
-    workloads: Vec<Workload>,
-}
-
-/// A workload on both sides.
-#[derive(Serialize)]
-struct Workload {
-    workload: String,
-    isa: String,
-    baseline: Holding,
-    candidate: Holding,
-}
-
 /// The part of the baseline's peak below which spans are shown as one.
 const SMALL: f64 = 0.01;
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
-    let Inspected {
-        base,
-        patches,
-        executables,
-        rows,
-    } = (args.compared).inspected(project, args.json.as_deref(), |rows| selected(rows, args))?;
-    let workers = &executables.workers;
-
-    let mut report = Report {
-        schema: 1,
-        command: measured()?,
-        base,
-        patches,
-        workloads: Vec::new(),
+    let select = |rows: &[RowInfo]| selected(rows, args);
+    let inspected = Inspected::new(&args.compared, project, args.json.as_deref(), select)?;
+    let holding = |executable: &Path, side, row: &RowInfo, bar: &Progress| {
+        let holding = pairs::holding(executable, side, row, SEED, TIMEOUT);
+        bar.inc();
+        holding
     };
-    let bar = measuring((2 * rows.len() * workers.len()) as u64, "runs");
-    for (isa, workers) in workers {
-        for row in &rows {
-            bar.set_message(format!("{isa} {}", row.name));
-            let holding = |executable, side| {
-                const SEED: u64 = 1;
-                let holding = pairs::holding(executable, side, row, SEED, TIMEOUT);
-                bar.inc();
-                holding
-            };
-            report.workloads.push(Workload {
-                workload: row.name.clone(),
-                isa: isa.to_string(),
-                baseline: holding(&workers.baseline, Side::Baseline)?,
-                candidate: holding(&workers.candidate, Side::Candidate)?,
-            });
-        }
-    }
-    bar.finish_and_clear();
-    if let Some(path) = &args.json {
-        report::write(path, &report, None)?;
-    }
-    // Last, since it may fail: the figures are in the file by now.
-    println!("base {}, patches {}", report.base, report.patches.join(" "));
-    let terminal = std::io::stdout().is_terminal();
-    for workload in &report.workloads {
-        println!("\n{}", workload.shown(terminal));
-    }
-    Ok(())
+    inspected.report(None, (1, "runs"), holding, shown)
 }
 
 /// Returns the rows that patterns name, else the proofs of STARKs. Spans are entered by one thread.
@@ -127,44 +69,42 @@ fn selected(rows: &[RowInfo], args: &Args) -> Result<Vec<RowInfo>, Failure> {
     }
 }
 
-impl Workload {
-    /// Returns what stands above the table, and the table: the spans in the order in which the runs enter them.
-    fn shown(&self, terminal: bool) -> String {
-        let sides = [&self.baseline, &self.candidate];
-        let mut spans: Vec<(String, [i64; 2])> = Vec::new();
-        let mut known = HashMap::new();
-        for (side, holding) in sides.into_iter().enumerate() {
-            for held in &holding.held {
-                let at = *known.entry(&held.span).or_insert(spans.len());
-                if at == spans.len() {
-                    spans.push((path(&held.span), [0; 2]));
-                }
-                spans[at].1[side] = held.bytes;
+/// Returns what stands above the table, and the table: the spans in the order in which the runs enter them.
+fn shown(workload: &Workload<Holding>, terminal: bool) -> String {
+    let sides = [&workload.baseline, &workload.candidate];
+    let mut spans: Vec<(String, [i64; 2])> = Vec::new();
+    let mut known = HashMap::new();
+    for (side, holding) in sides.into_iter().enumerate() {
+        for held in &holding.held {
+            let at = *known.entry(&held.span).or_insert(spans.len());
+            if at == spans.len() {
+                spans.push((path(&held.span), [0; 2]));
             }
+            spans[at].1[side] = held.bytes;
         }
-        let least = (self.baseline.live_bytes as f64 * SMALL) as u64;
-        let is_small =
-            |(_, bytes): &(_, [i64; 2])| bytes.iter().all(|bytes| bytes.unsigned_abs() < least);
-        let (small, large): (Vec<_>, Vec<_>) = spans.into_iter().partition(is_small);
-        let mut rest = Vec::new();
-        if !small.is_empty() {
-            let sum = |side: usize| small.iter().map(|(_, bytes)| bytes[side]).sum();
-            rest.push((format!("{} below 1 %", small.len()), [sum(0), sum(1)]));
-        }
-        let all = sides.map(|holding| holding.live_bytes as i64);
-        rest.push((ALL.to_owned(), all));
-        let table = report::memory_table(&large, &rest, terminal);
-
-        let [baseline, candidate] = sides.map(|holding| path(&holding.peak_in));
-        let peak = match baseline == candidate {
-            true => format!("the peak is in {baseline}"),
-            false => format!(
-                "the baseline's peak is in {baseline}\nthe candidate's peak is in {candidate}"
-            ),
-        };
-        let Self { workload, isa, .. } = self;
-        format!("{workload}, {isa}\n{peak}\n{table}")
     }
+    let least = (workload.baseline.live_bytes as f64 * SMALL) as u64;
+    let is_small =
+        |(_, bytes): &(_, [i64; 2])| bytes.iter().all(|bytes| bytes.unsigned_abs() < least);
+    let (small, large): (Vec<_>, Vec<_>) = spans.into_iter().partition(is_small);
+    let mut rest = Vec::new();
+    if !small.is_empty() {
+        let sum = |side: usize| small.iter().map(|(_, bytes)| bytes[side]).sum();
+        rest.push((format!("{} below 1 %", small.len()), [sum(0), sum(1)]));
+    }
+    let all = sides.map(|holding| holding.live_bytes as i64);
+    rest.push((ALL.to_owned(), all));
+    let table = report::memory_table(&large, &rest, terminal);
+
+    let [baseline, candidate] = sides.map(|holding| path(&holding.peak_in));
+    let peak = match baseline == candidate {
+        true => format!("the peak is in {baseline}"),
+        false => {
+            format!("the baseline's peak is in {baseline}\nthe candidate's peak is in {candidate}")
+        }
+    };
+    let Workload { workload, isa, .. } = workload;
+    format!("{workload}, {isa}\n{peak}\n{table}")
 }
 
 /// The row of what was allocated in no span.

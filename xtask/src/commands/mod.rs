@@ -9,6 +9,7 @@ pub mod drift;
 pub mod edit;
 pub mod export;
 pub mod inspect;
+pub mod inspected;
 pub mod memory;
 pub mod phases;
 pub mod preflight;

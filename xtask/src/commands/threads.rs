@@ -1,24 +1,23 @@
 //! `inspect threads`: which spans of a run use several threads, and which leave them waiting, with patches and without.
 
 use std::collections::HashMap;
-use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::slice;
 
 use anyhow::Result;
 use serde::Serialize;
 
-use super::ab::{check_threads, no_row_is_parallel};
-use super::compared::{Compared, Inspected, TIMEOUT, measured, named};
+use super::compared::{Compared, check_threads, named, no_row_is_parallel};
+use super::inspected::{Inspected, SEED, TIMEOUT, Workload};
 use super::memory::{ALL, path};
 use crate::project::Project;
 use p3_patches::commands::MOST_RUNS;
 use paired::error::Failure;
 use paired::run::protocol::{Busy, Kind, MOST_THREADS, RowInfo};
-use paired::run::sample::Side;
 use paired::run::{pairs, threads};
 use paired::show::report;
 use paired::stats::ratio::median;
-use paired::terminal::measuring;
+use paired::terminal::Progress;
 
 /// Show which spans of a run use several threads, and which leave them waiting, with patches and without.
 ///
@@ -48,27 +47,6 @@ pub struct Args {
     json: Option<PathBuf>,
 }
 
-/// The output of `--json`. Other programs read it: a change of meaning is a new `schema`.
-#[derive(Serialize)]
-struct Report {
-    schema: u32,
-    /// The command, as it was typed.
-    command: String,
-    base: String,
-    patches: Vec<String>,
-    threads: usize,
-    workloads: Vec<Workload>,
-}
-
-/// A workload on both sides, on one thread and on several.
-#[derive(Serialize)]
-struct Workload {
-    workload: String,
-    isa: String,
-    baseline: Sides,
-    candidate: Sides,
-}
-
 /// The spans of one side, each with the median of its times.
 #[derive(Serialize)]
 struct Sides {
@@ -82,59 +60,22 @@ const SMALL: f64 = 0.01;
 pub fn run(args: &Args, project: &Project) -> Result<()> {
     let several = usize::from(args.threads);
     check_threads(several)?;
-    let Inspected {
-        base,
-        patches,
-        executables,
-        rows,
-    } = (args.compared).inspected(project, args.json.as_deref(), |rows| selected(rows, args))?;
-    let workers = &executables.workers;
-
-    let mut report = Report {
-        schema: 1,
-        command: measured()?,
-        base,
-        patches,
-        threads: several,
-        workloads: Vec::new(),
+    let select = |rows: &[RowInfo]| selected(rows, args);
+    let inspected = Inspected::new(&args.compared, project, args.json.as_deref(), select)?;
+    let both = |executable: &Path, side, row: &RowInfo, bar: &Progress| {
+        let on = |number| -> Result<Vec<Busy>> {
+            let row = &threads::on(slice::from_ref(row), &[number])[0];
+            let runs = pairs::watched(executable, side, row, SEED, args.runs as usize, TIMEOUT)?;
+            bar.inc();
+            Ok(medians(&runs))
+        };
+        Ok(Sides {
+            one: on(1)?,
+            several: on(several)?,
+        })
     };
-    let bar = measuring((4 * rows.len() * workers.len()) as u64, "processes");
-    for (isa, workers) in workers {
-        for row in &rows {
-            bar.set_message(format!("{isa} {}", row.name));
-            let on = |executable, side, number| -> Result<Vec<Busy>> {
-                const SEED: u64 = 1;
-                let row = &threads::on(std::slice::from_ref(row), &[number])[0];
-                let runs =
-                    pairs::watched(executable, side, row, SEED, args.runs as usize, TIMEOUT)?;
-                bar.inc();
-                Ok(medians(&runs))
-            };
-            let both = |executable, side| {
-                Ok::<_, anyhow::Error>(Sides {
-                    one: on(executable, side, 1)?,
-                    several: on(executable, side, several)?,
-                })
-            };
-            report.workloads.push(Workload {
-                workload: row.name.clone(),
-                isa: isa.to_string(),
-                baseline: both(&workers.baseline, Side::Baseline)?,
-                candidate: both(&workers.candidate, Side::Candidate)?,
-            });
-        }
-    }
-    bar.finish_and_clear();
-    if let Some(path) = &args.json {
-        report::write(path, &report, None)?;
-    }
-    // Last, since it may fail: the figures are in the file by now.
-    println!("base {}, patches {}", report.base, report.patches.join(" "));
-    let terminal = std::io::stdout().is_terminal();
-    for workload in &report.workloads {
-        println!("\n{}", workload.shown(several, terminal));
-    }
-    Ok(())
+    let shown = |workload: &Workload<Sides>, terminal| shown(workload, several, terminal);
+    inspected.report(Some(several), (2, "processes"), both, shown)
 }
 
 /// Returns the rows that patterns name, else the proofs of STARKs; of these the parallel ones.
@@ -242,59 +183,59 @@ const HEADS: [&str; 9] = [
     "lost with",
 ];
 
-impl Workload {
-    /// Returns what stands above the table, and the table: the spans by what the candidate loses.
-    fn shown(&self, threads: usize, terminal: bool) -> String {
-        let mut spans: Vec<(String, Times)> = Vec::new();
-        let mut known = HashMap::new();
-        for (side, sides) in [&self.baseline, &self.candidate].into_iter().enumerate() {
-            for (is_one, busy) in [(true, &sides.one), (false, &sides.several)] {
-                for Busy {
-                    span,
-                    wall_ns,
-                    cpu_ns,
-                } in busy
-                {
-                    let at = *known.entry(span).or_insert(spans.len());
-                    if at == spans.len() {
-                        spans.push((path(span), Times::default()));
-                    }
-                    let times = &mut spans[at].1;
-                    if is_one {
-                        times.one[side] = *wall_ns as f64;
-                    } else {
-                        times.several[side] = *wall_ns as f64;
-                        times.cpu[side] = *cpu_ns as f64;
-                    }
+/// Returns what stands above the table, and the table: the spans by what the candidate loses.
+fn shown(workload: &Workload<Sides>, threads: usize, terminal: bool) -> String {
+    let mut spans: Vec<(String, Times)> = Vec::new();
+    let mut known = HashMap::new();
+    for (side, sides) in [&workload.baseline, &workload.candidate]
+        .into_iter()
+        .enumerate()
+    {
+        for (is_one, busy) in [(true, &sides.one), (false, &sides.several)] {
+            for Busy {
+                span,
+                wall_ns,
+                cpu_ns,
+            } in busy
+            {
+                let at = *known.entry(span).or_insert(spans.len());
+                if at == spans.len() {
+                    spans.push((path(span), Times::default()));
+                }
+                let times = &mut spans[at].1;
+                if is_one {
+                    times.one[side] = *wall_ns as f64;
+                } else {
+                    times.several[side] = *wall_ns as f64;
+                    times.cpu[side] = *cpu_ns as f64;
                 }
             }
         }
-        let sum = |spans: &[(String, Times)]| {
-            let mut sum = Times::default();
-            spans.iter().for_each(|(_, times)| sum.add(times));
-            sum
-        };
-        let all = sum(&spans);
-        let is_small = |(_, times): &(_, Times)| {
-            let most = times
-                .one
-                .into_iter()
-                .chain(times.several)
-                .fold(0.0, f64::max);
-            most < SMALL * all.one[0]
-        };
-        let (small, mut large): (Vec<_>, Vec<_>) = spans.into_iter().partition(is_small);
-        large.sort_by(|(_, a), (_, b)| b.lost(threads).total_cmp(&a.lost(threads)));
-        let cells = |(name, times): (String, Times)| (name, times.cells(threads));
-        let mut rest = Vec::new();
-        if !small.is_empty() {
-            rest.push((format!("{} below 1 %", small.len()), sum(&small)));
-        }
-        rest.push((ALL.to_owned(), all));
-        let [large, rest] =
-            [large, rest].map(|rows| rows.into_iter().map(cells).collect::<Vec<_>>());
-        let table = report::span_table(HEADS, &large, &rest, terminal);
-        let Self { workload, isa, .. } = self;
-        format!("{workload}, {isa}, {threads} threads\n{table}")
     }
+    let sum = |spans: &[(String, Times)]| {
+        let mut sum = Times::default();
+        spans.iter().for_each(|(_, times)| sum.add(times));
+        sum
+    };
+    let all = sum(&spans);
+    let is_small = |(_, times): &(_, Times)| {
+        let most = times
+            .one
+            .into_iter()
+            .chain(times.several)
+            .fold(0.0, f64::max);
+        most < SMALL * all.one[0]
+    };
+    let (small, mut large): (Vec<_>, Vec<_>) = spans.into_iter().partition(is_small);
+    large.sort_by(|(_, a), (_, b)| b.lost(threads).total_cmp(&a.lost(threads)));
+    let cells = |(name, times): (String, Times)| (name, times.cells(threads));
+    let mut rest = Vec::new();
+    if !small.is_empty() {
+        rest.push((format!("{} below 1 %", small.len()), sum(&small)));
+    }
+    rest.push((ALL.to_owned(), all));
+    let [large, rest] = [large, rest].map(|rows| rows.into_iter().map(cells).collect::<Vec<_>>());
+    let table = report::span_table(HEADS, &large, &rest, terminal);
+    let Workload { workload, isa, .. } = workload;
+    format!("{workload}, {isa}, {threads} threads\n{table}")
 }

@@ -280,6 +280,7 @@ pub fn watched(
 /// Checks that spans, each once, took no more time than the run and its threads had, and that no name has a user or a token in an
 /// address; an error says what is wrong.
 fn check_watched(spans: &[Busy], threads: usize, took: Duration) -> Result<(), String> {
+    check_names(spans.iter().map(|busy| &busy.span))?;
     let mut seen = BTreeSet::new();
     let mut sum = 0_u128;
     for Busy {
@@ -288,15 +289,6 @@ fn check_watched(spans: &[Busy], threads: usize, took: Duration) -> Result<(), S
         cpu_ns,
     } in spans
     {
-        if let Some(name) = span
-            .iter()
-            .find(|name| without_credentials(name) != ***name)
-        {
-            let name = without_credentials(name);
-            return Err(format!(
-                "names the span {name}, with more than the host of an address"
-            ));
-        }
         if !seen.insert(span) {
             return Err(format!("tells twice what {span:?} took"));
         }
@@ -335,17 +327,22 @@ fn start(
     }
 }
 
+/// Checks that no name of a span has a user or a token in an address; an error says which one does.
+fn check_names<'n>(paths: impl Iterator<Item = &'n Vec<String>>) -> Result<(), String> {
+    match (paths.flatten()).find(|name| without_credentials(name) != ***name) {
+        Some(name) => Err(format!(
+            "names the span {}, with more than the host of an address",
+            without_credentials(name)
+        )),
+        None => Ok(()),
+    }
+}
+
 /// Checks that spans, each once, hold the bytes of the peak, and that no name has a user or a token in an address; an error says what is
 /// wrong.
 fn check_held(holding: &Holding) -> Result<(), String> {
     let spans = (holding.held.iter()).map(|held| &held.span);
-    let mut names = spans.chain([&holding.peak_in]).flatten();
-    if let Some(name) = names.find(|name| without_credentials(name) != ***name) {
-        let name = without_credentials(name);
-        return Err(format!(
-            "names the span {name}, with more than the host of an address"
-        ));
-    }
+    check_names(spans.chain([&holding.peak_in]))?;
     // An address has fewer bits, and so has the sum of several.
     const MOST: u64 = 1 << 56;
     let bytes = (holding.held.iter()).map(|held| held.bytes.unsigned_abs());

@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 use maud::{Markup, PreEscaped, html};
 
 use crate::run::sample::{Run, Side};
+use crate::show::curves::{Cost, Costs, SpeedUp, SpeedUps, costs, speed_ups};
 use crate::show::machine::known_as;
+use crate::show::report::digits;
 use crate::show::section::{Line, Record};
-use crate::stats::curves::{Cost, Costs, SpeedUp, SpeedUps, costs, speed_ups};
 use crate::stats::ratio::{Verdict, median};
 use crate::stats::row::{Row, calm_rounds};
 
@@ -334,7 +335,7 @@ impl Chart {
             title: costs.family.clone(),
             under: format!("{}, {cpu}", costs.isa),
             across: costs.points.iter().map(label).collect(),
-            up: ends.map(|ns| (ns, in_three_digits(ns) + " ns")).into(),
+            up: ends.map(|ns| (ns, digits(ns, 3) + " ns")).into(),
             diagonal: false,
             curves: [side(0), side(1)],
         }
@@ -386,16 +387,6 @@ impl Chart {
     }
 }
 
-/// Writes a positive number with three digits or, above 1000, as a whole number.
-fn in_three_digits(number: f64) -> String {
-    let decimals = match number {
-        100.0.. => 0,
-        10.0.. => 1,
-        _ => 2,
-    };
-    format!("{number:.decimals$}")
-}
-
 /// Returns the least and the greatest of positive values, apart from each other.
 fn range(values: impl Iterator<Item = f64>) -> [f64; 2] {
     let [low, high] = values.fold([f64::MAX, 0.0], |[low, high], value| {
@@ -425,7 +416,7 @@ fn board(records: &[Record]) -> Option<([u32; 2], Markup)> {
         let cpu = known_as(&record.machine.cpu);
         let speed_ups = speed_ups(&record.rows);
         charts.extend(speed_ups.iter().map(|curve| Chart::of_threads(curve, &cpu)));
-        let costs = costs(&record.rows, &record.runs);
+        let costs = costs(record);
         charts.extend(costs.iter().map(|costs| Chart::of_sizes(costs, &cpu)));
     }
     let rows = (charts.len() as u32).div_ceil(ACROSS);

@@ -8,7 +8,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::files::replace;
 use crate::show::figure::{self, COLOURS, Scale};
 use crate::show::machine::{Machine, known_as};
-use crate::show::report::{digits, verdict_name};
+use crate::show::report::{time, verdict_name};
 use crate::show::section::{Folded, Line, Record, Section, Table, lines};
 use crate::stats::row::Row;
 use crate::terminal::shown;
@@ -268,7 +268,7 @@ fn table_row(line: &Line<'_>, cpu: Option<&str>, scale: &Scale) -> Markup {
                 small { "A/A " (format!("{:.3}", row.aa_ratio)) " " (interval(row.aa_ci95)) }
             }
             td {
-                (digits(row.baseline)) ", " (digits(row.candidate)) " " (unit)
+                (time(row.baseline)) ", " (time(row.candidate)) " " (unit)
                 small {
                     (pairs) " pairs"
                     @if let Some(memory) = row.memory_ratio { ", memory " (format!("{memory:.3}")) }
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn times_have_four_digits() {
-        let texts = [0.1234, 1.2345, 12.345, 123.45, 1234.5, 12345.6].map(digits);
+        let texts = [0.1234, 1.2345, 12.345, 123.45, 1234.5, 12345.6].map(time);
         assert_eq!(texts, ["0.123", "1.234", "12.35", "123.5", "1234", "12346"]);
     }
 

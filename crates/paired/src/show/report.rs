@@ -120,7 +120,7 @@ pub fn part_table(title: &str, prefix: &str, rows: &[Row], terminal: bool) -> St
     let paths: Vec<_> = rows.iter().map(path).collect();
     for (row, path) in rows.iter().zip(&paths) {
         let name = spans::name(path, &paths);
-        let with_unit = |value| format!("{} {}", digits(value), row.unit);
+        let with_unit = |value| format!("{} {}", time(value), row.unit);
         let verdict = match (row.verdict, &*row.unit) {
             (Verdict::Faster, "MiB") => "less",
             (Verdict::Slower, "MiB") => "more",
@@ -181,10 +181,15 @@ pub fn span_table<const N: usize>(
     table.trim_fmt()
 }
 
-/// Formats `value` with four digits, or with its whole part where that is longer: no time is known more precisely.
-pub(crate) fn digits(value: f64) -> String {
+/// Formats `value` with so many digits, or with its whole part where that is longer.
+pub(crate) fn digits(value: f64, digits: usize) -> String {
     let whole = value.abs().max(1.0).log10().floor() as usize + 1;
-    format!("{value:.*}", 4usize.saturating_sub(whole))
+    format!("{value:.*}", digits.saturating_sub(whole))
+}
+
+/// Formats a time with four digits: none is known more precisely.
+pub(crate) fn time(value: f64) -> String {
+    digits(value, 4)
 }
 
 /// Returns the name of a verdict, as tables and JSON have it.

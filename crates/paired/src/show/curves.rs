@@ -1,9 +1,9 @@
 //! Curves of workloads: the speed-up on several threads, and the cost of an element at several sizes.
 
-use std::collections::BTreeMap;
+use std::slice;
 
-use crate::run::sample::Run;
 use crate::run::{sizes, threads};
+use crate::show::section::{Line, Record, lines};
 use crate::stats::row::{Row, memories};
 
 /// A workload on one thread and on several, in one record.
@@ -81,29 +81,24 @@ pub struct Cost<'a> {
 /// The least sizes of a family of which there is a curve.
 const SIZES: usize = 3;
 
-/// Returns the families of a record that were measured at three sizes or more, in the order of the rows. `runs` are the samples of the
-/// record. An element is a row's part in one column.
+/// Returns the families of a record that were measured at three sizes or more, in the order of the rows. An element is a row's part in one
+/// column.
 #[must_use]
-pub fn costs<'a>(rows: &'a [Row], runs: &[Run]) -> Vec<Costs<'a>> {
-    let mut samples: BTreeMap<_, Vec<Run>> = BTreeMap::new();
-    for run in runs {
-        let of_row = samples.entry((&*run.workload, &*run.isa)).or_default();
-        of_row.push(run.clone());
-    }
-    let mut families: Vec<Costs<'a>> = Vec::new();
-    for row in rows.iter().filter(|row| is_timed(row) && row.unit == "ms") {
+pub fn costs(record: &Record) -> Vec<Costs<'_>> {
+    let mut families: Vec<Costs<'_>> = Vec::new();
+    for Line { row, runs, .. } in lines(slice::from_ref(record)) {
+        if !is_timed(row) || row.unit != "ms" {
+            continue;
+        }
         let Some((family, log_size)) = sizes::split(&row.workload) else {
             continue;
         };
         let elements = 2_f64.powi(log_size as i32) * sizes::width(&family) as f64;
-        let memory = samples
-            .get(&(&*row.workload, &*row.isa))
-            .and_then(|runs| memories(runs));
         let cost = Cost {
             log_size,
             row,
             ns: [row.baseline, row.candidate].map(|ms| ms * 1e6 / elements),
-            bytes: memory.map(|both| both.map(|bytes| bytes / elements)),
+            bytes: memories(runs).map(|both| both.map(|bytes| bytes / elements)),
         };
         let mut known = families.iter_mut();
         match known.find(|known| known.family == family && known.isa == row.isa) {
@@ -124,8 +119,11 @@ pub fn costs<'a>(rows: &'a [Row], runs: &[Run]) -> Vec<Costs<'a>> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::run::sample::Side;
+    use crate::show::machine::Machine;
     use crate::testing::runs;
 
     fn row(workload: &str, isa: &str, baseline: f64, candidate: f64) -> Row {
@@ -162,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_cost_is_that_of_an_element() {
-        let rows = [
+        let rows = vec![
             row("lde/x/2^20x4", "v3", 8.388608, 4.194304),
             row("lde/x/2^10x4", "v3", 0.004096, 0.004096),
             row("lde/x/2^12x4", "v3", 0.016384, 0.016384),
@@ -179,7 +177,22 @@ mod tests {
                 81_920
             });
         }
-        let curves = costs(&rows, &samples);
+        let record = Record {
+            file: None,
+            pooled: Vec::new(),
+            machine: Machine {
+                cpu: String::new(),
+                cores: 1,
+                rustc: String::new(),
+                rustflags: String::new(),
+            },
+            outdated: false,
+            loaded: BTreeMap::new(),
+            rows,
+            runs: samples,
+            command: String::new(),
+        };
+        let curves = costs(&record);
         let [curve] = &curves[..] else {
             panic!("one family is there at three sizes")
         };
