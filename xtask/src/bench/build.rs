@@ -3,6 +3,7 @@
 use std::fs;
 use std::mem;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result};
 use cargo_metadata::Message;
@@ -84,14 +85,33 @@ impl From<Isa> for Target {
     }
 }
 
+/// Links the C library into an executable.
+const CRT_STATIC: &str = "-C target-feature=+crt-static";
+
+/// The flags of an executable that needs no library of the machine that it runs on; none where the system has no such executables.
+pub const PORTABLE: &str = if cfg!(target_os = "linux") {
+    CRT_STATIC
+} else {
+    ""
+};
+
 impl Target {
+    /// An instruction set on a machine with whatever C library.
+    pub fn portable(isa: Isa) -> Self {
+        Self {
+            name: format!("{isa}-portable"),
+            rustflags: format!("{} {PORTABLE}", isa.rustflags()),
+            foreign: false,
+        }
+    }
+
     /// NEON as the compiler uses it for `cpu`, with the C library linked in: a count covers what that executes too, and
     /// one executable has the text of every instruction.
     pub fn emulated(cpu: &str) -> Self {
         let neon = Isa::Neon.rustflags();
         Self {
             name: format!("{}-{cpu}", Isa::Neon),
-            rustflags: format!("{neon} -C target-cpu={cpu} -C target-feature=+crt-static"),
+            rustflags: format!("{neon} -C target-cpu={cpu} {CRT_STATIC}"),
             foreign: true,
         }
     }
@@ -298,43 +318,61 @@ impl<'a> Builder<'a> {
             // run what it builds for another one. They are also compiled once for all instruction sets.
             build.args(["--target", "host-tuple"]);
         }
-        let built = interrupt::output(with_rustflags(&mut build, &target.rustflags))?;
-        if !built.status.success() {
-            let stderr = String::from_utf8_lossy(&built.stderr);
-            print_lines(stderr.lines());
-            return Err(Failure::check(format!(
-                "{}: the {} does not compile: {}",
-                target.name,
-                side.name(),
-                cargo_error(&stderr)
+        let what = format!("{}: the {}", target.name, side.name());
+        let (executable, manifests) = built(&mut build, &target.rustflags, &what)?;
+        let unused = |tree: &&Tree| !manifests.contains(&tree.path.join("Cargo.toml"));
+        match trees.iter().find(unused) {
+            Some(tree) => Err(Failure::check(format!(
+                "{}: {what} was built without this tree",
+                shown(&tree.path)
             ))
-            .into());
+            .into()),
+            None => Ok(executable),
         }
-        linked_executable(&built.stdout, side.name(), trees)
     }
 }
 
-/// Returns the executable that cargo reports, once every tree is among the packages that went into it.
-fn linked_executable(messages: &[u8], side: &str, trees: &[Tree]) -> Result<PathBuf> {
+/// The name of this tool's package and executable.
+pub const TOOL: &str = env!("CARGO_PKG_NAME");
+
+/// Builds this tool as an executable that needs no library.
+pub fn portable_tool(project: &Project) -> Result<PathBuf> {
+    let mut build = cargo();
+    build
+        .args(["build", "--locked", "--package", TOOL, "--bin", TOOL])
+        .args(["--message-format", "json-render-diagnostics"])
+        .args(["--config", "profile.dev.debug=false"])
+        .args(["--target", "host-tuple", "--target-dir"])
+        .arg(project.root.join(FOLDER).join("portable"))
+        .current_dir(&project.root);
+    Ok(built(&mut build, PORTABLE, "the tool")?.0)
+}
+
+/// Runs a build of cargo with these flags; returns the executable and the manifests of the packages that went into it. `what` names it.
+fn built(build: &mut Command, rustflags: &str, what: &str) -> Result<(PathBuf, Vec<PathBuf>)> {
+    let output = interrupt::output(with_rustflags(build, rustflags))?;
+    if !output.status.success() {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        print_lines(stderr.lines());
+        let error = cargo_error(&stderr);
+        let failure = Failure::check(format!("{what} does not compile: {error}"));
+        let lacks_library = rustflags.contains(CRT_STATIC) && stderr.contains("cannot find -l");
+        return Err(match lacks_library {
+            true => failure.hint("install the C library's archive: libc6-dev has it on Debian, glibc-static on Fedora"),
+            false => failure,
+        }
+        .into());
+    }
     let mut executable = None;
     let mut manifests = Vec::new();
-    for message in Message::parse_stream(messages) {
+    for message in Message::parse_stream(&*output.stdout) {
         if let Message::CompilerArtifact(artifact) = message? {
             manifests.push(artifact.manifest_path.into_std_path_buf());
             executable = artifact.executable.or(executable);
         }
     }
-    for tree in trees {
-        if !manifests.contains(&tree.path.join("Cargo.toml")) {
-            return Err(Failure::check(format!(
-                "{}: the {side} was built without this tree",
-                shown(&tree.path)
-            ))
-            .into());
-        }
-    }
-    let executable = executable.context("cargo built no worker")?;
-    Ok(executable.into_std_path_buf())
+    let executable = executable.with_context(|| format!("{what}: cargo built no executable"))?;
+    Ok((executable.into_std_path_buf(), manifests))
 }
 
 /// Takes the features `since-MAJOR-MINOR` of later releases than `base` out of the worker's manifest, and the packages that

@@ -12,6 +12,7 @@ use cargo_metadata::semver::Version;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
+use crate::bench::build::{PORTABLE, TOOL};
 use crate::project::Project;
 use p3_patches::catalog::difference::Difference;
 use p3_patches::commands::joined;
@@ -20,14 +21,10 @@ use paired::cargo::Toolchain;
 use paired::error::Failure;
 use paired::files::dir::{Dir, cannot_write};
 use paired::files::plain;
-use paired::interrupt;
 use paired::isa::Isa;
 use paired::run::pairs::{Copies, Workers};
 use paired::run::protocol::{LONGEST_NAME, is_control};
 use paired::terminal::shown;
-
-/// The name of this tool in a folder of workers.
-pub const TOOL: &str = env!("CARGO_PKG_NAME");
 
 /// Says what is in the folder. Written last.
 const FACTS: &str = "built.toml";
@@ -47,6 +44,9 @@ pub struct Subject {
 pub struct Built {
     /// The command, as it was typed.
     command: String,
+    /// The flags of the compiler beside those of the instruction sets.
+    #[serde(default)]
+    pub rustflags: String,
     /// The hash of each patch's code: what else a patch says makes the same executable.
     code: BTreeMap<String, String>,
     pub subject: Subject,
@@ -59,6 +59,14 @@ pub struct Named {
     pub patches: Vec<String>,
     pub base: Option<String>,
     pub is_step: bool,
+}
+
+/// The executables for another machine.
+pub struct Portable<'a> {
+    pub workers: &'a [(Isa, Workers)],
+    pub tool: &'a Path,
+    /// The flags of the compiler beside those of the instruction sets.
+    pub rustflags: &'a str,
 }
 
 /// The folder in which workers wait for their machine.
@@ -77,13 +85,17 @@ impl Folder {
         Ok(Self(dir))
     }
 
-    /// Puts the workers and this tool there, in place of earlier ones.
+    /// Puts the workers and the tool there, in place of earlier ones.
     pub fn fill(
         &self,
         command: String,
         subject: Subject,
         project: &Project,
-        workers: &[(Isa, Workers)],
+        Portable {
+            workers,
+            tool,
+            rustflags,
+        }: &Portable<'_>,
     ) -> Result<()> {
         let Self(dir) = self;
         for isa in Isa::value_variants() {
@@ -94,14 +106,15 @@ impl Folder {
             let copied = plain::copy(from, to);
             copied.map_err(|error| cannot_write(to, &error))
         };
-        copy(&interrupt::executable()?, &dir.path().join(TOOL))?;
+        copy(tool, &dir.path().join(TOOL))?;
         let mut built = Built {
             command,
+            rustflags: (*rustflags).to_owned(),
             code: (project.catalog).codes(&subject.difference.base, &subject.difference.patches)?,
             subject,
             workers: BTreeMap::new(),
         };
-        for (isa, workers) in workers {
+        for (isa, workers) in *workers {
             dir.create_folder(isa.to_string())?;
             let placed = placed(dir.path(), *isa);
             copy(&workers.baseline, &placed.baseline)?;
@@ -224,6 +237,12 @@ impl Built {
         let mut seen = BTreeSet::new();
         if let Some(name) = asked.iter().find(|name| !seen.insert(*name)) {
             return Err(format!("asked: {name:?} is there twice"));
+        }
+        if !["", PORTABLE].contains(&&*self.rustflags) {
+            return Err(format!(
+                "rustflags: {:?} is none of --build-only",
+                self.rustflags
+            ));
         }
         if toolchain.version.trim().is_empty() {
             return Err("version: is empty".to_owned());

@@ -15,8 +15,8 @@ use super::compared::{
 use super::phases;
 use super::report::TITLE;
 use super::upstream_bench::{self, Bench};
-use crate::bench::build::{self, Builder, Candidate, Purpose};
-use crate::bench::built::{self, Built, Named, Subject, TOOL};
+use crate::bench::build::{self, Builder, Candidate, PORTABLE, Purpose, TOOL, Target};
+use crate::bench::built::{self, Built, Named, Portable, Subject};
 use crate::bench::filing::{Filed, Filing};
 use crate::bench::memory::{self, Live};
 use crate::bench::record::file_stem;
@@ -28,6 +28,7 @@ use p3_patches::commands::MOST_RUNS;
 use p3_patches::prover::locked_dir::LockedDir;
 use paired::cargo::Toolchain;
 use paired::error::Failure;
+use paired::interrupt;
 use paired::isa::Isa;
 use paired::run::pairs::{self, Plan, Workers};
 use paired::run::protocol::{Kind, MOST_LOG_SIZE, MOST_THREADS, RowInfo};
@@ -64,7 +65,8 @@ pub struct Args {
     /// Measure the patches alone: the baseline has what they need, too.
     #[arg(long, requires = "names", conflicts_with = "revert")]
     step: bool,
-    /// Build the workers for another machine, whatever this CPU can run, put them and this tool into DIR, and measure nothing.
+    /// Build the workers for another machine, whatever this CPU can run, put them and this tool into DIR, and measure nothing. On Linux
+    /// all of them have the C library linked in.
     #[arg(long, value_name = "DIR", requires = "isa", conflicts_with_all = [
         "built", "workload", "quick", "outputs_only", "revert", "json", "html", "record", "seeds", "reps", "timeout", "workers",
     ])]
@@ -175,7 +177,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         .then(|| Filing::new(project, args.loaded))
         .transpose()?;
     let copies;
-    let (isas, command, subject, executables) = match &args.built {
+    let (isas, command, subject, executables, rustflags) = match &args.built {
         Some(dir) => {
             let built = Built::read(dir, project, of_build)?;
             let asked = &args.compared.isa;
@@ -191,13 +193,13 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
                 workers: workers.collect(),
                 builder: None,
             };
-            (isas, command, built.subject, executables)
+            (isas, command, built.subject, executables, built.rustflags)
         }
         None => {
             let isas = runnable(args.compared.isas())?;
             let subject = subject(&args, project)?;
-            let executables = executables(&args, project, &subject, &isas)?;
-            (isas, typed, subject, executables)
+            let executables = executables(&args, project, &subject, &isas, Target::from)?;
+            (isas, typed, subject, executables, String::new())
         }
     };
     let Executables { workers, builder } = executables;
@@ -206,7 +208,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         asked,
         toolchain,
     } = subject;
-    let machine = Machine::here(&toolchain, &isas);
+    let machine = Machine::here(&toolchain, &isas, &rustflags);
     let timeout = Duration::from_secs(args.timeout);
     let rows = selected(&workers[0].1.baseline, &args)?;
     if args.threads != [1] && !rows.iter().any(|row| row.parallel) {
@@ -383,8 +385,22 @@ fn build_only(args: &Args, project: &Project, dir: &Path) -> Result<()> {
     let folder = built::Folder::create(dir)?;
     let subject = subject(args, project)?;
     // Until they are copied, no other run may build there.
-    let built = executables(args, project, &subject, &isas)?;
-    folder.fill(command, subject, project, &built.workers)?;
+    let built = executables(args, project, &subject, &isas, Target::portable)?;
+    let (tool, rustflags) = match built.builder {
+        Some(_) => {
+            let bar = spinner("building this tool");
+            let tool = build::portable_tool(project)?;
+            bar.finish_and_clear();
+            (tool, PORTABLE)
+        }
+        None => (interrupt::executable()?, ""),
+    };
+    let portable = Portable {
+        workers: &built.workers,
+        tool: &tool,
+        rustflags,
+    };
+    folder.fill(command, subject, project, &portable)?;
     let (tool, dir) = (dir.join(TOOL), shown(dir));
     println!(
         "workers in {dir}; copy that folder and a checkout of these patches to the machine, and there, in the checkout:\n  {} \
@@ -438,6 +454,7 @@ fn executables<'a>(
     project: &'a Project,
     subject: &Subject,
     isas: &[Isa],
+    target: fn(Isa) -> Target,
 ) -> Result<Executables<'a>> {
     if let Some(given) = args.compared.workers.as_deref() {
         return Ok(Executables::given(given, isas));
@@ -465,11 +482,11 @@ fn executables<'a>(
     if !args.workload.is_empty() {
         // The baseline is at hand, or is needed anyway; a mistyped row need not wait for the candidate.
         let bar = spinner("listing the rows");
-        let baseline = builder.baseline(&isas[0].into())?;
+        let baseline = builder.baseline(&target(isas[0]))?;
         selected(&baseline, args)?;
         bar.finish_and_clear();
     }
-    Executables::build(builder, isas)
+    Executables::build(builder, isas, target)
 }
 
 /// Returns the rows of the baseline's worker to run: those that a pattern names, else those of the mode; of the sizes asked for, if any

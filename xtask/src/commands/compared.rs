@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
 
-use crate::bench::build::{Builder, Candidate, Purpose};
+use crate::bench::build::{Builder, Candidate, Purpose, Target};
 use crate::bench::built::without;
 use crate::commands::glob;
 use crate::project::Project;
@@ -98,7 +98,7 @@ impl Compared {
             return Ok(Executables::given(given, isas));
         }
         let builder = Builder::new(project, base, patches, Candidate::Patched, purpose)?;
-        Executables::build(builder, isas)
+        Executables::build(builder, isas, Target::from)
     }
 }
 
@@ -122,11 +122,11 @@ impl<'a> Executables<'a> {
         }
     }
 
-    pub fn build(builder: Builder<'a>, isas: &[Isa]) -> Result<Self> {
+    pub fn build(builder: Builder<'a>, isas: &[Isa], target: fn(Isa) -> Target) -> Result<Self> {
         let bar = spinner("");
         let build = |&isa: &Isa| {
             bar.announce(format!("building the workers for {isa}"));
-            Ok((isa, builder.build(isa)?))
+            Ok((isa, builder.build(target(isa))?))
         };
         let workers = isas.iter().map(build).collect::<Result<_>>()?;
         bar.finish_and_clear();

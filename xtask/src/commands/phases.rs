@@ -57,7 +57,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let isas = runnable(args.compared.isas())?;
     let (base, patches) = args.compared.chosen(project)?;
     project.catalog.refuse_inert(&base, &args.compared.names)?;
-    let machine = Machine::here(&Toolchain::query()?, &isas);
+    let machine = Machine::here(&Toolchain::query()?, &isas, "");
     let Executables {
         workers,
         builder: _builder,

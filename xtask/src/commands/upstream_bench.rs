@@ -101,7 +101,7 @@ pub fn run(
         .below(&Version::parse(&base)?, &compared.names)?;
     project.catalog.refuse_inert(&base, &patches)?;
     let toolchain = Toolchain::query()?;
-    let machine = Machine::here(&toolchain, &isas);
+    let machine = Machine::here(&toolchain, &isas, "");
     let pairs = pairs.unwrap_or(PAIRS) as usize;
     let difference = Difference {
         base: base.clone(),

@@ -28,6 +28,13 @@ const FOREIGN: &str = if cfg!(target_arch = "x86_64") {
     "x86-64-v3"
 };
 
+/// The flags of workers that need no library.
+const PORTABLE: &str = if cfg!(target_os = "linux") {
+    "-C target-feature=+crt-static"
+} else {
+    ""
+};
+
 /// A plan that is as fast as it gets.
 const ONCE: [&str; 4] = ["--seeds", "2", "--reps", "1"];
 
@@ -133,10 +140,15 @@ fn what_is_measured_elsewhere_is_what_one_run_measures() {
         "{}",
         killer.fixture.transcript(&output)
     );
-    assert_eq!(records(&killer), elsewhere);
     let [(folder, text)] = &elsewhere[..] else {
         panic!("{elsewhere:?}");
     };
+    // The flags of the record's executables are its own.
+    let flags = [" ", PORTABLE].concat();
+    let flags = format!("{}\"\n", flags.trim_end());
+    assert!(text.contains(&flags), "{text}");
+    let text_here = text.replace(&flags, "\"\n");
+    assert_eq!(records(&killer), [(folder.clone(), text_here)]);
     assert_eq!(*folder, format!("0.8.0/{}-generic/stacked.on.demo", host()));
     assert!(text.contains("\n# rustc = \"rustc 0.0.0\"\n"), "{text}");
 }
@@ -279,6 +291,7 @@ fn facts_that_no_build_writes_are_refused() {
     let (head, _) = original.split_once("[workers.generic]").unwrap();
     let command = original.lines().next().unwrap();
     let (here, host) = (host(), format!("host = \"{}\"", host()));
+    let rustflags = format!("rustflags = \"{PORTABLE}\"");
     let [vendor, library, arch, system] = [
         here.replacen('-', &format!("-{}-", "m".repeat(65)), 1),
         format!("{here}-made-up"),
@@ -376,6 +389,11 @@ fn facts_that_no_build_writes_are_refused() {
             command,
             "command = \"cargo p3 ab demo --isa generic --build-only built --record\"",
             "command: not one of `cargo p3 ab --build-only`\n",
+        ),
+        (
+            &rustflags,
+            "rustflags = \"-C opt-level=1\"",
+            "rustflags: \"-C opt-level=1\" is none of --build-only\n",
         ),
         (
             "asked = [\"demo\"]",

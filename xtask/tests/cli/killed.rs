@@ -132,6 +132,7 @@ for word in "$@"; do
     case "$word" in
         */base | */need) side=BASELINE folder=${word##*/} ;;
         */cand) side=CANDIDATE folder=cand ;;
+        */portable) side=TOOL folder=portable ;;
     esac
 done
 echo "$folder $*" >>BUILDS
@@ -147,6 +148,7 @@ artifact /worker "\"$side\""
     let artifact = artifact.replace("LOST", &path("lost"));
     let artifact = artifact.replace("BASELINE", &path("baseline"));
     let artifact = artifact.replace("CANDIDATE", &path("candidate"));
+    let artifact = artifact.replace("TOOL", env!("CARGO_BIN_EXE_xtask"));
     script(&fixture.path().join("memo.build"), &artifact);
     fixture
 }

@@ -78,13 +78,13 @@ impl Machine {
         }
     }
 
-    /// Describes this machine, with builds of this compiler for `isas`.
-    pub fn here(toolchain: &Toolchain, isas: &[Isa]) -> Self {
+    /// Describes this machine, with builds of this compiler for `isas` that have `more` flags.
+    pub fn here(toolchain: &Toolchain, isas: &[Isa], more: &str) -> Self {
         Self {
             cpu: cpu(),
             cores: thread::available_parallelism().map_or(1, usize::from),
             rustc: toolchain.version.clone(),
-            rustflags: rustflags(isas),
+            rustflags: rustflags(isas, more),
         }
     }
 }
@@ -103,12 +103,13 @@ impl Machine {
     }
 }
 
-/// Joins the flags of each instruction set, with its name before them where there are several.
-fn rustflags(isas: &[Isa]) -> String {
+/// Joins the flags of each instruction set and `more`, with its name before them where there are several.
+fn rustflags(isas: &[Isa], more: &str) -> String {
+    let flags = |isa: &Isa| [isa.rustflags(), more].join(" ").trim().to_owned();
     match isas {
-        [isa] => isa.rustflags().into(),
+        [isa] => flags(isa),
         isas => {
-            let each = isas.iter().map(|isa| format!("{isa}: {}", isa.rustflags()));
+            let each = isas.iter().map(|isa| format!("{isa}: {}", flags(isa)));
             each.collect::<Vec<_>>().join("; ")
         }
     }
