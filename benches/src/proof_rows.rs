@@ -1,6 +1,7 @@
 //! Rows of protocols and whole proofs.
 
 use p3_baby_bear::BabyBear;
+use p3_goldilocks::Goldilocks;
 use p3_keccak_air::KeccakAir;
 use p3_koala_bear::KoalaBear;
 use p3_sumcheck::strategy::VariableOrder::{Prefix, Suffix};
@@ -9,7 +10,7 @@ use crate::bits_air::Bits;
 use crate::extension::{Quartic, Quintic};
 use crate::poseidon2_air::{baby_bear_16, goldilocks_8, koala_bear_16};
 use crate::row::{Family, Row, family, row};
-use crate::stark::{Table, batch, proof, quotient};
+use crate::stark::{Table, batch, proof, quotient, symbolic, verification};
 use crate::{blake3, dot, fri, keccak, monty31, stark, sumcheck, whir};
 
 /// The rows of proofs of all sizes.
@@ -55,6 +56,10 @@ pub const ROWS: &[Row] = &[
     row("quotient/keccak-air", |seed| quotient(seed, 1 << 12, || KeccakAir {}, stark::config)).quick(),
     row("quotient/keccak-air-koala-bear", |seed| quotient(seed, 1 << 12, || KeccakAir {}, monty31::config::<KoalaBear>)),
     row("quotient/poseidon2-air-koala-bear", |seed| quotient(seed, 1 << 13, koala_bear_16, monty31::config::<KoalaBear>)),
+    row("stark-verify/keccak-air", |seed| verification(seed, 1 << 12, || KeccakAir {}, stark::config)),
+    row("stark-verify/keccak-air-koala-bear", |seed| verification(seed, 1 << 12, || KeccakAir {}, monty31::config::<KoalaBear>)),
+    row("symbolic/keccak-air", |_| symbolic::<Goldilocks, _>(1 << 12, KeccakAir {})).quick(),
+    row("symbolic/poseidon2-air-koala-bear", |_| symbolic::<KoalaBear, _>(1 << 13, koala_bear_16())),
     row("open/goldilocks/2^15x2633", |seed| dot::open(seed, 15, 2633)),
     row("sumcheck-round/quintic", |seed| sumcheck::prefix_rounds(seed, 14)),
     row("sumcheck-round/quintic-suffix", |seed| sumcheck::suffix_rounds(seed, 14)),
@@ -80,6 +85,9 @@ pub const ROWS: &[Row] = &[
     row("equal/stark-prove/bits-batch", |seed| batch(seed, || bits_tables(12))),
     row("equal/quotient/keccak-air", |seed| quotient(seed, 1 << 5, || KeccakAir {}, stark::config)),
     row("equal/quotient/keccak-air-koala-bear", |seed| quotient(seed, 1 << 5, || KeccakAir {}, monty31::config::<KoalaBear>)),
+    row("equal/stark-verify/keccak-air", |seed| verification(seed, 1 << 5, || KeccakAir {}, stark::config)),
+    row("equal/symbolic/keccak-air", |_| symbolic::<Goldilocks, _>(1 << 5, KeccakAir {})),
+    row("equal/symbolic/poseidon2-air-koala-bear", |_| symbolic::<KoalaBear, _>(1 << 3, koala_bear_16())),
     row("equal/quotient/poseidon2-air-koala-bear", |seed| quotient(seed, 1 << 3, koala_bear_16, monty31::config::<KoalaBear>)),
     row("equal/open/goldilocks", |seed| dot::open(seed, 6, 100)),
     row("equal/sumcheck-prove/quintic", |seed| sumcheck::prove::<KoalaBear, Quintic, _>(seed, 9, Prefix, monty31::challenger::<KoalaBear>())),

@@ -1,18 +1,18 @@
 //! Upstream's example AIRs in its `prove_goldilocks_poseidon2` configuration, or with another hash or field: whole STARKs, and their
 //! constraints alone.
 
-use p3_air::symbolic::{AirLayout, SymbolicAirBuilder};
+use p3_air::symbolic::{AirLayout, SymbolicAirBuilder, get_constraint_layout};
 use p3_air::{Air, AirBuilder, BaseAir, DebugConstraintBuilder};
 use p3_batch_stark::{BatchProof, ProverData, StarkInstance, prove_batch, verify_batch};
 use p3_challenger::GrindingChallenger;
 use p3_commit::{Pcs as CommitmentScheme, PolynomialSpace, UnivariateStarkPcs};
-use p3_field::{BasedVectorSpace, PrimeField64};
+use p3_field::{BasedVectorSpace, Field, PrimeField64};
 use p3_goldilocks::{Goldilocks, default_goldilocks_poseidon2_8};
 use p3_keccak_air::{KeccakAir, NUM_KECCAK_COLS, NUM_ROUNDS, generate_trace_rows};
 use p3_matrix::dense::RowMajorMatrix;
 use p3_uni_stark::{
-    Proof, QuotientAir, StarkConfig, StarkGenericConfig, Val, VerifierConstraintFolder, prove,
-    quotient_values, verify,
+    Proof, QuotientAir, StarkConfig, StarkGenericConfig, Val, VerifierConstraintFolder,
+    get_log_num_quotient_chunks, prove, quotient_values, verify,
 };
 use rand::distr::{Distribution, StandardUniform};
 use rand::rngs::SmallRng;
@@ -75,6 +75,40 @@ where
     .verified_by(move |bytes| {
         let proof: Proof<SC> = from_bytes(bytes)?;
         verify(&config(), &air(), &proof, &[]).map_err(|error| format!("proof: {error:?}"))
+    })
+}
+
+/// Verifies a proof by p3-uni-stark of a trace of `rows` rows. The output is the proof.
+pub fn verification<A, SC>(seed: u64, rows: usize, air: fn() -> A, config: fn() -> SC) -> Prepared
+where
+    A: Traced<SC>,
+    SC: StarkGenericConfig<Challenger: GrindingChallenger<Witness = Val<SC>>> + 'static,
+{
+    let (air, config) = (air(), config());
+    let trace = air.trace(air.inputs(seed, rows));
+    let proof = prove(&config, &air, trace, &[]).expect("the trace is valid");
+    Prepared::new(move || {
+        let (timing, verified) = time(|| verify(&config, &air, &proof, &[]));
+        verified.expect("the proof is valid");
+        (timing, to_bytes(&proof))
+    })
+}
+
+/// Evaluates an AIR symbolically, as a prover does before it commits and before it evaluates the quotient. The output is the logarithm of
+/// the number of quotient chunks, and the places of the constraints over the base field.
+pub fn symbolic<F: Field, A: Air<SymbolicAirBuilder<F>> + 'static>(
+    rows: usize,
+    air: A,
+) -> Prepared {
+    Prepared::new(move || {
+        let layout = AirLayout::from_air::<F>(&air);
+        let (timing, (log_chunks, constraints)) = time(|| {
+            (
+                get_log_num_quotient_chunks::<F, A>(&air, layout, rows, 0),
+                get_constraint_layout::<F, F, A>(&air, layout),
+            )
+        });
+        (timing, to_bytes(&(log_chunks, constraints.base_indices)))
     })
 }
 
