@@ -22,7 +22,7 @@ struct Books {
     peak: i64,
     /// The span that the run was in when the most was allocated.
     peak_in: usize,
-    /// Whether nothing was given back since, so that `held` of the spans is not yet written.
+    /// Tells whether nothing was given back since, so that `held` of the spans is not yet written.
     is_at_peak: bool,
 }
 

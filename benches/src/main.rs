@@ -145,9 +145,9 @@ struct Worker {
     outputs: Vec<u8>,
     /// The peak of the first run, which is not timed by the driver.
     live_bytes: Option<u64>,
-    /// Whether the process has made its only run, and told which spans hold the memory.
+    /// Tells whether the process has made its only run, and told which spans hold the memory.
     held: bool,
-    /// Whether the process tells the time of spans.
+    /// Tells whether the process tells the time of spans.
     watches: bool,
 }
 

@@ -69,7 +69,7 @@ pub enum Reply {
     Rows(Vec<RowInfo>),
     /// The reply to `prepare`.
     Ready {
-        /// Whether the outputs are a proof, which can be saved and verified.
+        /// Tells whether the outputs are a proof, which can be saved and verified.
         proof: bool,
     },
     /// The reply to `run`.
@@ -116,10 +116,10 @@ pub struct RowInfo {
     /// The number of threads that the row runs on: 1 in a worker's list.
     #[serde(deserialize_with = "threads")]
     pub threads: usize,
-    /// Whether more threads share the work.
+    /// Tells whether more threads share the work.
     #[serde(default)]
     pub parallel: bool,
-    /// Whether `--quick` includes the row.
+    /// Tells whether `--quick` includes the row.
     pub quick: bool,
 }
 

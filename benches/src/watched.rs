@@ -12,7 +12,7 @@ use crate::timing::cpu_ns;
 static WATCH: Mutex<Option<Watch>> = Mutex::new(None);
 
 thread_local! {
-    /// Whether this thread is the one that runs: the spans of others are inside of what they do for it.
+    /// Tells whether this thread is the one that runs: the spans of others are inside of what they do for it.
     static RUNS: Cell<bool> = const { Cell::new(false) };
 }
 

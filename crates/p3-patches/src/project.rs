@@ -52,7 +52,7 @@ pub struct Patches {
     root: Option<PathBuf>,
     /// The folder that cargo is asked in for packages, and whose configuration it obeys.
     workplace: PathBuf,
-    /// Whether cargo may be asked for packages that are not in its cache.
+    /// Tells whether cargo may be asked for packages that are not in its cache.
     asks_cargo: bool,
 }
 

@@ -26,7 +26,7 @@ use paired::run::pairs::{Workers, assert_different};
 use paired::run::sample::Side;
 use paired::terminal::{print_lines, shown};
 
-/// Whether the candidate has the patches, or has had them.
+/// Tells whether the candidate has the patches, or has had them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Candidate {
     Patched,

@@ -34,7 +34,7 @@ pub struct Counts {
     /// The hash of each patch's code. Records before 2026-11-23 have none.
     #[serde(default)]
     code: BTreeMap<String, String>,
-    /// Whether the patches' code is another one by now.
+    /// Tells whether the patches' code is another one by now.
     #[serde(skip)]
     pub outdated: bool,
     units: Vec<CountedUnit>,

@@ -23,7 +23,7 @@ pub struct Filing<'a> {
     project: &'a Project,
     /// Times sort as text.
     time: String,
-    /// Whether a loaded machine's rows are filed, too.
+    /// Tells whether a loaded machine's rows are filed, too.
     loaded: bool,
 }
 

@@ -56,7 +56,7 @@ pub struct Head {
     /// The SHA-256 of the patches with their kernels, as `apply` prints it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub patches_sha256: String,
-    /// Whether rows that the command names are missing: the measurement was cut off, or had no time for them.
+    /// Tells whether rows that the command names are missing: the measurement was cut off, or had no time for them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub part: bool,
     pub machine: Machine,

@@ -69,7 +69,7 @@ struct Instruction {
     class: Class,
     reads: Option<Place>,
     writes: Option<Place>,
-    /// Whether the instruction reads one value into every lane.
+    /// Tells whether the instruction reads one value into every lane.
     broadcasts: bool,
     flow: Flow,
 }

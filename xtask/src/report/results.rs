@@ -33,7 +33,7 @@ pub struct Section {
     pub(super) figure: Option<String>,
     /// The patch that this is the record of; none where it is of several patches.
     pub patch: Option<String>,
-    /// Whether the patch alone is measured: the baseline has what it needs, or it needs nothing.
+    /// Tells whether the patch alone is measured: the baseline has what it needs, or it needs nothing.
     pub alone: bool,
 }
 

@@ -131,7 +131,7 @@ impl Work for Dependents {
 pub struct Outputs {
     pub isa: Isa,
     pub base: String,
-    /// Whether they are those of all rows, of which the code of whole proofs takes as long to compile as all other.
+    /// Tells whether they are those of all rows, of which the code of whole proofs takes as long to compile as all other.
     pub all: bool,
 }
 

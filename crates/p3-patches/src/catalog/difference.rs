@@ -21,7 +21,7 @@ pub struct Difference {
     /// The candidate's.
     #[serde(deserialize_with = "text::names")]
     pub patches: Vec<String>,
-    /// Whether the candidate got the patches and then had them reversed.
+    /// Tells whether the candidate got the patches and then had them reversed.
     #[serde(default)]
     pub reverted: bool,
 }

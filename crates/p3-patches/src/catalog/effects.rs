@@ -39,7 +39,7 @@ pub struct Effect {
     pub ratio: f64,
     /// The verdict on the times; absent where an emulated CPU counted instructions.
     pub verdict: Option<Verdict>,
-    /// Whether the patch has other code by now.
+    /// Tells whether the patch has other code by now.
     pub outdated: bool,
 }
 

@@ -47,7 +47,7 @@ pub struct Addition<'p> {
     /// Its place below the crate's `src/`.
     pub place: &'p str,
     pub text: String,
-    /// Whether the crate has the text, not the diff.
+    /// Tells whether the crate has the text, not the diff.
     pub is_kernel: bool,
 }
 

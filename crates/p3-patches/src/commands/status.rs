@@ -134,7 +134,7 @@ struct TreeStatus {
 struct Provenance {
     /// The SHA-256 of the registry's tarball.
     checksum: String,
-    /// Whether that was reviewed with the patches.
+    /// Tells whether that was reviewed with the patches.
     reviewed: bool,
     /// The folder that the files come from, where that is not the tarball.
     #[serde(skip_serializing_if = "Option::is_none")]

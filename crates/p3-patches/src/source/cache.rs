@@ -19,7 +19,7 @@ use paired::terminal::shown;
 pub(super) struct Tarball {
     pub(super) path: PathBuf,
     pub(super) bytes: Vec<u8>,
-    /// Whether the file has the checksum.
+    /// Tells whether the file has the checksum.
     pub(super) is_it: bool,
 }
 

@@ -21,7 +21,7 @@ const SOON: Duration = Duration::from_secs(2);
 /// The bytes that every run reads on its standard input.
 pub struct Input {
     file: File,
-    /// Whether standard input is a terminal, which is not read.
+    /// Tells whether standard input is a terminal, which is not read.
     pub(crate) is_terminal: bool,
 }
 

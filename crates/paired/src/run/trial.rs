@@ -73,9 +73,9 @@ pub struct Trial<'a> {
     pub same: &'a [Output],
     /// The standard input of each run.
     pub input: Input,
-    /// Whether the times of tracing spans are read from the output.
+    /// Tells whether the times of tracing spans are read from the output.
     pub phases: bool,
-    /// Whether the program is a bench, whose figures are read.
+    /// Tells whether the program is a bench, whose figures are read.
     pub bench: bool,
 }
 

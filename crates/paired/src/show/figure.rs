@@ -287,7 +287,7 @@ struct Chart {
     across: Vec<(f64, String)>,
     /// The labels of the vertical axis, each with its place, from below.
     up: Vec<(f64, String)>,
-    /// Whether the diagonal is drawn, as the best that there can be.
+    /// Tells whether the diagonal is drawn, as the best that there can be.
     diagonal: bool,
     /// The points of the baseline and of the candidate, from the left.
     curves: [Vec<[f64; 2]>; 2],

@@ -21,7 +21,7 @@ pub struct Record {
     /// The machine, with the flags of this ISA.
     #[serde(flatten)]
     pub machine: Machine,
-    /// Whether the code has changed since it was measured.
+    /// Tells whether the code has changed since it was measured.
     pub outdated: bool,
     /// The names of rows that were measured while the machine was loaded, with the ratio of the baseline's time to its earlier
     /// one.

@@ -44,7 +44,7 @@ pub struct Row {
     /// The part of the workload that is hashing, where the samples tell it and it is not zero.
     #[serde(default)]
     pub hashing: Option<Hashing>,
-    /// Whether the outputs are equal. Always true: a row whose outputs differ has no times, and is neither made nor read.
+    /// Tells whether the outputs are equal. Always true: a row whose outputs differ has no times, and is neither made nor read.
     pub outputs_equal: bool,
     /// The verdict on `ratio`.
     pub verdict: Verdict,

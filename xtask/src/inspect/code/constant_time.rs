@@ -44,7 +44,7 @@ pub enum Kind {
 #[derive(Debug, Default)]
 pub struct Examined {
     pub dependences: Vec<Dependence>,
-    /// Whether elements are multiplied in integer registers.
+    /// Tells whether elements are multiplied in integer registers.
     pub multiplies_scalars: bool,
 }
 
