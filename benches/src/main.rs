@@ -60,8 +60,6 @@ use std::io::{self, BufRead, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::{fs, process::ExitCode};
 
-use sha2::{Digest, Sha256};
-
 use crate::protocol::{Reply, Request, Sample};
 use crate::row::{Family, Prepared, Row};
 use crate::rows::ROWS;
@@ -100,6 +98,8 @@ const TABLES: &[(&[&[Row]], bool)] = &[
     (component_rows::ROWS, true),
     #[cfg(all(feature = "proofs", feature = "since-0-8"))]
     (&[proof_rows::ROWS], true),
+    #[cfg(all(feature = "proofs", feature = "since-0-8"))]
+    (&[proof_rows::SERIAL], false),
 ];
 
 /// Returns each row, and whether it is parallel.
@@ -142,6 +142,7 @@ fn prepare(name: &str, seed: u64, threads: usize) -> Result<Prepared, String> {
 #[derive(Default)]
 struct Worker {
     prepared: Option<Prepared>,
+    threads: usize,
     outputs: Vec<u8>,
     /// The peak of the first run, which is not timed by the driver.
     live_bytes: Option<u64>,
@@ -166,6 +167,7 @@ impl Worker {
                 if self.prepared.is_some() {
                     return Err("prepare: a worker process measures one row, start another".into());
                 }
+                self.threads = threads;
                 let prepared = self.prepared.insert(prepare(&row, seed, threads)?);
                 Ok(Reply::Ready {
                     proof: prepared.verify.is_some(),
@@ -183,6 +185,8 @@ impl Worker {
                     None => heap::peak_of(run),
                 };
                 self.live_bytes = Some(live_bytes);
+                let threads = self.threads;
+                let digest = self.prepared()?.digest(&outputs, threads);
                 self.outputs = outputs;
                 Ok(Reply::Sample(Sample {
                     wall_ns: timing.wall_ns,
@@ -190,7 +194,7 @@ impl Worker {
                     hashing_ns: Some(timing.hashing_ns),
                     peak_kib: timing::peak_kib(),
                     live_bytes: self.live_bytes,
-                    digest: digest(&self.outputs),
+                    digest,
                 }))
             }
             Request::Hold => {
@@ -239,7 +243,7 @@ impl Worker {
                 timing::confine(1)?;
                 heap::count_instructions();
                 Ok(Reply::Repeated {
-                    digest: digest(&(unit.repeat)(times)),
+                    digest: row::digest(&(unit.repeat)(times)),
                 })
             }
             #[cfg(feature = "since-0-8")]
@@ -260,11 +264,6 @@ impl Worker {
             .as_mut()
             .ok_or_else(|| "no row is prepared".into())
     }
-}
-
-fn digest(outputs: &[u8]) -> String {
-    let digest = Sha256::digest(outputs);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn panic_message(panic: &(dyn Any + Send)) -> &str {

@@ -56,10 +56,6 @@ pub const ROWS: &[Row] = &[
     row("quotient/keccak-air", |seed| quotient(seed, 1 << 12, || KeccakAir {}, stark::config)).quick(),
     row("quotient/keccak-air-koala-bear", |seed| quotient(seed, 1 << 12, || KeccakAir {}, monty31::config::<KoalaBear>)),
     row("quotient/poseidon2-air-koala-bear", |seed| quotient(seed, 1 << 13, koala_bear_16, monty31::config::<KoalaBear>)),
-    row("stark-verify/keccak-air", |seed| verification(seed, 1 << 12, || KeccakAir {}, stark::config)),
-    row("stark-verify/keccak-air-koala-bear", |seed| verification(seed, 1 << 12, || KeccakAir {}, monty31::config::<KoalaBear>)),
-    row("symbolic/keccak-air", |_| symbolic::<Goldilocks, _>(1 << 12, KeccakAir {})).quick(),
-    row("symbolic/poseidon2-air-koala-bear", |_| symbolic::<KoalaBear, _>(1 << 13, koala_bear_16())),
     row("open/goldilocks/2^15x2633", |seed| dot::open(seed, 15, 2633)),
     row("sumcheck-round/quintic", |seed| sumcheck::prefix_rounds(seed, 14)),
     row("sumcheck-round/quintic-suffix", |seed| sumcheck::suffix_rounds(seed, 14)),
@@ -85,9 +81,6 @@ pub const ROWS: &[Row] = &[
     row("equal/stark-prove/bits-batch", |seed| batch(seed, || bits_tables(12))),
     row("equal/quotient/keccak-air", |seed| quotient(seed, 1 << 5, || KeccakAir {}, stark::config)),
     row("equal/quotient/keccak-air-koala-bear", |seed| quotient(seed, 1 << 5, || KeccakAir {}, monty31::config::<KoalaBear>)),
-    row("equal/stark-verify/keccak-air", |seed| verification(seed, 1 << 5, || KeccakAir {}, stark::config)),
-    row("equal/symbolic/keccak-air", |_| symbolic::<Goldilocks, _>(1 << 5, KeccakAir {})),
-    row("equal/symbolic/poseidon2-air-koala-bear", |_| symbolic::<KoalaBear, _>(1 << 3, koala_bear_16())),
     row("equal/quotient/poseidon2-air-koala-bear", |seed| quotient(seed, 1 << 3, koala_bear_16, monty31::config::<KoalaBear>)),
     row("equal/open/goldilocks", |seed| dot::open(seed, 6, 100)),
     row("equal/sumcheck-prove/quintic", |seed| sumcheck::prove::<KoalaBear, Quintic, _>(seed, 9, Prefix, monty31::challenger::<KoalaBear>())),
@@ -95,6 +88,18 @@ pub const ROWS: &[Row] = &[
     row("equal/sumcheck-prove/quartic/koala-bear", |seed| sumcheck::prove::<KoalaBear, Quartic<_>, _>(seed, 9, Prefix, monty31::challenger::<KoalaBear>())),
     row("equal/sumcheck-prove/quartic/baby-bear", |seed| sumcheck::prove::<BabyBear, Quartic<_>, _>(seed, 9, Prefix, monty31::challenger::<BabyBear>())),
     row("equal/whir-prove/quintic", |seed| whir::prove(seed, 12)),
+];
+
+/// The rows of proofs that run on one thread whatever the pool has.
+#[rustfmt::skip]
+pub const SERIAL: &[Row] = &[
+    row("stark-verify/keccak-air", |seed| verification(seed, 1 << 12, || KeccakAir {}, stark::config)),
+    row("stark-verify/keccak-air-koala-bear", |seed| verification(seed, 1 << 12, || KeccakAir {}, monty31::config::<KoalaBear>)),
+    row("symbolic/keccak-air", |_| symbolic::<Goldilocks, _>(1 << 12, KeccakAir {})).quick(),
+    row("symbolic/poseidon2-air-koala-bear", |_| symbolic::<KoalaBear, _>(1 << 13, koala_bear_16())),
+    row("equal/stark-verify/keccak-air", |seed| verification(seed, 1 << 5, || KeccakAir {}, stark::config)),
+    row("equal/symbolic/keccak-air", |_| symbolic::<Goldilocks, _>(1 << 5, KeccakAir {})),
+    row("equal/symbolic/poseidon2-air-koala-bear", |_| symbolic::<KoalaBear, _>(1 << 3, koala_bear_16())),
 ];
 
 /// Three tables of several heights and widths.

@@ -24,6 +24,7 @@ pub struct Row {
 }
 
 type Verify = dyn Fn(&[u8]) -> Result<(), String>;
+type Settled = dyn Fn(&[u8]) -> Vec<u8>;
 
 /// A row with its inputs made.
 pub struct Prepared {
@@ -31,6 +32,8 @@ pub struct Prepared {
     pub run: Box<dyn FnMut() -> (Timing, Vec<u8>)>,
     /// Checks outputs of another worker, where they are a proof.
     pub verify: Option<Box<Verify>>,
+    /// Returns the part of the outputs that is the same on any number of threads, where that is not all.
+    settled: Option<Box<Settled>>,
 }
 
 impl Prepared {
@@ -38,12 +41,28 @@ impl Prepared {
         Self {
             run: Box::new(run),
             verify: None,
+            settled: None,
         }
     }
 
     pub fn verified_by(mut self, verify: impl Fn(&[u8]) -> Result<(), String> + 'static) -> Self {
         self.verify = Some(Box::new(verify));
         self
+    }
+
+    /// Names the part of the outputs that comes before a proof of work: threads search for its witness, the first to find one wins, and
+    /// what follows depends on it.
+    pub fn settled_as(mut self, settled: impl Fn(&[u8]) -> Vec<u8> + 'static) -> Self {
+        self.settled = Some(Box::new(settled));
+        self
+    }
+
+    /// Returns the digest of what outputs of all workers have in common that run on so many threads.
+    pub fn digest(&self, outputs: &[u8], threads: usize) -> String {
+        match &self.settled {
+            Some(settled) if threads > 1 => digest(&settled(outputs)),
+            _ => digest(outputs),
+        }
     }
 }
 
@@ -111,6 +130,12 @@ pub fn encode<P: PackedValue<Value: PrimeField64>>(values: &[P]) -> Vec<u8> {
     elements
         .flat_map(|element| element.as_canonical_u64().to_le_bytes())
         .collect()
+}
+
+/// Returns the SHA-256 of bytes in hexadecimal.
+pub fn digest(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The SHA-256 of what [`encode`] gives, for outputs of which a second copy would show in the peak of memory.

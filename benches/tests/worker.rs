@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread::available_parallelism;
 
 use serde_json::{Value, json};
 
@@ -22,8 +23,13 @@ impl Worker {
     }
 
     fn prepared(row: &str, seed: u64) -> Self {
+        Self::on(1, row, seed)
+    }
+
+    fn on(threads: usize, row: &str, seed: u64) -> Self {
         let mut worker = Self::start();
-        let ready = worker.ask(&json!({"prepare": {"row": row, "seed": seed, "threads": 1}}));
+        let prepare = json!({"prepare": {"row": row, "seed": seed, "threads": threads}});
+        let ready = worker.ask(&prepare);
         assert!(ready["ready"].is_object(), "{ready}");
         worker
     }
@@ -91,6 +97,32 @@ fn outputs_depend_on_the_seed_and_on_nothing_else() {
         "a second process"
     );
     assert_ne!(Worker::prepared(row, 2).digest(), digest, "a second seed");
+}
+
+/// Threads search for the witness of a proof of work, and the rest of a proof depends on which of them wins.
+#[test]
+fn a_proof_on_two_threads_has_one_digest() {
+    if available_parallelism().unwrap().get() == 1 {
+        println!("skipped: there is one core");
+        return;
+    }
+    for row in [
+        "equal/stark-prove/keccak-air-koala-bear",
+        "equal/stark-prove/bits-batch",
+    ] {
+        let first = Worker::on(2, row, 1).digest();
+        for _ in 0..4 {
+            let mut worker = Worker::on(2, row, 1);
+            assert!((0..4).all(|_| worker.digest() == first), "{row}");
+        }
+        assert_ne!(
+            Worker::on(2, row, 2).digest(),
+            first,
+            "{row}: a second seed"
+        );
+        // All bytes of the proof are compared where there is no race.
+        assert_ne!(Worker::on(1, row, 1).digest(), first, "{row}: one thread");
+    }
 }
 
 #[cfg(target_os = "linux")]
