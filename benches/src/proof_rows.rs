@@ -97,7 +97,6 @@ pub const SERIAL: &[Row] = &[
     row("stark-verify/keccak-air-koala-bear", |seed| verification(seed, 1 << 12, || KeccakAir {}, monty31::config::<KoalaBear>)),
     row("symbolic/keccak-air", |_| symbolic::<Goldilocks, _>(1 << 12, KeccakAir {})).quick(),
     row("symbolic/poseidon2-air-koala-bear", |_| symbolic::<KoalaBear, _>(1 << 13, koala_bear_16())),
-    row("equal/stark-verify/keccak-air", |seed| verification(seed, 1 << 5, || KeccakAir {}, stark::config)),
     row("equal/symbolic/keccak-air", |_| symbolic::<Goldilocks, _>(1 << 5, KeccakAir {})),
     row("equal/symbolic/poseidon2-air-koala-bear", |_| symbolic::<KoalaBear, _>(1 << 3, koala_bear_16())),
 ];
