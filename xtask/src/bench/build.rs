@@ -323,8 +323,9 @@ impl<'a> Builder<'a> {
         let unused = |tree: &&Tree| !manifests.contains(&tree.path.join("Cargo.toml"));
         match trees.iter().find(unused) {
             Some(tree) => Err(Failure::check(format!(
-                "{}: {what} was built without this tree",
-                shown(&tree.path)
+                "{}: the {} was built without this tree",
+                shown(&tree.path),
+                side.name()
             ))
             .into()),
             None => Ok(executable),

@@ -61,14 +61,6 @@ pub struct Named {
     pub is_step: bool,
 }
 
-/// The executables for another machine.
-pub struct Portable<'a> {
-    pub workers: &'a [(Isa, Workers)],
-    pub tool: &'a Path,
-    /// The flags of the compiler beside those of the instruction sets.
-    pub rustflags: &'a str,
-}
-
 /// The folder in which workers wait for their machine.
 pub struct Folder(Dir);
 
@@ -91,11 +83,8 @@ impl Folder {
         command: String,
         subject: Subject,
         project: &Project,
-        Portable {
-            workers,
-            tool,
-            rustflags,
-        }: &Portable<'_>,
+        workers: &[(Isa, Workers)],
+        tool: &Path,
     ) -> Result<()> {
         let Self(dir) = self;
         for isa in Isa::value_variants() {
@@ -109,12 +98,12 @@ impl Folder {
         copy(tool, &dir.path().join(TOOL))?;
         let mut built = Built {
             command,
-            rustflags: (*rustflags).to_owned(),
+            rustflags: PORTABLE.to_owned(),
             code: (project.catalog).codes(&subject.difference.base, &subject.difference.patches)?,
             subject,
             workers: BTreeMap::new(),
         };
-        for (isa, workers) in *workers {
+        for (isa, workers) in workers {
             dir.create_folder(isa.to_string())?;
             let placed = placed(dir.path(), *isa);
             copy(&workers.baseline, &placed.baseline)?;

@@ -15,8 +15,8 @@ use super::compared::{
 use super::phases;
 use super::report::TITLE;
 use super::upstream_bench::{self, Bench};
-use crate::bench::build::{self, Builder, Candidate, PORTABLE, Purpose, TOOL, Target};
-use crate::bench::built::{self, Built, Named, Portable, Subject};
+use crate::bench::build::{self, Builder, Candidate, Purpose, TOOL, Target};
+use crate::bench::built::{self, Built, Named, Subject};
 use crate::bench::filing::{Filed, Filing};
 use crate::bench::memory::{self, Live};
 use crate::bench::record::file_stem;
@@ -28,7 +28,6 @@ use p3_patches::commands::MOST_RUNS;
 use p3_patches::prover::locked_dir::LockedDir;
 use paired::cargo::Toolchain;
 use paired::error::Failure;
-use paired::interrupt;
 use paired::isa::Isa;
 use paired::run::pairs::{self, Plan, Workers};
 use paired::run::protocol::{Kind, MOST_LOG_SIZE, MOST_THREADS, RowInfo};
@@ -386,21 +385,10 @@ fn build_only(args: &Args, project: &Project, dir: &Path) -> Result<()> {
     let subject = subject(args, project)?;
     // Until they are copied, no other run may build there.
     let built = executables(args, project, &subject, &isas, Target::portable)?;
-    let (tool, rustflags) = match built.builder {
-        Some(_) => {
-            let bar = spinner("building this tool");
-            let tool = build::portable_tool(project)?;
-            bar.finish_and_clear();
-            (tool, PORTABLE)
-        }
-        None => (interrupt::executable()?, ""),
-    };
-    let portable = Portable {
-        workers: &built.workers,
-        tool: &tool,
-        rustflags,
-    };
-    folder.fill(command, subject, project, &portable)?;
+    let bar = spinner("building this tool");
+    let tool = build::portable_tool(project)?;
+    bar.finish_and_clear();
+    folder.fill(command, subject, project, &built.workers, &tool)?;
     let (tool, dir) = (dir.join(TOOL), shown(dir));
     println!(
         "workers in {dir}; copy that folder and a checkout of these patches to the machine, and there, in the checkout:\n  {} \
