@@ -1,6 +1,30 @@
 //! Samples for the tests of modules that read or show samples.
 
+use std::collections::BTreeMap;
+
 use crate::run::sample::{Run, Side};
+use crate::show::machine::Machine;
+use crate::show::section::Record;
+use crate::stats::row::Row;
+
+/// Returns a record of rows and their samples that is in no file.
+pub fn record(cpu: &str, rows: Vec<Row>, runs: Vec<Run>) -> Record {
+    Record {
+        file: None,
+        pooled: Vec::new(),
+        machine: Machine {
+            cpu: cpu.to_owned(),
+            cores: 1,
+            rustc: String::new(),
+            rustflags: String::new(),
+        },
+        outdated: false,
+        loaded: BTreeMap::new(),
+        rows,
+        runs,
+        command: String::new(),
+    }
+}
 
 /// Returns samples of five seeds with two rounds each: a baseline of 10 ms that drifts by 1 % per run, and a candidate of `ratio`
 /// times that.

@@ -119,12 +119,9 @@ pub fn costs(record: &Record) -> Vec<Costs<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::run::sample::Side;
-    use crate::show::machine::Machine;
-    use crate::testing::runs;
+    use crate::testing::{record, runs};
 
     fn row(workload: &str, isa: &str, baseline: f64, candidate: f64) -> Row {
         Row {
@@ -177,21 +174,7 @@ mod tests {
                 81_920
             });
         }
-        let record = Record {
-            file: None,
-            pooled: Vec::new(),
-            machine: Machine {
-                cpu: String::new(),
-                cores: 1,
-                rustc: String::new(),
-                rustflags: String::new(),
-            },
-            outdated: false,
-            loaded: BTreeMap::new(),
-            rows,
-            runs: samples,
-            command: String::new(),
-        };
+        let record = record("", rows, samples);
         let curves = costs(&record);
         let [curve] = &curves[..] else {
             panic!("one family is there at three sizes")

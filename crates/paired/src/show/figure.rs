@@ -436,10 +436,7 @@ fn board(records: &[Record]) -> Option<([u32; 2], Markup)> {
 mod tests {
     use super::*;
     use crate::show::section::lines;
-    use std::collections::BTreeMap;
-
-    use crate::show::machine::Machine;
-    use crate::testing::runs;
+    use crate::testing::{self, runs};
 
     fn row(ratio: f64, ci95: [f64; 2]) -> Row {
         Row {
@@ -589,21 +586,7 @@ mod tests {
     }
 
     fn record(rows: Vec<Row>) -> Record {
-        Record {
-            pooled: Vec::new(),
-            file: None,
-            outdated: false,
-            loaded: BTreeMap::new(),
-            machine: Machine {
-                cpu: "A & <b>".into(),
-                cores: 1,
-                rustc: String::new(),
-                rustflags: String::new(),
-            },
-            rows,
-            runs: Vec::new(),
-            command: String::new(),
-        }
+        testing::record("A & <b>", rows, Vec::new())
     }
 
     #[test]
