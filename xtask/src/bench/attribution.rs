@@ -10,20 +10,27 @@ use paired::run::threads;
 use paired::show::section::{self, Record, TableLine};
 use paired::stats::row::{Hashing, Row};
 
-/// Workloads that prove or commit to more than one matrix, by their kind and what follows it, and the commitment whose tree is
-/// most like theirs: rows of about as many elements. Blake3's trees are no commitment's.
-const PROOFS: [(Kind, &str, Option<&str>); 6] = [
-    (Kind::StarkProve, "keccak-air-blake3", None),
+/// Workloads that prove or commit to more than one matrix, by their kind and a part of their name, and the commitment whose tree is
+/// most like theirs: over the same field, by the same hash, with rows of about as many elements. The first that fits counts. A proof
+/// whose name has no field is over Goldilocks. No commitment is like those of Blake3, or of Poseidon2 over BabyBear.
+const PROOFS: [(Kind, &str, Option<&str>); 8] = [
+    (Kind::StarkProve, "blake3", None),
     (
         Kind::StarkProve,
-        "keccak-air-koala-bear-keccak",
+        "koala-bear-keccak",
         Some("merkle-commit/koala-bear-keccak/2^14x1024"),
     ),
     (
         Kind::StarkProve,
-        "keccak-air-koala-bear",
+        "baby-bear-keccak",
+        Some("merkle-commit/baby-bear-keccak/2^14x1024"),
+    ),
+    (
+        Kind::StarkProve,
+        "koala-bear",
         Some("merkle-commit/koala-bear-poseidon2-w16/2^16x64"),
     ),
+    (Kind::StarkProve, "baby-bear", None),
     (
         Kind::StarkProve,
         "",
@@ -40,6 +47,14 @@ const PROOFS: [(Kind, &str, Option<&str>); 6] = [
         Some("merkle-commit/koala-bear-poseidon2-w16/2^16x64"),
     ),
 ];
+
+/// Returns the commitment whose tree is most like those of a workload, if one is.
+fn commitment_like(workload: &str) -> Option<&'static str> {
+    let kind = Kind::of(workload);
+    let (_, what) = workload.split_once('/')?;
+    let is_like = |(of, part, _): &&(Kind, &str, _)| kind == *of && what.contains(part);
+    PROOFS.iter().find(is_like)?.2
+}
 
 /// An interval of a saving that has zero and is wider than this is too wide to agree with a saving.
 const WIDEST: f64 = 0.05;
@@ -60,13 +75,9 @@ pub fn attributions(record: &Record) -> Vec<Attribution<'_>> {
         let (_, 1) = threads::split(&proof.workload) else {
             return None;
         };
-        let kind = Kind::of(&proof.workload);
-        let (_, what) = proof.workload.split_once('/')?;
-        let (_, _, like) =
-            (PROOFS.iter()).find(|(of, start, _)| kind == *of && what.starts_with(start))?;
         Some(Attribution {
             proof,
-            commit: rows.get(&(&*proof.isa, (*like)?))?,
+            commit: rows.get(&(&*proof.isa, commitment_like(&proof.workload)?))?,
             hashing: proof.hashing?,
         })
     });
@@ -270,10 +281,45 @@ mod tests {
     }
 
     #[test]
+    fn a_commitment_is_of_the_proofs_field_and_hash() {
+        const GOLDILOCKS: Option<&str> = Some("merkle-commit/poseidon2-w8/2^14x1024");
+        const KOALA_BEAR: Option<&str> = Some("merkle-commit/koala-bear-poseidon2-w16/2^16x64");
+        for (proof, commitment) in [
+            ("stark-prove/keccak-air", GOLDILOCKS),
+            ("stark-prove/keccak-air/2^10", GOLDILOCKS),
+            ("stark-prove/poseidon2-air", GOLDILOCKS),
+            ("stark-prove/bits/2^14x2", GOLDILOCKS),
+            ("stark-prove/keccak-air-koala-bear", KOALA_BEAR),
+            ("stark-prove/poseidon2-air-koala-bear", KOALA_BEAR),
+            ("stark-prove/bits-koala-bear/2^14x8", KOALA_BEAR),
+            ("whir-prove/quintic", KOALA_BEAR),
+            (
+                "stark-prove/poseidon2-air-koala-bear-keccak",
+                Some("merkle-commit/koala-bear-keccak/2^14x1024"),
+            ),
+            (
+                "stark-prove/poseidon2-air-baby-bear-keccak",
+                Some("merkle-commit/baby-bear-keccak/2^14x1024"),
+            ),
+            ("stark-prove/keccak-air-baby-bear", None),
+            ("stark-prove/poseidon2-air-baby-bear", None),
+            ("stark-prove/keccak-air-blake3", None),
+            ("merkle-commit/poseidon2-w8/2^14x1024", None),
+        ] {
+            assert_eq!(commitment_like(proof), commitment, "{proof}");
+        }
+    }
+
+    #[test]
     fn nothing_follows_for_other_trees() {
-        let mut record = record(0.6, 0.5, 0.5);
-        record.rows[0].workload = "stark-prove/keccak-air-blake3".into();
-        assert!(attributions(&record).is_empty());
+        for proof in [
+            "stark-prove/keccak-air-blake3",
+            "stark-prove/keccak-air-baby-bear",
+        ] {
+            let mut record = record(0.6, 0.5, 0.5);
+            record.rows[0].workload = proof.into();
+            assert!(attributions(&record).is_empty(), "{proof}");
+        }
     }
 
     #[test]
