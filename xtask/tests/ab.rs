@@ -557,6 +557,23 @@ fn a_file_that_cannot_be_written_is_refused_before_anything_is_measured() {
     assert!(!fixture.path("pids").exists());
 }
 
+/// What took minutes to measure is not lost with a file.
+#[test]
+fn figures_are_shown_where_a_file_cannot_be_written() {
+    let fixture = Fixture::new();
+    let json = fixture.path("ab.json");
+    let in_its_place = format!("mkdir -p '{}'; {}", json.display(), sample(10, "aa"));
+    let candidate = fixture.worker("candidate", READY, &in_its_place, "");
+    fixture
+        .ab(&fixture.honest("baseline", 10), &candidate)
+        .arg("--json")
+        .arg(&json)
+        .assert()
+        .failure()
+        .stdout(contains("merkle-commit/small/2^4"))
+        .stderr(contains("ab.json"));
+}
+
 #[test]
 fn no_time_is_reported_for_outputs_that_differ() {
     let fixture = Fixture::new();

@@ -46,6 +46,11 @@ impl Progress {
         self.tell(ended.account());
     }
 
+    /// Gives the current step another name, by which a log tells of it.
+    pub fn rename(&self, name: impl Into<String>) {
+        self.step.borrow_mut().name = name.into();
+    }
+
     /// Begins a step that takes minutes: a log has a line when it begins, too.
     pub fn announce(&self, name: impl Into<String>) {
         let name = name.into();
@@ -195,6 +200,15 @@ mod tests {
         assert_eq!(took("", 60), None);
         let expected = "resolving took 1h 1m".to_owned();
         assert_eq!(took("resolving", 3660), Some(expected));
+    }
+
+    #[test]
+    fn a_step_is_told_of_by_its_last_name() {
+        let progress = spinner("measuring");
+        progress.step.borrow_mut().started -= Duration::from_secs(3);
+        progress.rename("measuring (left out)");
+        let told = progress.step.borrow().account();
+        assert_eq!(told.as_deref(), Some("measuring (left out) took 3s"));
     }
 
     #[test]

@@ -50,28 +50,57 @@ impl<'a> Filing<'a> {
         }
     }
 
-    /// Files the samples of each ISA as `benches/record/RELEASE/TRIPLE-ISA/STEM/TIME-CPU.csv`, with the hashes of its `executables` by
-    /// side. Until all are written they are in `beside`.
+    /// Returns a measurement of what `stem` names, whose `executables` have these hashes by instruction set and side.
+    pub fn of(
+        self,
+        triple: &str,
+        stem: String,
+        executables: BTreeMap<String, BTreeMap<String, String>>,
+    ) -> Measurement<'a> {
+        Measurement {
+            filing: self,
+            triple: triple.to_owned(),
+            stem,
+            executables,
+        }
+    }
+}
+
+/// A measurement whose samples are filed, and filed again once more of its rows are whole.
+pub struct Measurement<'a> {
+    filing: Filing<'a>,
+    triple: String,
+    /// The patches, as [`record::file_stem`] or [`record::bench_stem`] has them.
+    stem: String,
+    executables: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+impl Measurement<'_> {
+    /// Files the samples of each ISA as `benches/record/RELEASE/TRIPLE-ISA/STEM/TIME-CPU.csv`. Until all are written they are in
+    /// `beside`.
     ///
     /// Rows of a loaded machine are left out, unless they were asked for: a record stays, and tables show it. A record that is
     /// a `part` of what was asked for may be filed again, with more rows.
-    #[expect(clippy::too_many_arguments, reason = "a record has as many sources")]
     pub fn file(
         &self,
         beside: &LockedDir,
-        triple: &str,
-        stem: &str,
         report: &Report<Difference>,
         runs: &[Run],
-        executables: &BTreeMap<String, BTreeMap<String, String>>,
         part: bool,
     ) -> Result<Filed> {
-        let catalog = &self.project.catalog;
+        let Self {
+            filing,
+            triple,
+            stem,
+            executables,
+        } = self;
+        let project = filing.project;
+        let catalog = &project.catalog;
         let [candidate, baseline] = [&report.subject.patches, &report.subject.baseline_patches]
             .map(|names| catalog.codes(&report.subject.base, names));
         let (candidate, baseline) = (candidate?, baseline?);
         let patches_sha256 = catalog.sha256(&report.subject.base, &report.subject.patches)?;
-        let root = Dir::open(&self.project.root)?;
+        let root = Dir::open(&project.root)?;
         let mut filed = Filed::default();
         let mut contents = Vec::new();
         for runs in runs.chunk_by(|a, b| a.isa == b.isa) {
@@ -81,7 +110,7 @@ impl<'a> Filing<'a> {
             let (seeds, pairs) = plan(runs);
             let mut head = Head {
                 command: report.command.clone(),
-                time: self.time.clone(),
+                time: filing.time.clone(),
                 release: report.subject.base.clone(),
                 seeds,
                 pairs,
@@ -95,9 +124,9 @@ impl<'a> Filing<'a> {
             };
             let machine = machine(&report.subject.base, triple, isa);
             let rows = report.rows.iter().filter(|row| row.isa == *isa);
-            head.loaded = loaded_rows(&self.project.root, &machine, &head, rows)?;
+            head.loaded = loaded_rows(&project.root, &machine, &head, rows)?;
             let mut runs = runs.to_vec();
-            if !self.loaded {
+            if !filing.loaded {
                 for (row, ratio) in mem::take(&mut head.loaded) {
                     runs.retain(|run| run.workload != row);
                     filed.refused.push((format!("{row} for {isa}"), ratio));
@@ -106,7 +135,7 @@ impl<'a> Filing<'a> {
                     continue;
                 }
             }
-            let name = file_name(&self.time, &head.machine.cpu);
+            let name = file_name(&filing.time, &head.machine.cpu);
             let file = format!("{machine}/{stem}/{name}.csv");
             let text = record::text(&file, &head, &runs)?;
             contents.push((root.place(&file)?, text.into_bytes()));
@@ -145,7 +174,7 @@ pub(super) fn loaded_rows<'r>(
     Ok(loaded)
 }
 
-/// The outcome of [`Filing::file`].
+/// The outcome of [`Measurement::file`].
 #[derive(Default)]
 pub struct Filed {
     /// By ISA, below the project's root.

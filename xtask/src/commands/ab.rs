@@ -9,8 +9,8 @@ use cargo_metadata::semver::Version;
 use clap::{Parser, Subcommand};
 
 use super::compared::{
-    self, Compared, Executables, Measured, SEEDS, check_threads, each_once, header, measure,
-    measured, named, no_row_is_parallel, runnable, runnable_of, sides,
+    self, Compared, Executables, Lacking, Measured, SEEDS, check_threads, each_once, header,
+    measure, measured, named, no_row_is_parallel, runnable, runnable_of, sides,
 };
 use super::phases;
 use super::report::TITLE;
@@ -219,17 +219,13 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     }
 
     if args.outputs_only {
-        let Difference { base, patches, .. } = &difference;
-        let is_series = *patches == project.catalog.chosen(Some(base), &[])?.1;
-        for (isa, workers) in &workers {
-            let counted = compare_outputs(workers, *isa, &rows, timeout)?;
-            match (is_series, args.record) {
-                (false, _) => {}
-                (true, false) => memory::check(project, base, &counted)?,
-                (true, true) => memory::record(project, base, &counted)?,
-            }
-        }
-        return Ok(());
+        return compare_all_outputs(
+            &workers,
+            &rows,
+            &difference,
+            (timeout, args.record),
+            project,
+        );
     }
 
     let plan = Plan {
@@ -246,20 +242,23 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         plan.seeds,
         plan.reps,
     )?;
-    let filing = filing.map(|filing| {
+    let measurement = filing.map(|filing| {
         let hash = |(isa, workers): &(Isa, Workers)| Ok((isa.to_string(), workers.sha256()?));
         let hashes = workers.iter().map(hash).collect::<Result<_>>()?;
-        anyhow::Ok((filing, hashes))
+        let stem = file_stem(&asked, &difference.baseline_patches);
+        anyhow::Ok(filing.of(&toolchain.host, stem, hashes))
     });
-    let filing = filing.transpose()?;
+    let measurement = measurement.transpose()?;
     // The lock of the folder that they were built in, if any, keeps other runs away.
     let folder = builder.map(Builder::into_folder);
-    let mut filed = Filed::default();
-    let mut file = |runs: &[Run], part: bool| -> Result<Report<Difference>> {
+    let report_of = |runs: &[Run]| {
         let (command, difference) = (command.clone(), difference.clone());
-        let report = compared::report(command, difference, machine.clone(), runs)?;
-        let Some((filing, hashes)) = &filing else {
-            return Ok(report);
+        compared::report(command, difference, machine.clone(), runs)
+    };
+    let mut filed = Filed::default();
+    let mut file = |report: &Report<Difference>, runs: &[Run], part: bool| -> Result<()> {
+        let Some(measurement) = &measurement else {
+            return Ok(());
         };
         let waited;
         let folder = match &folder {
@@ -270,13 +269,11 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
                 &waited
             }
         };
-        let host = &toolchain.host;
-        let stem = file_stem(&asked, &report.subject.baseline_patches);
-        filed = filing.file(folder, host, &stem, &report, runs, hashes, part)?;
-        Ok(report)
+        filed = measurement.file(folder, report, runs, part)?;
+        Ok(())
     };
     let complete = |runs: &[Run]| match args.record {
-        true => file(runs, true).map(drop),
+        true => file(&report_of(runs)?, runs, true),
         false => Ok(()),
     };
     let measured = measure(&workers, &rows, &plan, args.budget, complete);
@@ -289,19 +286,10 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
             return Err(error);
         }
     };
-    let report = file(&runs, !left_out.is_empty())?;
-    for (what, is_time) in [("time", true), ("memory", false)] {
-        let of = left_out
-            .iter()
-            .filter(|(_, lacking)| lacking.is_time() == is_time);
-        let of: Vec<_> = of.map(|(row, lacking)| lacking.beside(row)).collect();
-        if !of.is_empty() {
-            print_line(
-                "note",
-                &format!("left out, for want of {what}: {}", of.join(", ")),
-            );
-        }
-    }
+    let report = report_of(&runs)?;
+    // Each file is tried, and the figures are shown, whatever cannot be written.
+    let mut written = file(&report, &runs, !left_out.is_empty());
+    note_left_out(&left_out);
     let disturbed = runs.iter().filter(|run| run.disturbed()).count();
     if disturbed > 0 {
         eprintln!(
@@ -310,11 +298,12 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         );
     }
     if let Some(path) = &args.json {
-        report::write(path, &report, Some(&runs))?;
+        written = written.and(report::write(path, &report, Some(&runs)));
     }
     let section = results::section(&report, &runs, &filed.files);
     if let Some(path) = &args.html {
-        page::write(Some(&project.root), path, TITLE, &[section.shown()])?;
+        let root = Some(&*project.root);
+        written = written.and(page::write(root, path, TITLE, &[section.shown()]));
     }
     // Last, since it may fail: the figures are in the files by now.
     println!("{}", report::table(&report.rows, stdout.is_terminal()));
@@ -324,10 +313,35 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     if let Some(note) = of_compiler(&report.rows) {
         print_line("note", &note);
     }
+    written?;
     if args.revert {
         confirm_reverted(&report.rows)?;
     }
     Ok(filed.refused()?)
+}
+
+/// Names the rows that were left out, by the reason.
+fn note_left_out(left_out: &[(String, Lacking)]) {
+    for (what, is_time) in [("time", true), ("memory", false)] {
+        let of = left_out
+            .iter()
+            .filter(|(_, lacking)| lacking.is_time() == is_time);
+        let of: Vec<_> = of.map(|(row, lacking)| lacking.beside(row)).collect();
+        if !of.is_empty() {
+            let rows = first_ones(of);
+            print_line("note", &format!("left out, for want of {what}: {rows}"));
+        }
+    }
+}
+
+/// Lists the first names, and the number of the others where these are more than one.
+fn first_ones(mut names: Vec<String>) -> String {
+    const NAMED: usize = 10;
+    if let others @ 2.. = names.len().saturating_sub(NAMED) {
+        names.truncate(NAMED);
+        names.push(format!("and {others} others"));
+    }
+    names.join(", ")
 }
 
 /// A command line that can be nothing but `ab`.
@@ -528,6 +542,28 @@ fn urgency(kind: Kind) -> usize {
     place.unwrap_or(FIRST.len())
 }
 
+/// Compares the outputs of the rows for each instruction set. With all patches of a release the memory is compared with what
+/// benches/memory.csv has or, where `recorded`, written to it.
+fn compare_all_outputs(
+    workers: &[(Isa, Workers)],
+    rows: &[RowInfo],
+    difference: &Difference,
+    (timeout, recorded): (Duration, bool),
+    project: &Project,
+) -> Result<()> {
+    let Difference { base, patches, .. } = difference;
+    let is_series = *patches == project.catalog.chosen(Some(base), &[])?.1;
+    for (isa, workers) in workers {
+        let counted = compare_outputs(workers, *isa, rows, timeout)?;
+        match (is_series, recorded) {
+            (false, _) => {}
+            (true, false) => memory::check(project, base, &counted)?,
+            (true, true) => memory::record(project, base, &counted)?,
+        }
+    }
+    Ok(())
+}
+
 /// Returns the memory of the rows whose workers count it.
 fn compare_outputs(
     workers: &Workers,
@@ -592,4 +628,17 @@ fn confirm_reverted(rows: &[Row]) -> Result<()> {
     ))
     .hint("the difference is not the patch's: see known bias in benches/METHODOLOGY.md")
     .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_names_are_counted() {
+        let listed = |of: usize| first_ones((1..=of).map(|name| name.to_string()).collect());
+        assert_eq!(listed(2), "1, 2");
+        assert!(listed(11).ends_with(", 9, 10, 11"));
+        assert!(listed(12).ends_with(", 9, 10, and 2 others"));
+    }
 }

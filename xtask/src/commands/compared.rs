@@ -375,6 +375,7 @@ fn measure_row(
         }
     });
     if takes.is_some() {
+        bar.rename(format!("{isa} {} (left out)", row.name));
         pass_over(ended);
         return Ok(Err(Lacking::Time(takes)));
     }

@@ -160,20 +160,12 @@ pub fn run(
         runs.extend(samples.parts.into_iter().flatten());
     }
     let report = compared::report(command, difference, machine, &runs)?;
-    let mut filed = Filed::default();
-    if let Some(filing) = filing {
+    let filed = filing.map_or(Ok(Filed::default()), |filing| {
         let stem = bench_stem(&compared.names);
-        filed = filing.file(
-            &folder,
-            &toolchain.host,
-            &stem,
-            &report,
-            &runs,
-            &executables,
-            false,
-        )?;
-    }
-    // Last, since it may fail: the figures are in the files by now.
+        let measurement = filing.of(&toolchain.host, stem, executables);
+        measurement.file(&folder, &report, &runs, false)
+    });
+    // Figures that could not be filed are shown, too.
     let terminal = std::io::stdout().is_terminal();
     for rows in report.rows.chunk_by(|a, b| a.isa == b.isa) {
         println!(
@@ -182,7 +174,7 @@ pub fn run(
             report::part_table("bench", BENCH, rows, terminal)
         );
     }
-    Ok(filed.refused()?)
+    Ok(filed?.refused()?)
 }
 
 /// Returns the packages that `all` touch and the bench's, with the patches `names`.
