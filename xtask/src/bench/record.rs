@@ -197,11 +197,16 @@ fn check_patches(stem: &str, head: &Head) -> Result<(), String> {
         return Ok(());
     }
     let (asked, below) = stem.split_once(ON).unwrap_or((stem, ""));
-    let asked = asked.strip_suffix(BENCH).unwrap_or(asked);
-    let is_own =
-        |name| head.patches.contains_key(name) && !head.baseline_patches.contains_key(name);
+    let bench = asked.strip_suffix(BENCH);
+    let asked = bench.unwrap_or(asked);
+    let (patches, baseline) = (&head.patches, &head.baseline_patches);
+    let is_own = |name| patches.contains_key(name) && !baseline.contains_key(name);
     let below: BTreeSet<&str> = below.split('+').filter(|name| !name.is_empty()).collect();
-    let is_of_baseline = head.baseline_patches.keys().eq(below);
+    let is_of_baseline = match bench {
+        // The folder of a bench does not name what its baseline has.
+        Some(_) => baseline.keys().all(|name| patches.contains_key(name)),
+        None => baseline.keys().eq(below),
+    };
     // The command of the series names no patch.
     let named = head
         .command
@@ -932,6 +937,7 @@ pub mod tests {
             ("series", &both[..], "quick-sponge"),
             ("quick-sponge", &both, "quick-sponge.bench"),
             (of_step, &both, of_step),
+            (of_step, &both, "quick-sponge.bench"),
             ("base-layer", &[], "quick-sponge"),
         ] {
             read_as(made, patches, copied).unwrap();
@@ -964,6 +970,8 @@ pub mod tests {
             ("quick-sponge", &both, "quick-sponge.on."),
             ("base-layer", &both[..1], "base-layer+quick-sponge"),
             ("base-layer", &both[..1], "quick-sponge.bench"),
+            ("quick-sponge.on.other", &both, "quick-sponge.bench"),
+            (of_step, &both, "base-layer.bench"),
             ("quick-sponge", &both, of_step),
             (of_step, &both, "quick-sponge"),
             (of_step, &both, "series"),

@@ -88,6 +88,14 @@ impl Input {
         })
     }
 
+    /// Returns an input without a byte, for programs that read none. This process's standard input stays as it is.
+    pub fn empty() -> Result<Self> {
+        Ok(Self {
+            file: claimed::file()?,
+            is_terminal: false,
+        })
+    }
+
     /// Returns the same bytes from their start, for the next run. Runs share a position in the file, so they follow one another.
     pub(crate) fn again(&self) -> Result<Stdio> {
         let mut file = self
@@ -96,5 +104,20 @@ impl Input {
             .context("cannot hand on standard input")?;
         file.rewind().context("cannot rewind standard input")?;
         Ok(file.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_input_ends_at_once_in_every_run() {
+        let input = Input::empty().unwrap();
+        for _ in 0..2 {
+            input.again().unwrap();
+            assert_eq!(io::read_to_string(&input.file).unwrap(), "");
+        }
+        assert!(!input.is_terminal);
     }
 }
