@@ -1086,7 +1086,8 @@ pub mod tests {
         assert!(loaded(130, &step("aa")).is_empty());
     }
 
-    /// The A/A control of every row that was recorded in the present order of runs, with 5 seeds at a time.
+    /// The A/A control of every row that was recorded in the present order of runs, with 5 seeds at a time. Upstream's benches have
+    /// another order, and no seeds.
     #[test]
     fn intervals_of_a_baseline_against_itself_exclude_1_as_often_as_they_say() {
         const SEEDS: u64 = 5;
@@ -1094,7 +1095,7 @@ pub mod tests {
         let (mut rows, mut missed) = (0, 0_u64);
         for file in files(&root).unwrap() {
             let (head, runs) = read(&root, &file).unwrap();
-            if head.workers.is_empty() {
+            if head.workers.is_empty() || file.contains(&format!("{BENCH}/")) {
                 continue;
             }
             for row in runs.chunk_by(|a, b| (&a.workload, &a.isa) == (&b.workload, &b.isa)) {
