@@ -127,9 +127,13 @@ impl Figures {
             "" => "Measured",
             _ => "Measured with what it stacks on",
         };
+        let both = match &**needs {
+            "" => String::new(),
+            _ => format!(" Both sides have {needs}."),
+        };
         let of_bench = format!(
             "The time of an iteration, by upstream's own benches, with this change divided by the time without it, on\n\
-             Plonky3 {release}. Both sides have what this change stacks on."
+             Plonky3 {release}.{both}"
         );
         let mut sections = Vec::new();
         for (heading, ratio, records) in [
@@ -151,24 +155,25 @@ impl Figures {
         sections
     }
 
-    /// Says what nobody has timed: of the patch's step, or of its stack where that alone was measured.
+    /// Says what nobody has timed, by upstream's benches or by rows: of the patch's step, or of its stack where that alone was measured.
     pub fn missing(&self, patch: &Patch) -> Vec<String> {
-        let records = match self.step.is_empty() {
+        let rows = match self.step.is_empty() {
             true => &self.stack,
             false => &self.step,
         };
-        if records.is_empty() {
+        let timed = [&self.benches, rows];
+        if timed.iter().all(|records| records.is_empty()) {
             return vec!["Nothing was timed.".to_owned()];
         }
-        let lines = records.lines();
+        let lines: Vec<_> = timed.iter().flat_map(|records| records.lines()).collect();
         let mut missing = Vec::new();
         if self.release != self.base {
             missing.push(format!("Plonky3 {}.", self.base));
         }
-        if records.current.is_empty() {
+        if timed.iter().all(|records| records.current.is_empty()) {
             missing.push("The present text of the patch.".to_owned());
         }
-        if self.step.is_empty() && !self.needs.is_empty() {
+        if self.benches.is_empty() && self.step.is_empty() && !self.needs.is_empty() {
             missing.push(format!("This change on top of {}.", self.needs));
         }
         let isas = [Isa::Generic, Isa::V3, Isa::V4, Isa::V4Ifma, Isa::Neon].into_iter();
@@ -372,12 +377,25 @@ mod tests {
         let patch = Project::at(filed.root())
             .catalog
             .patch("0.8.0", "base-layer");
-        let missing = earlier.missing(&patch.unwrap());
+        let missing = earlier.missing(patch.as_ref().unwrap());
         assert_eq!(missing[0], "The present text of the patch.");
         assert_eq!(missing.last().unwrap(), "Any CPU other than Narrow.");
         // A record of another CPU, for the same instruction set.
         filed.write("base-layer", "2026-01-01", "Wide", 0.5, &["base-layer"]);
         assert_eq!(headings(&figures()), [("Measured", true)]);
+        // A bench of upstream's on a third one.
+        filed.write(
+            "base-layer.bench",
+            "2026-01-01",
+            "Other",
+            0.5,
+            &["base-layer"],
+        );
+        let figures = figures();
+        let benches = ("Upstream's benches", true);
+        assert_eq!(headings(&figures), [benches, ("Measured", true)]);
+        let missing = figures.missing(&patch.unwrap());
+        assert_eq!(missing.last().unwrap(), "Any CPU other than Other, Wide.");
     }
 
     #[test]
