@@ -196,9 +196,11 @@ fn check_patches(stem: &str, head: &Head) -> Result<(), String> {
     if head.patches.is_empty() && head.time.as_str() < FIRST_WITH_PATCHES {
         return Ok(());
     }
-    let (asked, below) = stem.split_once(ON).unwrap_or((stem, ""));
-    let bench = asked.strip_suffix(BENCH);
-    let asked = bench.unwrap_or(asked);
+    let bench = stem.strip_suffix(BENCH);
+    let (asked, below) = match bench {
+        Some(asked) => (asked, ""),
+        None => stem.split_once(ON).unwrap_or((stem, "")),
+    };
     let (patches, baseline) = (&head.patches, &head.baseline_patches);
     let is_own = |name| patches.contains_key(name) && !baseline.contains_key(name);
     let below: BTreeSet<&str> = below.split('+').filter(|name| !name.is_empty()).collect();
@@ -972,6 +974,8 @@ pub mod tests {
             ("base-layer", &both[..1], "quick-sponge.bench"),
             ("quick-sponge.on.other", &both, "quick-sponge.bench"),
             (of_step, &both, "base-layer.bench"),
+            (of_step, &both, "quick-sponge.bench.on.base-layer"),
+            (of_step, &both, "quick-sponge.on.base-layer.bench"),
             ("quick-sponge", &both, of_step),
             (of_step, &both, "quick-sponge"),
             (of_step, &both, "series"),
