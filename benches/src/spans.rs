@@ -91,7 +91,7 @@ pub trait Listen: Send + Sync + 'static {
     fn leave(&self);
 }
 
-/// Has `listener` hear the spans of this process from now on. There is one listener in a process.
+/// Makes `listener` hear the spans of this process from now on. There is one listener in a process.
 pub fn listen(listener: impl Listen) {
     tracing::subscriber::set_global_default(Listening(listener))
         .expect("nothing else listens in this process");

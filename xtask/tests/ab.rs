@@ -557,7 +557,7 @@ fn a_file_that_cannot_be_written_is_refused_before_anything_is_measured() {
     assert!(!fixture.path("pids").exists());
 }
 
-/// What took minutes to measure is not lost with a file.
+/// The user sees a measurement that took minutes, though no file has it.
 #[test]
 fn figures_are_shown_where_a_file_cannot_be_written() {
     let fixture = Fixture::new();
