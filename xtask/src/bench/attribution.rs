@@ -156,7 +156,7 @@ const HEADS: [&str; 6] = [
 
 /// The table's explanation for its reader.
 const CAPTION: &str = "Hashing is the time inside the spans in which Merkle trees are built, of the proof without the patches. \
-     What follows is that share of what the commitment alone gains.";
+     The saving that follows is that share of what the commitment alone gains.";
 
 /// Returns the savings as a page shows them, where there are any.
 pub fn table(records: &[Record]) -> Option<section::Table> {
