@@ -7,7 +7,7 @@ use comfy_table::{Table, presets};
 use serde::Deserialize;
 
 use crate::bench::record::{
-    FIRST_WITH_PATCHES, RECORDS, check_time, contents, entries, file_name, refuse,
+    Codes, FIRST_WITH_PATCHES, RECORDS, check_time, contents, entries, file_name, refuse,
 };
 use crate::project::Project;
 use paired::escape;
@@ -60,7 +60,7 @@ struct Counted {
 /// Returns the newest counts of `name` on `base` for each TRIPLE-ISA.
 pub fn counts(project: &Project, base: &str, name: &str) -> Result<Vec<Counts>> {
     let (_, names) = project.catalog.chosen(Some(base), &[name.to_owned()])?;
-    let present = project.catalog.codes(base, &names)?;
+    let present = Codes::of(project, base, &names)?;
     let root = &project.root;
     let mut counts = Vec::new();
     let release = format!("{RECORDS}/{base}");
@@ -85,7 +85,7 @@ pub fn counts(project: &Project, base: &str, name: &str) -> Result<Vec<Counts>> 
             });
             let read = read.map_err(|why| refuse(&file, "inspect count --record", &why))?;
             counts.push(Counts {
-                outdated: read.code != present,
+                outdated: !present.are(&read.code),
                 file,
                 ..read
             });

@@ -346,6 +346,31 @@ fn newest_above(project: &Project, base: &str, name: &str, stem: &str) -> Result
     newest(project, base, stem, &names, &below)
 }
 
+/// The hashes of patches' code as it is now.
+pub(super) struct Codes {
+    codes: BTreeMap<String, String>,
+    with_benches: BTreeMap<String, String>,
+}
+
+impl Codes {
+    pub(super) fn of(project: &Project, base: &str, names: &[String]) -> Result<Self> {
+        Ok(Self {
+            codes: project.catalog.codes(base, names)?,
+            with_benches: project.catalog.codes_with_benches(base, names)?,
+        })
+    }
+
+    /// Tells whether these are the hashes that a record has of the same patches.
+    pub(super) fn are(&self, recorded: &BTreeMap<String, String>) -> bool {
+        let is = |(name, hash): (&String, &String)| {
+            [&self.codes, &self.with_benches]
+                .map(|codes| codes.get(name))
+                .contains(&Some(hash))
+        };
+        recorded.len() == self.codes.len() && recorded.iter().all(is)
+    }
+}
+
 /// Returns the newest records whose folders are `stem` or, where that ends with [`ON`], begin with it.
 fn newest(
     project: &Project,
@@ -382,11 +407,11 @@ fn newest(
             let (candidate, baseline) = match &present {
                 Some(present) => present,
                 None => present.insert((
-                    project.catalog.codes(base, names)?,
-                    project.catalog.codes(base, below)?,
+                    Codes::of(project, base, names)?,
+                    Codes::of(project, base, below)?,
                 )),
             };
-            let outdated = head.patches != *candidate || head.baseline_patches != *baseline;
+            let outdated = !candidate.are(&head.patches) || !baseline.are(&head.baseline_patches);
             let is_of_cpu = |at: &usize| records[*at].machine.cpu == head.machine.cpu;
             let of_cpu: Vec<_> = (of_machine..records.len()).filter(is_of_cpu).collect();
             let is_same =
@@ -579,6 +604,21 @@ pub mod tests {
             self.put(&format!("patches/0.8.0/{name}.patch"), &text);
         }
 
+        /// Adds a bench with this line to the patch `name`, or replaces the one that it has.
+        pub fn bench(&self, name: &str, line: &str) {
+            let path = format!("patches/0.8.0/{name}.patch");
+            let text = fs::read_to_string(self.root().join(&path)).unwrap();
+            let of_bench = "diff --git a/x/benches/b.rs b/x/benches/b.rs\n";
+            let (own, _) = text
+                .split_once(of_bench)
+                .or(text.split_once("-- \n"))
+                .unwrap();
+            let section = format!(
+                "{of_bench}--- a/x/benches/b.rs\n+++ b/x/benches/b.rs\n@@ -1,1 +1,2 @@\n a\n+{line}\n"
+            );
+            self.put(&path, &format!("{own}{section}-- \np3-patches\n"));
+        }
+
         /// Files a record of `stem` from a `day`, whose candidate had `ratio` of the baseline's time, with the present code of `patches`.
         pub fn write(&self, stem: &str, day: &str, cpu: &str, ratio: f64, patches: &[&str]) {
             let project = Project::at(self.root());
@@ -735,6 +775,33 @@ pub mod tests {
         assert!(found().iter().all(|(_, _, outdated)| *outdated));
         // The newest of those that are out of date.
         assert!(found().contains(&("Narrow".into(), 0.5, true)));
+    }
+
+    #[test]
+    fn a_bench_makes_no_record_out_of_date() {
+        let filed = Filed::new();
+        let is_outdated = || {
+            let records = records(&Project::at(filed.root()), "0.8.0", "base-layer").unwrap();
+            records[0].outdated
+        };
+        filed.bench("base-layer", "let y = 1;");
+        filed.write("base-layer", "2026-01-01", "Narrow", 0.5, &["base-layer"]);
+        assert!(!is_outdated());
+        filed.bench("base-layer", "let y = 2;");
+        assert!(!is_outdated());
+
+        // A record from the time when benches were code.
+        let names = ["base-layer".to_owned()];
+        let catalog = &Project::at(filed.root()).catalog;
+        let code = &catalog.codes("0.8.0", &names).unwrap()["base-layer"];
+        let earlier = &catalog.codes_with_benches("0.8.0", &names).unwrap()["base-layer"];
+        let path = format!("{RECORDS}/0.8.0/triple-x86-64-v3/base-layer/2026-01-01-narrow.csv");
+        let record = fs::read_to_string(filed.root().join(&path)).unwrap();
+        assert!(record.contains(code));
+        filed.put(&path, &record.replace(code, earlier));
+        assert!(!is_outdated());
+        filed.bench("base-layer", "let y = 3;");
+        assert!(is_outdated());
     }
 
     #[test]

@@ -122,13 +122,15 @@ pub fn run(
     let root = project.root.join(build::FOLDER).join("upstream-benches");
     let folder = LockedDir::lock(&root)?;
     let bar = spinner("laying out the packages");
-    let sides = [&difference.baseline_patches, &difference.patches];
     let [baseline, candidate] = ["base", "cand"].map(|name| root.join(&base).join(name));
-    let mut graphs = Vec::new();
-    for (names, place) in sides.into_iter().zip([&baseline, &candidate]) {
-        let packages = packages(project, &base, names, &difference.patches, &bench.package)?;
-        graphs.push(Suites::write(project, place.clone(), &base, &packages)?.graph);
-    }
+    let graphs = packages(project, &difference, &bench.package)?
+        .iter()
+        .zip([&baseline, &candidate])
+        .map(|(packages, place)| {
+            let suites = Suites::write(project, place.clone(), &base, packages)?;
+            Ok(suites.graph)
+        })
+        .collect::<Result<Vec<_>>>()?;
     bar.finish_and_clear();
 
     let (mut runs, mut executables) = (Vec::new(), BTreeMap::new());
@@ -181,22 +183,30 @@ pub fn run(
     Ok(filed?.refused()?)
 }
 
-/// Returns the packages that `all` touch and the bench's, with the patches `names`.
-fn packages(
-    project: &Project,
-    base: &str,
-    names: &[String],
-    all: &[String],
-    bench: &str,
-) -> Result<Vec<Package>> {
+/// Returns the packages that the patches touch and the bench's, as they are on each side. Both have the benches of the patches: what
+/// the patches add to a bench is measured without them, too.
+fn packages(project: &Project, difference: &Difference, bench: &str) -> Result<[Vec<Package>; 2]> {
+    let Difference {
+        base,
+        baseline_patches,
+        patches: names,
+        ..
+    } = difference;
     let load = |name: &String| project.catalog.patch(base, name);
-    let all = all.iter().map(load).collect::<Result<Vec<_>>>()?;
-    let mut packages = tree::baseline(project.patches(), base, &all)?;
+    let patches = names.iter().map(load).collect::<Result<Vec<_>>>()?;
+    let mut packages = tree::baseline(project.patches(), base, &patches)?;
     if !packages.iter().any(|package| package.name == bench) {
         packages.push(registry::package(project.patches(), bench, base)?);
     }
-    let patches = all.iter().filter(|patch| names.contains(&patch.name));
-    Ok(Stack::of(packages, patches)?.packages)
+    let below = patches
+        .iter()
+        .filter(|patch| baseline_patches.contains(&patch.name));
+    let mut baseline = Stack::of(packages.clone(), below)?.packages;
+    let candidate = Stack::of(packages, &patches)?.packages;
+    for (package, patched) in baseline.iter_mut().zip(&candidate) {
+        package.take_benches(patched);
+    }
+    Ok([baseline, candidate])
 }
 
 impl Bench {

@@ -232,8 +232,26 @@ impl Catalog {
 
     /// Returns the hash of the code of each of the patches `names` for `base`, as [`Patch::code`] has it.
     pub fn codes(&self, base: &str, names: &[String]) -> Result<BTreeMap<String, String>> {
-        let code = |name: &String| Ok((name.clone(), self.patch(base, name)?.code()));
-        names.iter().map(code).collect()
+        self.hashes(base, names, Patch::code)
+    }
+
+    /// Returns the hashes of [`Self::codes`], each as [`Patch::code_with_benches`] has it.
+    pub fn codes_with_benches(
+        &self,
+        base: &str,
+        names: &[String],
+    ) -> Result<BTreeMap<String, String>> {
+        self.hashes(base, names, Patch::code_with_benches)
+    }
+
+    fn hashes(
+        &self,
+        base: &str,
+        names: &[String],
+        hash: impl Fn(&Patch) -> String,
+    ) -> Result<BTreeMap<String, String>> {
+        let hashed = |name: &String| Ok((name.clone(), hash(&self.patch(base, name)?)));
+        names.iter().map(hashed).collect()
     }
 
     /// `base` if patches exist for it; without one, the newest release that has any, and no preview if there is another.

@@ -145,10 +145,19 @@ impl Patch {
     }
 
     /// Returns the SHA-256 of the code that the patch adds and removes in each file. Blank lines, lines of comments, indentation
-    /// and context are left out: patches that differ in these alone make the same program.
+    /// and context are left out, and so are benches: patches that differ in these alone make the same program.
     pub fn code(&self) -> String {
+        Self::code_of(self.files.iter().filter(|file| !file.is_bench()))
+    }
+
+    /// Returns the hash as [`Self::code`] does, of benches, too. Records of before 2026-11-30 have it.
+    pub fn code_with_benches(&self) -> String {
+        Self::code_of(self.files.iter())
+    }
+
+    fn code_of<'f>(files: impl Iterator<Item = &'f FilePatch>) -> String {
         let mut code = String::new();
-        for file in &self.files {
+        for file in files {
             code += &format!("{}\n", file.path);
             let hunks = file.text.lines().skip_while(|line| !line.starts_with("@@"));
             for line in hunks {

@@ -92,7 +92,19 @@ impl Package {
     pub fn inside<'p>(&self, path: &'p str) -> Option<&'p str> {
         path.strip_prefix(&self.folder)?.strip_prefix('/')
     }
+
+    /// Gives the package the benches of another state of it in place of its own.
+    pub fn take_benches(&mut self, other: &Self) {
+        let is_bench = |path: &str| path.split('/').next() == Some(BENCHES);
+        self.files.retain(|path, _| !is_bench(path));
+        let benches = other.files.iter().filter(|(path, _)| is_bench(path));
+        self.files
+            .extend(benches.map(|(path, contents)| (path.clone(), contents.clone())));
+    }
 }
+
+/// The folder of a package's benches.
+pub const BENCHES: &str = "benches";
 
 const VCS_INFO: &str = ".cargo_vcs_info.json";
 
@@ -290,6 +302,26 @@ mod tests {
         }
         let refused = refused(&named(&["src/a\nb"]));
         assert!(refused.ends_with(": has a control character"), "{refused}");
+    }
+
+    #[test]
+    fn a_package_takes_the_benches_of_another_state_of_it() {
+        let package = |files: &[(&str, &str)]| Package {
+            name: "p3-x".to_owned(),
+            version: "1.0.0".to_owned(),
+            folder: "x".to_owned(),
+            commit: String::new(),
+            checksum: String::new(),
+            vendored: None,
+            files: (files.iter())
+                .map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec()))
+                .collect(),
+        };
+        let mut published = package(&[("benches/gone.rs", ""), ("src/benches/x.rs", "old")]);
+        let patched = [("benches/added/x.rs", "new"), ("src/benches/x.rs", "new")];
+        published.take_benches(&package(&patched));
+        let expected = package(&[("benches/added/x.rs", "new"), ("src/benches/x.rs", "old")]);
+        assert_eq!(published.files, expected.files);
     }
 
     /// Returns a tarball of `p3-x` 1.0.0 with one more entry, whose path is written as given.
