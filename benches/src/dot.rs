@@ -1,5 +1,7 @@
 //! Dot products of the columns of a matrix and of its rows with weights in an extension, and the openings that consist of them.
 
+use std::hint::black_box;
+
 use p3_commit::{Pcs as CommitmentScheme, PolynomialSpace};
 use p3_field::{BasedVectorSpace, ExtensionField, PackedFieldExtension, PackedValue, PrimeField64};
 use p3_goldilocks::default_goldilocks_poseidon2_8;
@@ -22,9 +24,7 @@ where
     EF: ExtensionField<F>,
     StandardUniform: Distribution<EF>,
 {
-    let mut rng = SmallRng::seed_from_u64(seed);
-    let matrix = matrix::<F>(&mut rng, 1 << log_height, width);
-    let weights: Vec<EF> = (0..1 << log_height).map(|_| rng.random()).collect();
+    let (matrix, weights) = weighted_columns::<F, EF>(seed, log_height, width);
     Prepared::new(move || {
         let (timing, products) = time(|| matrix.columnwise_dot_product(&weights));
         (timing, coefficients(&products))
@@ -38,22 +38,88 @@ where
     EF: ExtensionField<F>,
     StandardUniform: Distribution<EF>,
 {
+    let (matrix, weights) = weighted_rows::<F, EF>(seed, log_height, width);
+    Prepared::new(move || {
+        let (timing, products) = time(|| row_products::<F, EF>(&matrix, &weights));
+        (timing, coefficients(&products))
+    })
+}
+
+/// The matrix of a unit: its rows are several vectors long.
+const UNIT: (usize, usize) = (4, 64);
+
+/// Multiplies the columns of a small matrix so many times.
+pub fn column_passes<F, EF>(times: usize) -> Vec<u8>
+where
+    F: PrimeField64,
+    EF: ExtensionField<F>,
+    StandardUniform: Distribution<EF>,
+{
+    let (matrix, weights) = weighted_columns::<F, EF>(1, UNIT.0, UNIT.1);
+    let mut products = Vec::new();
+    for _ in 0..times {
+        products = black_box(&matrix).columnwise_dot_product(&weights);
+    }
+    coefficients(&products)
+}
+
+/// Multiplies the rows of a small matrix so many times.
+pub fn row_passes<F, EF>(times: usize) -> Vec<u8>
+where
+    F: PrimeField64,
+    EF: ExtensionField<F>,
+    StandardUniform: Distribution<EF>,
+{
+    let (matrix, weights) = weighted_rows::<F, EF>(1, UNIT.0, UNIT.1);
+    let mut products = Vec::new();
+    for _ in 0..times {
+        products = row_products::<F, EF>(black_box(&matrix), &weights);
+    }
+    coefficients(&products)
+}
+
+fn row_products<F: PrimeField64, EF: ExtensionField<F>>(
+    matrix: &RowMajorMatrix<F>,
+    weights: &[EF::ExtensionPacking],
+) -> Vec<EF> {
+    matrix.rowwise_packed_dot_product::<EF>(weights).collect()
+}
+
+fn weighted_columns<F, EF>(
+    seed: u64,
+    log_height: usize,
+    width: usize,
+) -> (RowMajorMatrix<F>, Vec<EF>)
+where
+    F: PrimeField64,
+    EF: ExtensionField<F>,
+    StandardUniform: Distribution<EF>,
+{
     let mut rng = SmallRng::seed_from_u64(seed);
-    let matrix = matrix::<F>(&mut rng, 1 << log_height, width);
+    let matrix = matrix(&mut rng, 1 << log_height, width);
+    let weights = (0..1 << log_height).map(|_| rng.random()).collect();
+    (matrix, weights)
+}
+
+fn weighted_rows<F, EF>(
+    seed: u64,
+    log_height: usize,
+    width: usize,
+) -> (RowMajorMatrix<F>, Vec<EF::ExtensionPacking>)
+where
+    F: PrimeField64,
+    EF: ExtensionField<F>,
+    StandardUniform: Distribution<EF>,
+{
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let matrix = matrix(&mut rng, 1 << log_height, width);
     let weights: Vec<EF> = (0..width.next_multiple_of(F::Packing::WIDTH))
         .map(|_| rng.random())
         .collect();
-    let packed: Vec<EF::ExtensionPacking> = weights
+    let packed = weights
         .chunks_exact(F::Packing::WIDTH)
-        .map(EF::ExtensionPacking::from_ext_slice)
-        .collect();
-    Prepared::new(move || {
-        let (timing, products) = time(|| {
-            let products = matrix.rowwise_packed_dot_product::<EF>(&packed);
-            products.collect::<Vec<EF>>()
-        });
-        (timing, coefficients(&products))
-    })
+        .map(EF::ExtensionPacking::from_ext_slice);
+    (matrix, packed.collect())
 }
 
 /// Heights and widths next to the steps of kernels: blocks of rows, terms before a reduction, vectors of columns.

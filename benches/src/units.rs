@@ -25,11 +25,11 @@ use p3_symmetric::{
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
-use crate::extension::{PackedQuartic, PackedQuintic, Quintic};
+use crate::extension::{PackedQuartic, PackedQuintic, Quartic, Quintic};
 use crate::protocol::{Timed, UnitInfo};
 use crate::row::{Packed, encode};
 use crate::timing::time;
-use crate::{extension, merkle, permute};
+use crate::{dot, extension, fri, merkle, permute};
 
 pub struct Unit {
     pub name: &'static str,
@@ -63,6 +63,10 @@ pub const UNITS: &[Unit] = &[
     unit("permute-many/poseidon2-w16/x4-scalar", |times| batch::<Goldilocks, _, 16, 4>(times, p2w16())),
     Unit { leaves: LEAVES, ..unit("merkle-commit/poseidon2-w8/2^5x8", commit) },
     unit("lde/goldilocks/2^8x8", extension),
+    unit("dot-columns/goldilocks/2^4x64", dot::column_passes::<Goldilocks, fri::Challenge>),
+    unit("dot-columns/koala-bear/2^4x64", dot::column_passes::<KoalaBear, Quartic<KoalaBear>>),
+    unit("dot-rows/goldilocks/2^4x64", dot::row_passes::<Goldilocks, fri::Challenge>),
+    unit("dot-rows/koala-bear/2^4x64", dot::row_passes::<KoalaBear, Quartic<KoalaBear>>),
     unit("quintic-mul-packed/x16", |times| extension::passes::<PackedQuintic>(times, |x, y| x * y)),
     unit("quintic-mul-assign-packed/x16", extension::scaling_passes),
     unit("quintic-square-packed/x16", |times| extension::passes::<PackedQuintic>(times, |x, _| x.square())),

@@ -173,6 +173,13 @@ impl Counts {
         self.units.iter().map(CountedUnit::ratio)
     }
 
+    /// Returns the instructions of each unit, without the patches and with them.
+    pub fn instructions(&self) -> impl Iterator<Item = (&str, [u64; 2])> {
+        let counted =
+            |unit: &CountedUnit| [unit.baseline.instructions, unit.candidate.instructions];
+        (self.units.iter()).map(move |unit| (&*unit.unit, counted(unit)))
+    }
+
     /// Returns ratios as Markdown: a line per unit, a column for instructions and for each core's model.
     pub fn markdown(&self) -> String {
         let cores: BTreeSet<&str> = (self.units.iter())

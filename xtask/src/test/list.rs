@@ -8,7 +8,7 @@ use super::programs::{
     ADVISORIES, Browser, Cargo, Check, Deny, Emulator, Example, Fuzz, Judge, Killed, Lint, Package,
     SOURCES, Sandbox,
 };
-use super::suites::{ConstantTime, Count, Dependents, Outputs, Upstream};
+use super::suites::{ConstantTime, Count, Dependents, Outputs, Prefixes, Upstream};
 use super::{ONE_ISA, Stage, needs_bochs, provers};
 use crate::project::Project;
 use p3_patches::project::TOOL;
@@ -258,6 +258,12 @@ fn of_the_newest(project: &Project, newest: &str) -> Result<Vec<Stage>> {
         let stage = Stage::new(format!("count/{isa}"), Count(isa));
         stages.push(stage.weekly_if(isa.is_foreign()));
     }
+    // Each patch is another worker, which compiles for minutes.
+    let prefixes = Prefixes {
+        isa: ONE_ISA,
+        base: base(),
+    };
+    stages.push(Stage::new(format!("prefixes/{ONE_ISA}"), prefixes).weekly());
     stages.push(Stage::new("example", Example));
     let provers = provers::ALL.iter();
     stages.extend(provers.map(|prover| Stage::new(format!("provers/{prover}"), prover).weekly()));

@@ -1,14 +1,22 @@
 //! Stages of patched packages: upstream's suites, equal outputs, counts of instructions, no dependence on data.
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
 use anyhow::Result;
 
 use super::{
     Need, ONE_ISA, Work, bochs, cargo_for, is_emulated, lacks_cpu, lacks_isa, own, runs_in_bochs,
     succeed,
 };
+use crate::bench::counts::Counts;
 use crate::emulation;
 use crate::project::Project;
 use crate::test::upstream::Suites;
+use paired::error::Failure;
+use paired::files::claimed;
+use paired::interrupt;
 use paired::isa::Isa;
 
 /// Upstream's suites on the packages of a release, patched.
@@ -181,6 +189,74 @@ impl Work for Count {
     }
 }
 
+/// Counts of [`Count`] with one more patch of the series each time: a function that a patch keeps from being inlined elsewhere shows in
+/// them.
+pub struct Prefixes {
+    pub isa: Isa,
+    pub base: String,
+}
+
+/// Units whose code most patches leave alone, though it is compiled again with each.
+const LEFT_ALONE: &str = "dot-*";
+
+/// The share of a unit's instructions that a patch may add to it: spills differ where other code is compiled beside it.
+const SLACK: f64 = 1.01;
+
+impl Work for Prefixes {
+    fn missing(&self, _: &Project) -> Option<String> {
+        lacks_isa(self.isa)
+    }
+
+    fn run(&self, project: &Project) -> Result<()> {
+        let names = project.catalog.ported(&self.base);
+        let scratch = claimed::folder()?;
+        let (mut known, mut risen) = (BTreeMap::new(), Vec::new());
+        for (count, name) in (1..).zip(&names) {
+            interrupt::check()?;
+            let counts = self.counts(project, &names[..count], scratch.path())?;
+            risen.extend(added(&mut known, counts.instructions(), name));
+        }
+        if risen.is_empty() {
+            return Ok(());
+        }
+        let risen = risen.join("\n");
+        Err(Failure::check(format!("instructions that a patch adds:\n{risen}")).into())
+    }
+}
+
+/// Names the units of which the patch `name` adds instructions to those `known` so far, or else to Plonky3's as published.
+fn added<'c>(
+    known: &mut BTreeMap<String, u64>,
+    counts: impl Iterator<Item = (&'c str, [u64; 2])>,
+    name: &str,
+) -> Vec<String> {
+    let mut added = Vec::new();
+    for (unit, [published, with]) in counts {
+        let without = known.insert(unit.to_owned(), with).unwrap_or(published);
+        if with as f64 > SLACK * without as f64 {
+            added.push(format!("{unit}: {with} with {name}, {without} without"));
+        }
+    }
+    added
+}
+
+impl Prefixes {
+    /// Counts the instructions with these patches.
+    fn counts(&self, project: &Project, names: &[String], scratch: &Path) -> Result<Counts> {
+        let isa = self.isa.to_string();
+        let file = scratch.join("counts.json");
+        let json = file.to_string_lossy();
+        let args = ["inspect", "count", "--base", &self.base, "--isa", &isa];
+        let args = args
+            .into_iter()
+            .chain(["--unit", LEFT_ALONE, "--json", &json]);
+        let args: Vec<_> = args.chain(names.iter().map(String::as_str)).collect();
+        succeed(own(project, &args)?)?;
+        let counts = Counts::read(&fs::read(&file)?);
+        Ok(counts.map_err(Failure::check)?)
+    }
+}
+
 /// `cargo p3 inspect constant-time`, on the workers of [`Count`] or those with all rows.
 pub struct ConstantTime {
     pub isa: Isa,
@@ -205,5 +281,28 @@ impl Work for ConstantTime {
             args.push("--quick");
         }
         succeed(own(project, &args)?).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_that_adds_instructions_to_those_before_it_is_named() {
+        let mut known = BTreeMap::new();
+        let mut added = |counts: [u64; 2], name| {
+            let counts = [
+                ("dot-rows/x", [1000, counts[0]]),
+                ("dot-rows/y", [1000, counts[1]]),
+            ];
+            super::added(&mut known, counts.into_iter(), name)
+        };
+        assert!(added([1010, 500], "first").is_empty());
+        let expected = ["dot-rows/y: 506 with second, 500 without"];
+        assert_eq!(added([1010, 506], "second"), expected);
+        assert_eq!(added([900, 506], "third"), [""; 0]);
+        let expected = ["dot-rows/x: 1000 with fourth, 900 without"];
+        assert_eq!(added([1000, 506], "fourth"), expected);
     }
 }
