@@ -98,6 +98,7 @@ pub const ROWS: &[&[Row]] = &[
         row("dot-columns/goldilocks/2^20x8", |seed| dot::columns::<Goldilocks, fri::Challenge>(seed, 20, 8)),
         row("dot-columns/koala-bear/2^18x64", |seed| dot::columns::<KoalaBear, Quartic<KoalaBear>>(seed, 18, 64)),
         row("dot-columns/baby-bear/2^18x64", |seed| dot::columns::<BabyBear, Quartic<BabyBear>>(seed, 18, 64)),
+        row("dot-columns/koala-bear/2^20x8", |seed| dot::columns::<KoalaBear, Quartic<KoalaBear>>(seed, 20, 8)),
         row("dot-columns/koala-bear/2^15x2633", |seed| dot::columns::<KoalaBear, Quartic<KoalaBear>>(seed, 15, 2633)),
         row("dot-rows/goldilocks/2^16x2633", |seed| dot::rows::<Goldilocks, fri::Challenge>(seed, 16, 2633)),
         row("dot-rows/goldilocks/2^18x64", |seed| dot::rows::<Goldilocks, fri::Challenge>(seed, 18, 64)).quick(),
