@@ -29,8 +29,10 @@ fn is_markup(c: char) -> bool {
 
 /// Writes a name as inline code of Markdown, in a table as well, or as [`text`] where it has a character that code cannot hold.
 pub fn code(name: &str) -> String {
-    let is_held = |c: char| c == '_' || !(is_markup(c) || is_control(c) || "&<".contains(c));
-    match name.chars().all(is_held) && !name.trim().is_empty() {
+    let is_held = |c: char| c == '_' || !(is_markup(c) || is_control(c) || c == '&');
+    // A comment could be taken for the end of a generated part.
+    let is_code = name.chars().all(is_held) && !name.contains("<!");
+    match is_code && !name.trim().is_empty() {
         true => format!("`{name}`"),
         false => text(name),
     }
@@ -54,6 +56,7 @@ mod tests {
     fn what_others_named_stays_text() {
         for (name, escaped) in [
             ("lde/x/2^4 > a_b", "`lde/x/2^4 > a_b`"),
+            ("fft/Dit<F>/2^4", "`fft/Dit<F>/2^4`"),
             ("a|b", "a\\|b"),
             ("`a`", "\\`a\\`"),
             ("![x](y)", "!\\[x\\](y)"),

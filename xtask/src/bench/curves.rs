@@ -152,7 +152,7 @@ mod tests {
                 threads: *threads,
                 wall_ns: (run.wall_ns as f64 * time) as u64,
                 cpu_ns: (run.wall_ns as f64 * time) as u64,
-                live_bytes: Some(1 << 14),
+                live_bytes: Some(1 << 16),
                 ..run
             }));
         }
@@ -190,7 +190,7 @@ mod tests {
             ..
         } = &records[0].rows[0];
         let [without, with] = [baseline, candidate].map(|ms| format!("{:.2}", ms * 1e6 / 128.0));
-        let expected = ["2^4", "0.800", &without, &with, "128.0", "128.0"];
+        let expected = ["2^4", "0.800", &without, &with, "512.0", "512.0"];
         assert_eq!(table.lines[0].cells, expected);
     }
 

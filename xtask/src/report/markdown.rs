@@ -181,14 +181,14 @@ mod tests {
     #[test]
     fn memory_is_told_where_it_was_counted_and_changes() {
         for (candidate, told) in [
-            (600, ", memory 0.600"),
-            (1009, ""),
-            (1100, ", memory 1.100"),
+            (60_000, ", memory 0.600"),
+            (100_900, ""),
+            (110_000, ", memory 1.100"),
         ] {
             let mut runs = runs(0.5);
             for run in &mut runs {
                 let is_candidate = run.side == Side::Candidate;
-                run.live_bytes = Some(if is_candidate { candidate } else { 1000 });
+                run.live_bytes = Some(if is_candidate { candidate } else { 100_000 });
             }
             let cell = |runs: &[Run]| {
                 let records = report("Narrow", runs).records(runs, &BTreeMap::new());

@@ -580,10 +580,13 @@ mod tests {
         // The bytes that are allocated at a time come first, where all samples have them.
         runs[0].live_bytes = Some(1);
         assert_eq!(Row::new(&runs).unwrap().memory_ratio, memory);
-        for run in &mut runs {
-            run.live_bytes = Some(if run.side == Side::Candidate { 3 } else { 4 });
+        // A few vectors more or less are not told.
+        for (unit, ratio) in [(8192, None), (8193, Some(0.75))] {
+            for run in &mut runs {
+                run.live_bytes = Some(unit * if run.side == Side::Candidate { 3 } else { 4 });
+            }
+            assert_eq!(Row::new(&runs).unwrap().memory_ratio, ratio);
         }
-        assert_eq!(Row::new(&runs).unwrap().memory_ratio, Some(0.75));
     }
 
     #[test]

@@ -373,7 +373,7 @@ fn memory_ratio(runs: &[Run]) -> Option<f64> {
 }
 
 /// Returns the largest memory of a baseline's process and of a candidate's, in bytes: the bytes that were allocated at a time where all
-/// samples have these, else the resident memory.
+/// samples have these, else the resident memory. Of [`LITTLE`] bytes and fewer there is none: a ratio of a few vectors misleads.
 ///
 /// The candidate's process makes twice as many runs as one of the baseline's, and each run fragments the heap further. So only
 /// the first half of its runs is compared.
@@ -399,5 +399,9 @@ pub(crate) fn memories(runs: &[Run]) -> Option<[f64; 2]> {
     };
     let candidate = peak(|side| side == Side::Candidate)?;
     let baseline = peak(|side| side != Side::Candidate)?;
-    Some([baseline, candidate])
+    let is_little = counts_live && baseline.max(candidate) <= LITTLE;
+    (!is_little).then_some([baseline, candidate])
 }
+
+/// The bytes of a small cache.
+const LITTLE: f64 = 32_768.0;
