@@ -7,7 +7,7 @@ use anyhow::Result;
 use diffy::{HunkRange, Line};
 
 use crate::catalog::placement::{Layers, Misfit, Spot};
-use crate::source::package::{BENCHES, LONGEST_PATH};
+use crate::source::package::LONGEST_PATH;
 
 /// A diff's change to one file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -32,11 +32,6 @@ impl FilePatch {
     pub(super) fn create(path: &str, contents: &str) -> Result<Self, String> {
         let text = written(path, None, contents);
         parse_section(text).map_err(|(_, what)| what)
-    }
-
-    /// Tells whether the file is a bench, of which no other target of its package has anything.
-    pub(super) fn is_bench(&self) -> bool {
-        self.path.split('/').any(|part| part == BENCHES)
     }
 
     /// Puts the hunks into a file for the patch `by`, as [`Layers::place`] does.

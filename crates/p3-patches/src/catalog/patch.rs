@@ -13,6 +13,7 @@ use cargo_metadata::semver::Version;
 
 use crate::catalog::diff::{FilePatch, check_path, parse_diff};
 use crate::catalog::header::{Header, parse_header};
+use crate::source::package::is_bench;
 use paired::error::Failure;
 use paired::files::contents::sha256;
 
@@ -147,7 +148,7 @@ impl Patch {
     /// Returns the SHA-256 of the code that the patch adds and removes in each file. Blank lines, lines of comments, indentation
     /// and context are left out, and so are benches: patches that differ in these alone make the same program.
     pub fn code(&self) -> String {
-        Self::code_of(self.files.iter().filter(|file| !file.is_bench()))
+        Self::code_of(self.files.iter().filter(|file| !is_bench(&file.path)))
     }
 
     /// Returns the hash as [`Self::code`] does, of benches, too. Records of before 2026-11-30 have it.

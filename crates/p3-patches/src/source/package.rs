@@ -95,7 +95,6 @@ impl Package {
 
     /// Gives the package the benches of another state of it in place of its own.
     pub fn take_benches(&mut self, other: &Self) {
-        let is_bench = |path: &str| path.split('/').next() == Some(BENCHES);
         self.files.retain(|path, _| !is_bench(path));
         let benches = other.files.iter().filter(|(path, _)| is_bench(path));
         self.files
@@ -103,8 +102,11 @@ impl Package {
     }
 }
 
-/// The folder of a package's benches.
-pub const BENCHES: &str = "benches";
+/// Tells whether a file is a bench by its path in a package or in upstream's repository. No other target of a package has anything of it.
+pub fn is_bench(path: &str) -> bool {
+    let mut above_sources = path.split('/').take_while(|part| *part != "src");
+    above_sources.any(|part| part == "benches")
+}
 
 const VCS_INFO: &str = ".cargo_vcs_info.json";
 
@@ -322,6 +324,8 @@ mod tests {
         published.take_benches(&package(&patched));
         let expected = package(&[("benches/added/x.rs", "new"), ("src/benches/x.rs", "old")]);
         assert_eq!(published.files, expected.files);
+        assert!(is_bench("x/benches/added.rs"));
+        assert!(!is_bench("x/src/benches/x.rs"));
     }
 
     /// Returns a tarball of `p3-x` 1.0.0 with one more entry, whose path is written as given.
