@@ -13,8 +13,9 @@ use ifma_butterflies::{
 };
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 use lazy_dot_products::{
-    columnwise::{UnreducedSum, unreduced_columnwise_dot_product},
+    UnreducedSum,
     dot_product::{Columnwise, batched_linear_combination, coeffwise_dot_product},
+    unreduced_columnwise_dot_product,
 };
 use libfuzzer_sys::fuzz_target;
 use p3_baby_bear::BabyBear;

@@ -25,10 +25,7 @@
 //! ```
 
 #![no_std]
-#![cfg(any(
-    all(target_arch = "x86_64", target_feature = "avx2"),
-    all(target_arch = "wasm32", target_feature = "simd128")
-))]
+#![cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 
 extern crate alloc;
 #[cfg(test)]
@@ -50,11 +47,6 @@ use p3_goldilocks::{
     PackedGoldilocksAVX512, Poseidon2ExternalLayerGoldilocksAVX512,
     Poseidon2InternalLayerGoldilocksAVX512,
 };
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-use p3_goldilocks::{
-    PackedGoldilocksWasmSimd128, Poseidon2ExternalLayerGoldilocksWasmSimd128,
-    Poseidon2InternalLayerGoldilocksWasmSimd128,
-};
 use p3_poseidon2::ExternalLayerConstants;
 use p3_symmetric::Permutation;
 
@@ -72,10 +64,6 @@ mod poseidon2_rounds;
 #[path = "../../packed-poseidon2/src/vector.rs"]
 mod vector;
 
-#[cfg_attr(
-    target_arch = "wasm32",
-    path = "../../packed-poseidon2/src/wasm32_simd128/vector.rs"
-)]
 #[cfg_attr(
     target_feature = "avx512f",
     path = "../../packed-poseidon2/src/x86_64_avx512/vector.rs"

@@ -3,7 +3,7 @@
 //!
 //! Each row of a matrix of packed elements comes with `N` weights; column `c` has `N` sums over all
 //! rows. One row after the other would load and store each sum for each row. So a pass takes
-//! [`ROWS`] rows, and adds a whole column of them to a sum while that is in registers:
+//! [`COLUMNWISE_ROWS`] rows, and adds a whole column of them to a sum while that is in registers:
 //!
 //! ```text
 //!              column c
@@ -24,20 +24,20 @@ use crate::{
     generic_batched_columnwise_dot_product,
 };
 
-/// The rows of a pass over the sums.
-pub const ROWS: usize = 8;
+/// The rows of a pass over the sums of columnwise dot products.
+pub const COLUMNWISE_ROWS: usize = 8;
 
 /// Vectors of a row up to which a pass copies it. Short rows are near each other, and the processor
 /// expects that they are read in the order of memory. Long ones are streams, which it follows side
 /// by side.
-pub const SHORT: usize = 16;
+const SHORT: usize = 16;
 
 /// A sum of products of packed elements and scalar weights, before it is reduced.
 pub trait UnreducedSum<F: Field>: Copy {
     /// A weight in the form that products take. The default is zero.
     type Weight: Copy + Default;
 
-    /// Terms that a sum takes, a multiple of [`ROWS`].
+    /// Terms that a sum takes, a multiple of [`COLUMNWISE_ROWS`].
     const TERMS: usize;
 
     /// Returns the sum of no products.
@@ -51,11 +51,11 @@ pub trait UnreducedSum<F: Field>: Copy {
     ///
     /// # Preconditions
     ///
-    /// At most `TERMS - ROWS` products were added to each sum since [`Self::zero`].
+    /// At most `TERMS - COLUMNWISE_ROWS` products were added to each sum since [`Self::zero`].
     fn add_products(
         sums: &mut [Self],
-        column: &[F::Packing; ROWS],
-        weights: &[[Self::Weight; ROWS]],
+        column: &[F::Packing; COLUMNWISE_ROWS],
+        weights: &[[Self::Weight; COLUMNWISE_ROWS]],
     );
 
     /// Returns the element that the sum stands for.
@@ -75,18 +75,22 @@ pub fn unreduced_columnwise_dot_product<S, F, EF, R, I, const N: usize>(
     I: Iterator<Item = (R, [EF; N])>,
 {
     // Few rows do not pay for the reductions.
-    if items.size_hint().1.is_some_and(|rows| rows < 2 * ROWS) {
+    if items
+        .size_hint()
+        .1
+        .is_some_and(|rows| rows < 2 * COLUMNWISE_ROWS)
+    {
         return generic_batched_columnwise_dot_product::<F, EF, R, I, N>(acc, items);
     }
     let vectors = acc.len() / N;
     let mut sums = vec![S::zero(); acc.len() * EF::DIMENSION];
-    let mut weights = vec![[S::Weight::default(); ROWS]; N * EF::DIMENSION];
-    let mut copies = [[F::Packing::ZERO; ROWS]; SHORT];
-    let mut rows: Vec<R> = Vec::with_capacity(ROWS);
+    let mut weights = vec![[S::Weight::default(); COLUMNWISE_ROWS]; N * EF::DIMENSION];
+    let mut copies = [[F::Packing::ZERO; COLUMNWISE_ROWS]; SHORT];
+    let mut rows: Vec<R> = Vec::with_capacity(COLUMNWISE_ROWS);
     let mut terms = 0;
     loop {
         let mut count = 0;
-        for (i, (row, scales)) in items.by_ref().take(ROWS).enumerate() {
+        for (i, (row, scales)) in items.by_ref().take(COLUMNWISE_ROWS).enumerate() {
             for (weights, scale) in weights.chunks_exact_mut(EF::DIMENSION).zip(scales) {
                 for (weight, &w) in weights.iter_mut().zip(scale.as_basis_coefficients_slice()) {
                     weight[i] = S::weight(w);
@@ -107,7 +111,7 @@ pub fn unreduced_columnwise_dot_product<S, F, EF, R, I, const N: usize>(
             count += 1;
         }
         // Rows that are not there count as zero.
-        if count < ROWS {
+        if count < COLUMNWISE_ROWS {
             for weight in &mut weights {
                 weight[count..].fill(S::Weight::default());
             }
@@ -117,22 +121,22 @@ pub fn unreduced_columnwise_dot_product<S, F, EF, R, I, const N: usize>(
                 S::add_products(sums, column, &weights);
             }
         } else {
-            match <&mut [R; ROWS]>::try_from(&mut rows[..]) {
+            match <&mut [R; COLUMNWISE_ROWS]>::try_from(&mut rows[..]) {
                 // The compiler knows how many, and unrolls the loop over them.
                 Ok(rows) => add_rows::<S, F, R>(&mut sums, rows, &weights),
                 Err(_) => add_rows::<S, F, R>(&mut sums, &mut rows, &weights),
             }
             rows.clear();
         }
-        terms += ROWS;
-        if count < ROWS || terms == S::TERMS {
+        terms += COLUMNWISE_ROWS;
+        if count < COLUMNWISE_ROWS || terms == S::TERMS {
             terms = 0;
             for (acc, sums) in acc.iter_mut().zip(sums.chunks_exact_mut(EF::DIMENSION)) {
                 *acc += EF::ExtensionPacking::from_basis_coefficients_fn(|i| sums[i].reduce());
                 sums.fill(S::zero());
             }
         }
-        if count < ROWS {
+        if count < COLUMNWISE_ROWS {
             return;
         }
     }
@@ -140,13 +144,13 @@ pub fn unreduced_columnwise_dot_product<S, F, EF, R, I, const N: usize>(
 
 /// Adds the products of rows and weights to the sums, a vector of each row at a time.
 #[inline(always)]
-fn add_rows<S, F, R>(sums: &mut [S], rows: &mut [R], weights: &[[S::Weight; ROWS]])
+fn add_rows<S, F, R>(sums: &mut [S], rows: &mut [R], weights: &[[S::Weight; COLUMNWISE_ROWS]])
 where
     S: UnreducedSum<F>,
     F: Field,
     R: Iterator<Item = F::Packing>,
 {
-    let mut column = [F::Packing::ZERO; ROWS];
+    let mut column = [F::Packing::ZERO; COLUMNWISE_ROWS];
     for sums in sums.chunks_exact_mut(weights.len()) {
         // No closure: where the compiler does not inline it, vectors pass through memory, one after
         // the other.

@@ -10,10 +10,9 @@ use core::array;
 
 use p3_field::{Algebra, Field, PrimeCharacteristicRing, PrimeField64, chunked_linear_combination};
 
-use crate::Goldilocks;
-use crate::columnwise::{ROWS, UnreducedSum};
 use crate::lazy_product::{LazyProduct, Sums, TERMS, parts, zero};
 use crate::vector::{Packed, Vector};
+use crate::{COLUMNWISE_ROWS, Goldilocks, UnreducedSum};
 
 type Packing = <Goldilocks as Field>::Packing;
 type Words = <Packing as Packed>::Words;
@@ -43,7 +42,11 @@ impl UnreducedSum<Goldilocks> for Columnwise {
     }
 
     #[inline(always)]
-    fn add_products(sums: &mut [Self], column: &[Packing; ROWS], weights: &[[Self::Weight; ROWS]]) {
+    fn add_products(
+        sums: &mut [Self],
+        column: &[Packing; COLUMNWISE_ROWS],
+        weights: &[[Self::Weight; COLUMNWISE_ROWS]],
+    ) {
         // Two at a time, so that their sums stay in registers.
         let (weight_pairs, weight_rest) = weights.as_chunks::<2>();
         let (sum_pairs, sum_rest) = sums.as_chunks_mut::<2>();
@@ -64,8 +67,8 @@ impl UnreducedSum<Goldilocks> for Columnwise {
 #[inline(always)]
 fn add_products<const K: usize>(
     sums: &mut [Columnwise; K],
-    column: &[Packing; ROWS],
-    weights: &[[[u64; 3]; ROWS]; K],
+    column: &[Packing; COLUMNWISE_ROWS],
+    weights: &[[[u64; 3]; COLUMNWISE_ROWS]; K],
 ) {
     let mut local = *sums;
     for (i, x) in column.iter().enumerate() {
@@ -165,7 +168,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     use super::*;
-    use crate::columnwise::{SHORT, unreduced_columnwise_dot_product};
+    use crate::unreduced_columnwise_dot_product;
 
     const LANES: usize = Packing::WIDTH;
 
@@ -266,8 +269,8 @@ mod tests {
                 check_columns::<2, 3>(height, 2, words);
             }
         }
-        // Rows that are copied, and rows that are not.
-        for vectors in [SHORT - 1, SHORT, SHORT + 1] {
+        // Rows of up to 16 vectors are copied.
+        for vectors in [15, 16, 17] {
             check_columns::<2, 1>(67, vectors, mixed);
         }
     }
@@ -279,7 +282,7 @@ mod tests {
         type Ext = BinomialExtensionField<Goldilocks, 2>;
         type ExtPacking = <Ext as ExtensionField<Goldilocks>>::ExtensionPacking;
         let sum = ExtPacking::from(Ext::from_u64(2 * (0..100).step_by(2).sum::<u64>()));
-        for vectors in [2, SHORT + 2] {
+        for vectors in [2, 18] {
             let row = vec![Packing::TWO; vectors - 1];
             let items = (0..100u64).filter(|i| i % 2 == 0);
             let items = items.map(|i| (row.iter().copied(), [Ext::from_u64(i)]));

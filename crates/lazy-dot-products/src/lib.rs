@@ -1,7 +1,7 @@
 //! Dot products over packed Goldilocks elements, on AVX2 and AVX-512, that are reduced once in 1024 terms.
 //!
 //! The kernel is [`dot_product`] on [`lazy_product`], which the patch of the same name adds to p3-goldilocks; the latter has the
-//! mechanism and the bounds. [`columnwise`] has the passes over rows, for any field, and is added to p3-field. The words under it
+//! mechanism and the bounds. [`unreduced_columnwise_dot_product`] passes over rows, for any field, and is added to p3-field. The words under it
 //! are packed-poseidon2's, whose `vector` files are compiled here once more, as they are in p3-goldilocks. This crate root stands
 //! in for those of p3-goldilocks and p3-field, so that the same bytes compile in both places.
 //!
@@ -50,7 +50,7 @@ use p3_goldilocks::PackedGoldilocksAVX512;
 // Documented in upstream's manner: the modules are private there.
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 #[allow(missing_docs)]
-pub mod columnwise;
+mod columnwise;
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 #[allow(missing_docs)]
 pub mod dot_product;
@@ -75,3 +75,6 @@ mod vector_avx512;
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+pub use columnwise::*;

@@ -14,9 +14,8 @@ use core::mem::transmute;
 
 use p3_field::{Field, PrimeCharacteristicRing};
 
-use crate::columnwise::{ROWS, UnreducedSum};
 use crate::vector::{Register, Words};
-use crate::{FieldParameters, MontyField31};
+use crate::{COLUMNWISE_ROWS, FieldParameters, MontyField31, UnreducedSum};
 
 #[cfg(not(target_feature = "avx512f"))]
 mod avx2;
@@ -185,8 +184,12 @@ impl<FP: FieldParameters> UnreducedSum<MontyField31<FP>> for Sums<FP> {
     }
 
     #[inline(always)]
-    fn add_products(sums: &mut [Self], column: &[Packing<FP>; ROWS], weights: &[[u32; ROWS]]) {
-        let mut groups = [[[Register::splat(0); GROUP]; 2]; ROWS / GROUP];
+    fn add_products(
+        sums: &mut [Self],
+        column: &[Packing<FP>; COLUMNWISE_ROWS],
+        weights: &[[u32; COLUMNWISE_ROWS]],
+    ) {
+        let mut groups = [[[Register::splat(0); GROUP]; 2]; COLUMNWISE_ROWS / GROUP];
         let (column, _) = column.as_chunks::<GROUP>();
         for (group, &[a, b, c, d]) in groups.iter_mut().zip(column) {
             *group = halves([
@@ -324,7 +327,7 @@ mod tests {
     use crate::MontyParametersAVX2 as VectorParameters;
     #[cfg(target_feature = "avx512f")]
     use crate::MontyParametersAVX512 as VectorParameters;
-    use crate::columnwise::{SHORT, unreduced_columnwise_dot_product};
+    use crate::unreduced_columnwise_dot_product;
     use crate::{MontyParameters, PackedMontyParameters};
 
     const LANES: usize = size_of::<Vector>() / 4;
@@ -440,8 +443,8 @@ mod tests {
                 check_columns::<FP, 4>(height, 2, elements);
             }
         }
-        // Rows that are copied, and rows that are not.
-        for vectors in [SHORT - 1, SHORT, SHORT + 1] {
+        // Rows of up to 16 vectors are copied.
+        for vectors in [15, 16, 17] {
             check_columns::<FP, 5>(67, vectors, mixed);
         }
     }

@@ -31,7 +31,9 @@ extern crate std;
 #[cfg(all(test, any(miri, mutated)))]
 extern crate p3_patches_testing as core;
 
-use lazy_dot_products::columnwise;
+#[cfg(test)]
+use lazy_dot_products::unreduced_columnwise_dot_product;
+use lazy_dot_products::{COLUMNWISE_ROWS, UnreducedSum};
 use p3_monty_31::{FieldParameters, MontyField31};
 // For the kernel's own tests.
 #[cfg(all(test, not(target_feature = "avx512f")))]

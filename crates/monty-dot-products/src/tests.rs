@@ -12,8 +12,8 @@ use p3_field::{Field, PackedValue, PrimeCharacteristicRing};
 use p3_koala_bear::{KoalaBear, KoalaBearParameters};
 use p3_patches_testing::koala_bear::{EDGES, P, residue_of};
 
-use crate::columnwise::{ROWS, UnreducedSum};
 use crate::dot_product::{Sums, TERMS, coeffwise_dot_product};
+use crate::{COLUMNWISE_ROWS, UnreducedSum};
 
 type Packing = <KoalaBear as Field>::Packing;
 type S = Sums<KoalaBearParameters>;
@@ -44,7 +44,9 @@ fn a_pass_over_edges_is_exact() {
         for (j, sum) in sums.into_iter().enumerate() {
             for (lane, &sum) in sum.reduce().as_slice().iter().enumerate() {
                 let product = |i| times(edge(start + 3 * i + lane), edge(start * j + 7 * i));
-                let expected = (0..ROWS).map(|i| u64::from(product(i))).sum::<u64>();
+                let expected = (0..COLUMNWISE_ROWS)
+                    .map(|i| u64::from(product(i)))
+                    .sum::<u64>();
                 assert_eq!(sum, KoalaBear::from_u64(expected));
             }
         }
@@ -56,7 +58,10 @@ fn a_pass_over_edges_is_exact() {
 fn single_products_are_exact() {
     let residues = EDGES.map(residue_of);
     for (x, y) in residues.into_iter().flat_map(|x| residues.map(|y| (x, y))) {
-        let (mut column, mut weights) = ([Packing::ZERO; ROWS], [S::weight(KoalaBear::TWO); ROWS]);
+        let (mut column, mut weights) = (
+            [Packing::ZERO; COLUMNWISE_ROWS],
+            [S::weight(KoalaBear::TWO); COLUMNWISE_ROWS],
+        );
         column[0] = Packing::from(KoalaBear::new(x));
         weights[0] = S::weight(KoalaBear::new(y));
         let mut sums = [S::zero()];
@@ -71,9 +76,13 @@ fn full_sums_are_exact() {
     let largest = KoalaBear::new(residue_of(P - 1));
     let expected = Packing::from(largest.square() * KoalaBear::from_usize(TERMS));
     let mut sums = [S::zero()];
-    for _ in 0..TERMS / ROWS {
-        let weights = [[S::weight(largest); ROWS]];
-        S::add_products(&mut sums, &[Packing::from(largest); ROWS], &weights);
+    for _ in 0..TERMS / COLUMNWISE_ROWS {
+        let weights = [[S::weight(largest); COLUMNWISE_ROWS]];
+        S::add_products(
+            &mut sums,
+            &[Packing::from(largest); COLUMNWISE_ROWS],
+            &weights,
+        );
     }
     assert_eq!(sums[0].reduce(), expected);
 

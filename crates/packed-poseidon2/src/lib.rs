@@ -1,4 +1,4 @@
-//! Packed Poseidon2 over Goldilocks on AVX2, AVX-512 and WebAssembly's SIMD: rounds without modular additions.
+//! Packed Poseidon2 over Goldilocks on AVX2 and AVX-512: rounds without modular additions.
 //!
 //! The kernel is what the patch of the same name adds to p3-goldilocks: `poseidon2_rounds`, `poseidon2_halves`,
 //! `poseidon2_fused`, and `vector` with a file for each instruction set. This crate root stands in for p3-goldilocks's, so
@@ -30,11 +30,7 @@
 
 #![no_std]
 // The tests run the text on integers, intervals and terms, whatever the target.
-#![cfg(any(
-    test,
-    all(target_arch = "x86_64", target_feature = "avx2"),
-    all(target_arch = "wasm32", target_feature = "simd128")
-))]
+#![cfg(any(test, all(target_arch = "x86_64", target_feature = "avx2")))]
 
 extern crate alloc;
 #[cfg(test)]
@@ -44,10 +40,7 @@ extern crate std;
 extern crate p3_patches_testing as core;
 
 use p3_goldilocks::Goldilocks;
-#[cfg(any(
-    all(target_arch = "x86_64", target_feature = "avx2"),
-    all(target_arch = "wasm32", target_feature = "simd128")
-))]
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 use p3_goldilocks::poseidon1;
 #[cfg(all(
     target_arch = "x86_64",
@@ -63,27 +56,16 @@ use p3_goldilocks::{
     PackedGoldilocksAVX512, Poseidon2ExternalLayerGoldilocksAVX512,
     Poseidon2InternalLayerGoldilocksAVX512,
 };
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-use p3_goldilocks::{
-    PackedGoldilocksWasmSimd128, Poseidon2ExternalLayerGoldilocksWasmSimd128,
-    Poseidon2InternalLayerGoldilocksWasmSimd128,
-};
 
 // Documented in upstream's manner: the modules are private there.
-#[cfg(any(
-    all(target_arch = "x86_64", target_feature = "avx2"),
-    all(target_arch = "wasm32", target_feature = "simd128")
-))]
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 mod poseidon2_fused;
 #[allow(missing_docs)]
 mod poseidon2_halves;
 #[allow(missing_docs)]
 mod poseidon2_rounds;
 // Without vectors, the tests have no packing.
-#[cfg_attr(
-    not(any(target_feature = "avx2", target_feature = "simd128")),
-    allow(dead_code)
-)]
+#[cfg_attr(not(target_feature = "avx2"), allow(dead_code))]
 #[allow(missing_docs)]
 mod vector;
 
@@ -101,16 +83,8 @@ mod x86_64_avx512 {
     mod vector;
 }
 
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-mod wasm32_simd128 {
-    mod vector;
-}
-
 #[cfg(test)]
 mod tests;
 
-#[cfg(any(
-    all(target_arch = "x86_64", target_feature = "avx2"),
-    all(target_arch = "wasm32", target_feature = "simd128")
-))]
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 pub use poseidon2_fused::Poseidon2GoldilocksFused;

@@ -44,12 +44,6 @@ use crate::{
     PackedGoldilocksAVX512 as Packing, Poseidon2ExternalLayerGoldilocksAVX512 as External,
     Poseidon2InternalLayerGoldilocksAVX512 as Internal,
 };
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-use crate::{
-    PackedGoldilocksWasmSimd128 as Packing,
-    Poseidon2ExternalLayerGoldilocksWasmSimd128 as External,
-    Poseidon2InternalLayerGoldilocksWasmSimd128 as Internal,
-};
 
 /// How the kernel keeps its elements between the rounds.
 type Kernel = crate::poseidon2_halves::Halves<<Packing as Packed>::Words>;

@@ -5,10 +5,7 @@ mod bounds;
 #[allow(dead_code)]
 mod differential;
 // Samples for `mutations` and `packed`.
-#[cfg(any(
-    target_arch = "x86_64",
-    all(target_arch = "wasm32", target_feature = "simd128")
-))]
+#[cfg(target_arch = "x86_64")]
 mod halves;
 // Elsewhere, only the intervals.
 #[cfg(all(mutated, target_feature = "avx2"))]
@@ -20,8 +17,5 @@ mod mutations;
 #[cfg(target_arch = "x86_64")]
 mod smt;
 
-#[cfg(any(
-    all(target_arch = "x86_64", target_feature = "avx2"),
-    all(target_arch = "wasm32", target_feature = "simd128")
-))]
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 mod packed;

@@ -1,8 +1,8 @@
 //! Vectors of 64-bit words, and products of field elements on them.
 //!
 //! The kernels for packed states are written once, over [`Vector`]. The file `vector.rs` of an
-//! instruction set implements it. Each method names its instructions: on AVX2 and AVX-512, which
-//! share most names, and on WebAssembly.
+//! instruction set implements it. Each method names its instructions; AVX2 and AVX-512 share most
+//! names.
 //!
 //! No instruction set multiplies words of 64 bits into 128. So a word is two digits `x0 + B x1`,
 //! and a product is made of four products of digits, column by column ([`product`]); the columns
@@ -29,14 +29,13 @@ pub const EPSILON: u64 = 0xffff_ffff;
 ///
 /// Operations wrap. The caller shows that no value does.
 pub trait Word: Copy + Debug {
-    /// Adds each word. `vpaddq`; `i64x2.add`.
+    /// Adds each word. `vpaddq`.
     fn wrapping_add(self, rhs: Self) -> Self;
 
-    /// Subtracts each word. `vpsubq`; `i64x2.sub`.
+    /// Subtracts each word. `vpsubq`.
     fn wrapping_sub(self, rhs: Self) -> Self;
 
-    /// Shifts each word to the left. `vpsllq`, whose count is immediate once the caller is inlined;
-    /// `i64x2.shl`.
+    /// Shifts each word to the left. `vpsllq`, whose count is immediate once the caller is inlined.
     fn shl(self, bits: u32) -> Self;
 }
 
@@ -47,23 +46,22 @@ pub trait Vector: Word {
     /// anyway.
     const FLIP: u64;
 
-    /// Repeats `x` in each word. `vpbroadcastq`; `i64x2.splat`.
+    /// Repeats `x` in each word. `vpbroadcastq`.
     fn splat(x: u64) -> Self;
 
-    /// Keeps the bits that both have. `vpand`, `vpandq`; `v128.and`.
+    /// Keeps the bits that both have. `vpand`, `vpandq`.
     fn and(self, rhs: Self) -> Self;
 
-    /// Shifts each word to the right, with zeros from the left. `vpsrlq`; `i64x2.shr_u`.
+    /// Shifts each word to the right, with zeros from the left. `vpsrlq`.
     fn shr(self, bits: u32) -> Self;
 
-    /// Multiplies the lower 32 bits of each word. `vpmuludq`; `i64x2.extmul_low_i32x4_u` of
-    /// shuffled operands.
+    /// Multiplies the lower 32 bits of each word. `vpmuludq`.
     fn mul_low(self, rhs: Self) -> Self;
 
     /// Moves the upper 32 bits of each word to the lower ones. The upper bits of the result are
     /// arbitrary.
     ///
-    /// `vmovshdup`; `i64x2.shr_u`.
+    /// `vmovshdup`.
     ///
     /// ```text
     /// self    | l0 h0 | l1 h1 | ..
@@ -73,8 +71,7 @@ pub trait Vector: Word {
 
     /// Puts the lower 32 bits of `high` above those of `low`.
     ///
-    /// AVX2: `vmovsldup`, `vpblendd`. AVX-512: `vmovsldup` under a mask. WebAssembly:
-    /// `i8x16.shuffle`.
+    /// AVX2: `vmovsldup`, `vpblendd`. AVX-512: `vmovsldup` under a mask.
     ///
     /// ```text
     /// low     | a0  ? | a1  ? | ..
@@ -92,8 +89,7 @@ pub trait Vector: Word {
     /// If the sum carries, it leaves at most `B^2 - B`, and one addition of `EPSILON` corrects it.
     ///
     /// AVX2: `vpaddq`, `vpcmpgtq`, `vpermilpd`, `vpaddq`. AVX-512: `vpaddq`, `vpcmpltuq`, `vpaddq`
-    /// under a mask. WebAssembly: `i64x2.add`, `i64x2.gt_s`, `v128.xor`, `i64x2.shr_u`,
-    /// `i64x2.add`.
+    /// under a mask.
     ///
     /// # Preconditions
     ///

@@ -61,15 +61,6 @@ fn smt_add_modulo() {
     };
     Proof("add_modulo, AVX-512").holds(proves(avx512, 0, false));
     Proof("add_modulo, AVX-512, any operands").fails(proves(avx512, 0, true));
-    // wasm32_simd128/vector.rs
-    let wasm = |x: Term, y: Term| {
-        let sum = x.plus(y); // i64x2.add
-        let carried = sum.signed_below(y); // i64x2.gt_s
-        let epsilon = carried.choose(word(EPSILON), word(0)); // i64x2.shr_u
-        sum.flipped().plus(epsilon) // v128.xor, i64x2.add
-    };
-    Proof("add_modulo, WebAssembly").holds(proves(wasm, FLIP, false));
-    Proof("add_modulo, WebAssembly, any operands").fails(proves(wasm, FLIP, true));
 }
 
 /// The sum of the first products of digits, each with its power of `2^32` and factor.
