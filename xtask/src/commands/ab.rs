@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::env::consts::ARCH;
 use std::io::{IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -417,7 +418,9 @@ fn subject(args: &Args, project: &Project) -> Result<Subject> {
     let (base, patches) = args.compared.chosen(project)?;
     let names = &args.compared.names;
     let asked = if names.is_empty() { &patches } else { names };
-    project.catalog.refuse_inert(&base, asked)?;
+    project
+        .catalog
+        .refuse_inert(&base, asked, &[ARCH.to_owned()])?;
     let baseline_patches = if args.step {
         stacked_on(project, &base, asked)?
     } else {

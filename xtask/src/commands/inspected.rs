@@ -1,5 +1,6 @@
 //! The modes of `inspect` that run workers and tell what each workload does on both sides.
 
+use std::env::consts::ARCH;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -66,7 +67,9 @@ impl<'a> Inspected<'a> {
         report::check_outputs(json, false, None, &compared.inputs(project))?;
         let isas = runnable(compared.isas())?;
         let (base, patches) = compared.chosen(project)?;
-        project.catalog.refuse_inert(&base, &compared.names)?;
+        project
+            .catalog
+            .refuse_inert(&base, &compared.names, &[ARCH.to_owned()])?;
         let built = (&*base, &*patches);
         let executables = compared.executables(project, built, &isas, Purpose::Measurement)?;
         let (_, workers) = &executables.workers[0];

@@ -1,5 +1,6 @@
 //! `ab --phases`: a permutation's phases alone, added up, and as a whole, with patches and without.
 
+use std::env::consts::ARCH;
 use std::io::{IsTerminal, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -56,7 +57,9 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     report::check_outputs(args.json.as_deref(), true, None, &inputs)?;
     let isas = runnable(args.compared.isas())?;
     let (base, patches) = args.compared.chosen(project)?;
-    project.catalog.refuse_inert(&base, &args.compared.names)?;
+    project
+        .catalog
+        .refuse_inert(&base, &args.compared.names, &[ARCH.to_owned()])?;
     let machine = Machine::here(&Toolchain::query()?, &isas, "");
     let Executables {
         workers,

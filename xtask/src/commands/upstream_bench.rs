@@ -1,6 +1,7 @@
 //! `ab --bench`: a patch by a bench of upstream's own, as its pull request shows it first.
 
 use std::collections::BTreeMap;
+use std::env::consts::ARCH;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::str::FromStr;
@@ -103,7 +104,9 @@ pub fn run(
     let baseline_patches = project
         .catalog
         .below(&Version::parse(&base)?, &compared.names)?;
-    project.catalog.refuse_inert(&base, &patches)?;
+    project
+        .catalog
+        .refuse_inert(&base, &patches, &[ARCH.to_owned()])?;
     let toolchain = Toolchain::query()?;
     let machine = Machine::here(&toolchain, &isas, "");
     let pairs = pairs.unwrap_or(PAIRS) as usize;

@@ -2,6 +2,7 @@
 //! installed tool carries it with the patches.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::env::consts::ARCH;
 use std::fmt;
 
 use anyhow::Result;
@@ -94,7 +95,26 @@ impl Effect {
 /// Marks a ratio of a patch that has other code by now.
 pub const OUTDATED: &str = "\u{2020}";
 
-const UNRECORDED: &str = "no record on this CPU's instruction set";
+/// Says that no patch was measured on `isa`.
+fn unrecorded(isa: Isa) -> String {
+    if isa == Isa::best() {
+        "no record on this CPU's instruction set".to_owned()
+    } else {
+        format!("no record on {isa}")
+    }
+}
+
+/// Returns the instruction set whose effects are shown for builds of these architectures: this CPU's best one, or for another
+/// architecture the one that most of its CPUs have.
+pub fn isa(architectures: &[String]) -> Isa {
+    let builds_for = |name: &str| architectures.iter().any(|other| other == name);
+    match () {
+        () if builds_for(ARCH) => Isa::best(),
+        () if builds_for("aarch64") => Isa::Neon,
+        () if builds_for("x86_64") => Isa::V3,
+        () => Isa::Generic,
+    }
+}
 
 /// The effects that are recorded; none where the folder of patches has no such file.
 pub struct Effects(Vec<Effect>);
@@ -145,10 +165,10 @@ impl Effects {
         Ok(Self(effects))
     }
 
-    /// The effect of `patch` on this CPU's best instruction set: for `release` if that is recorded, else for the newest
-    /// recorded one, since older releases have the same kernels.
-    fn here(&self, patch: &str, release: &str) -> Option<&Effect> {
-        let isa = Isa::best().to_string();
+    /// Returns the effect of `patch` on `isa`: for `release` if that is recorded, else for the newest recorded one, since older
+    /// releases have the same kernels.
+    fn on(&self, isa: Isa, patch: &str, release: &str) -> Option<&Effect> {
+        let isa = isa.to_string();
         let recorded = (self.0.iter()).filter(|effect| effect.patch == patch && effect.isa == isa);
         recorded.max_by_key(|effect| {
             let newest = Version::parse(&effect.release).ok();
@@ -170,19 +190,19 @@ impl Effects {
         newest.into_values().collect()
     }
 
-    /// The effect of `patch` here, in a phrase.
-    pub fn phrase(&self, patch: &str, release: &str) -> String {
-        let effect = self.here(patch, release);
-        effect.map_or_else(|| UNRECORDED.to_owned(), Effect::to_string)
+    /// Puts the effect of `patch` on `isa` in a phrase.
+    pub fn phrase(&self, patch: &str, release: &str, isa: Isa) -> String {
+        let effect = self.on(isa, patch, release);
+        effect.map_or_else(|| unrecorded(isa), Effect::to_string)
     }
 
-    /// The effects of `patches` here, a line for each kind of workload; those without one come last.
-    pub fn summary(&self, patches: &[String], release: &str) -> Vec<String> {
+    /// Returns the effects of `patches` on `isa`, a line for each kind of workload; those without one come last.
+    pub fn summary(&self, patches: &[String], release: &str, isa: Isa) -> Vec<String> {
         let mut groups = Vec::<(&str, Vec<String>)>::new();
-        let (mut changeless, mut unrecorded) = (Vec::new(), Vec::new());
+        let (mut changeless, mut without) = (Vec::new(), Vec::new());
         for patch in patches {
-            let Some(effect) = self.here(patch, release) else {
-                unrecorded.push(patch.as_str());
+            let Some(effect) = self.on(isa, patch, release) else {
+                without.push(patch.as_str());
                 continue;
             };
             if effect.verdict == Some(Verdict::NoChange) {
@@ -198,7 +218,6 @@ impl Effects {
         }
         let mut lines = Vec::new();
         if !groups.is_empty() {
-            let isa = Isa::best();
             lines.push(format!(
                 "time with each patch to time without, in the part of a prover that gains most, on {isa}:"
             ));
@@ -209,8 +228,11 @@ impl Effects {
             lines.push(format!("  {OUTDATED} of an earlier text of the patch"));
         }
         for (what, patches) in [
-            ("no change shown by the newest record", changeless),
-            (UNRECORDED, unrecorded),
+            (
+                "no change shown by the newest record".to_owned(),
+                changeless,
+            ),
+            (unrecorded(isa), without),
         ] {
             if !patches.is_empty() {
                 lines.push(format!("{what}: {}", patches.join(", ")));

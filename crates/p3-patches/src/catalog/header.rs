@@ -1,7 +1,5 @@
 //! The fields at the top of a patch file: why the change exists, and where it goes. `patches/README.md` documents them for authors.
 
-use std::env::consts::ARCH;
-
 use anyhow::Result;
 use cargo_metadata::semver::Version;
 
@@ -61,11 +59,14 @@ impl Header {
         named.is_empty() || named.iter().any(|named| named == architecture)
     }
 
-    /// Says why the patch changes no build for this machine's architecture; `None` where it may.
-    pub fn inert(&self) -> Option<String> {
+    /// Says why the patch changes no build for the `architectures`; `None` where it may.
+    pub fn inert(&self, architectures: &[String]) -> Option<String> {
         let named = &self.architectures;
-        (!named.is_empty() && named.iter().all(|name| name != ARCH))
-            .then(|| format!("{} only, inert on {ARCH} builds", named.join(" and ")))
+        let is_inert = !named.is_empty() && named.iter().all(|name| !architectures.contains(name));
+        is_inert.then(|| {
+            let (named, others) = (named.join(" and "), architectures.join(" and "));
+            format!("{named} only, inert on {others} builds")
+        })
     }
 }
 

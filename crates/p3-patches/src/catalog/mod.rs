@@ -182,20 +182,30 @@ impl Catalog {
         Ok(Some((shown, text)))
     }
 
-    /// Returns the patches among `names` that change no build for this machine's architecture, each with the reason.
-    pub fn inert(&self, base: &str, names: &[String]) -> Result<BTreeMap<String, String>> {
+    /// Returns the patches among `names` that change no build for the `architectures`, each with the reason.
+    pub fn inert(
+        &self,
+        base: &str,
+        names: &[String],
+        architectures: &[String],
+    ) -> Result<BTreeMap<String, String>> {
         let mut inert = BTreeMap::new();
         for name in names {
-            if let Some(reason) = self.header(base, name)?.inert() {
+            if let Some(reason) = self.header(base, name)?.inert(architectures) {
                 inert.insert(name.clone(), reason);
             }
         }
         Ok(inert)
     }
 
-    /// Prints the patches that change nothing on this machine; where no other was asked for, there is nothing to measure.
-    pub fn refuse_inert(&self, base: &str, asked: &[String]) -> Result<()> {
-        let inert = self.inert(base, asked)?;
+    /// Prints the patches that change no build for the `architectures`; where no other was asked for, there is nothing to measure.
+    pub fn refuse_inert(
+        &self,
+        base: &str,
+        asked: &[String],
+        architectures: &[String],
+    ) -> Result<()> {
+        let inert = self.inert(base, asked, architectures)?;
         let reasons = inert
             .iter()
             .map(|(name, reason)| format!("{name}: {reason}"));

@@ -8,7 +8,7 @@ use cargo_metadata::semver::Version;
 
 use super::{Downstream, Source};
 use crate::catalog::Catalog;
-use crate::catalog::effects::Effects;
+use crate::catalog::effects::{self, Effects};
 use crate::project::Patches;
 use crate::prover::choice::{self, Choice};
 use crate::prover::git_source::Checkout;
@@ -18,9 +18,11 @@ use crate::prover::manifest::Manifest;
 use crate::prover::restore::Restore;
 use crate::prover::stanza::{Stanza, TREES};
 use crate::prover::tree::{self, Tree};
+use crate::source::resolve::architectures;
 use paired::address::without_credentials;
 use paired::cargo::{self, Toolchain};
 use paired::error::Failure;
+use paired::isa::Isa;
 use paired::run::rustflags::Rustflags;
 use paired::terminal::{Progress, print_line, shown, spinner};
 
@@ -28,9 +30,9 @@ use paired::terminal::{Progress, print_line, shown, spinner};
 ///
 /// Writes the patched packages to `.p3-patches` beside the workspace's root manifest, adds a block of overrides to
 /// that manifest, and proves that the resolved graph uses every one. The release is that of the workspace's lock file,
-/// and the patches are all that touch a package of its graph and do something on this architecture. What was left out
-/// is printed with the reason, and what each patch gains in the part of a prover that gains most: the time with it to the time
-/// without, in its newest record on this CPU's instruction set.
+/// and the patches are all that touch a package of its graph and do something on this architecture, or on that of
+/// cargo's `build.target`. What was left out is printed with the reason, and what each patch gains in the part of a
+/// prover that gains most: the time with it to the time without, in its newest record on this CPU's instruction set.
 ///
 /// NAMEs choose other patches, and replace what was applied before; what they need is applied too. Where the manifest
 /// records patches, for example after a colleague has cloned it, these are applied again.
@@ -61,8 +63,10 @@ pub struct Args {
 struct Applied {
     base: String,
     names: Vec<String>,
-    /// The patches among `names` that change nothing on this machine, with the reason.
+    /// The patches among `names` that change no build here, with the reason.
     inert: BTreeMap<String, String>,
+    /// The instruction set whose gains are shown.
+    isa: Isa,
     /// Where no names were given, the patches that were not chosen, with the reason.
     left_out: Vec<(String, String)>,
     trees: Vec<Tree>,
@@ -109,6 +113,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         base,
         names,
         inert,
+        isa,
         left_out,
         trees,
         absent,
@@ -123,7 +128,10 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
 
     manifest.print_moved();
     // A compiler that does not answer is no reason to fail: the patches are applied.
-    let for_this_cpu = for_this_cpu(&manifest).ok().flatten();
+    let for_this_cpu = match isa == Isa::best() {
+        true => for_this_cpu(&manifest).ok().flatten(),
+        false => None,
+    };
     for (names, reason) in alike(inert) {
         eprintln!("note: {names}: {reason}");
     }
@@ -149,7 +157,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     println!("  patches {}", catalog.sha256(&base, &names)?);
     if args.verbose {
         for name in &names {
-            println!("  {name}: {}", effects.phrase(name, &base));
+            println!("  {name}: {}", effects.phrase(name, &base, isa));
         }
         for Tree {
             package,
@@ -160,7 +168,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
             println!("  {package} {version} -> {}", shown(path));
         }
     } else {
-        for line in effects.summary(&names, &base) {
+        for line in effects.summary(&names, &base, isa) {
             println!("  {line}");
         }
     }
@@ -311,12 +319,14 @@ fn apply(
     let patched = trees.iter().map(|tree| &tree.package);
     let other_releases = graph::other_releases(&metadata, patched, &base);
     let incremental = incremental(manifest, &trees)?;
+    let architectures = architectures(manifest.root())?;
     Ok(Applied {
         unreviewed,
         doubts,
         foreign,
         incremental,
-        inert: catalog.inert(&base, &names)?,
+        inert: catalog.inert(&base, &names, &architectures)?,
+        isa: effects::isa(&architectures),
         base,
         names,
         left_out,

@@ -1,5 +1,7 @@
 //! `list`: the patches there are.
 
+use std::env::consts::ARCH;
+
 use anyhow::Result;
 use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
@@ -53,7 +55,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let header = catalog.patch(&base, &entry.name)?.header;
         listed.push(Listed {
             name: entry.name.clone(),
-            inert: header.inert(),
+            inert: header.inert(&[ARCH.to_owned()]),
             subject: header.subject().to_owned(),
             title: header.title,
             packages: header.packages,

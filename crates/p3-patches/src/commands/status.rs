@@ -1,6 +1,7 @@
 //! `status`: whether what a manifest records is what a build uses.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::env::consts::ARCH;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -22,7 +23,7 @@ use crate::source::checksums::Checksums;
 use crate::source::locked::{Locked, packages};
 use crate::source::registry::{self, Comparison};
 use crate::source::resolve::{
-    ANOTHER_REGISTRY, FETCH, out_of_a_changed_package, out_of_a_missing_program,
+    ANOTHER_REGISTRY, FETCH, architectures, out_of_a_changed_package, out_of_a_missing_program,
     out_of_a_wrong_lock_file, out_of_a_wrong_manifest, out_of_missing_packages, replacement,
     unresolved_manifest,
 };
@@ -87,7 +88,7 @@ struct Status {
     built_in: Option<bool>,
     /// Where nothing is applied: what `apply` would choose.
     available: Vec<String>,
-    /// The patches that change no build for this machine's architecture, and why.
+    /// The patches that change no build for the architectures that cargo's configuration builds for, and why.
     inert: BTreeMap<String, String>,
     trees: Vec<TreeStatus>,
     /// The patched packages that the graph has in other releases too, and the packages that bring them.
@@ -336,6 +337,11 @@ impl Workspace<'_> {
         };
         let newer = newer.into_iter();
         let hash = catalog.sha256(&base, &names)?;
+        // The configuration of a cargo that may not run, or cannot, names no target.
+        let architectures = match packages.graph() {
+            Some(_) => architectures(self.manifest.root())?,
+            None => vec![ARCH.to_owned()],
+        };
         let is_built_in = || {
             let built_in = Catalog::load(&self.patches.built_in());
             let built_in = built_in.and_then(|built_in| built_in.sha256(&base, &names));
@@ -347,7 +353,7 @@ impl Workspace<'_> {
             patches: stanza.names.clone(),
             built_in: args.verify.then(is_built_in),
             patches_sha256: Some(hash),
-            inert: catalog.inert(&stanza.base, &names)?,
+            inert: catalog.inert(&stanza.base, &names, &architectures)?,
             trees,
             other_releases: other_releases.unwrap_or_default(),
             newer_releases: newer

@@ -22,6 +22,7 @@ use crate::prover::manifest::Manifest;
 use crate::prover::restore::{Restore, changed};
 use crate::prover::tree::{self, Tree};
 use crate::source::locked::packages;
+use crate::source::resolve::architectures;
 use paired::address::without_credentials;
 use paired::cargo::incremental;
 use paired::error::Failure;
@@ -382,7 +383,7 @@ fn choose(
         print_line("note", &note);
     }
     if !args.names.is_empty() || manifest.stanza.is_some() {
-        catalog.refuse_inert(&base, &names)?;
+        catalog.refuse_inert(&base, &names, &architectures(manifest.root())?)?;
     }
     let rev = args.source.rev.as_deref();
     let find = |url| Checkout::find(&manifest.path, &graph, url, rev);

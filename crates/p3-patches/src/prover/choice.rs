@@ -13,6 +13,7 @@ use crate::catalog::patch::Patch;
 use crate::prover::graph::{self, brought_by, is_crates_io, is_upstream, shows_users};
 use crate::prover::manifest::{self, Manifest};
 use crate::source::index;
+use crate::source::resolve::architectures;
 use paired::error::Failure;
 use paired::terminal::shown;
 
@@ -26,10 +27,11 @@ pub struct Choice {
 
 impl Choice {
     /// Chooses all that have been ported to `base`, touch a package of the graph in that release and none that it has in
-    /// another one only, and change builds for this architecture.
+    /// another one only, and change builds for an architecture that cargo's configuration builds for.
     fn new(catalog: &Catalog, manifest: &Path, graph: &Metadata, base: &str) -> Result<Self> {
         let base = catalog.base(Some(base))?;
         let version = Version::parse(&base)?;
+        let architectures = architectures(graph.workspace_root.as_std_path())?;
         let (mut names, mut left_out) = (Vec::new(), Vec::new());
         let mut elsewhere = None;
         for name in catalog.names() {
@@ -42,7 +44,7 @@ impl Choice {
                 if header.packages.iter().any(|name| graph::has(graph, name)) {
                     let other = in_another_release(catalog, graph, &version, name)?;
                     elsewhere = elsewhere.or_else(|| other.clone());
-                    other.or_else(|| header.inert())
+                    other.or_else(|| header.inert(&architectures))
                 } else {
                     let packages = header.packages.join(", ");
                     Some(format!("nothing here depends on {packages}"))

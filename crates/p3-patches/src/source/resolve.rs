@@ -1,5 +1,7 @@
 //! Graphs as cargo resolves them, and the way out where it cannot.
 
+use std::collections::BTreeSet;
+use std::env::consts::ARCH;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
@@ -62,7 +64,7 @@ pub fn metadata(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>
     }
     static NOTED: Once = Once::new();
     let mut platforms = vec![Toolchain::of(rustc_in(dir))?.host];
-    platforms.extend(targets(dir)?);
+    platforms.extend(targets(dir)?.into_iter().filter(|target| target != HOST));
     platforms.sort();
     platforms.dedup();
     let filters = platforms
@@ -79,6 +81,25 @@ pub fn metadata(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>
     Ok(graph)
 }
 
+/// Returns the architectures that builds in `dir` are for, as rustc calls them: those of the targets that cargo's configuration names,
+/// and without any this machine's.
+pub fn architectures(dir: &Path) -> Result<Vec<String>> {
+    let targets = targets(dir)?;
+    let named = targets.iter().map(|target| match &**target {
+        HOST => ARCH,
+        // rustc's names of targets begin with an architecture.
+        triple => triple.split('-').next().unwrap_or_default(),
+    });
+    let named = named.map(str::to_owned).collect::<BTreeSet<_>>();
+    Ok(match named.is_empty() {
+        true => vec![ARCH.to_owned()],
+        false => named.into_iter().collect(),
+    })
+}
+
+/// cargo's name for this machine's target.
+const HOST: &str = "host-tuple";
+
 /// Returns the targets that cargo's configuration builds for, but for those that a file describes, which has a name of its own.
 fn targets(dir: &Path) -> Result<Vec<String>> {
     let configured = configuration(dir, "build.target", &[])?;
@@ -87,7 +108,7 @@ fn targets(dir: &Path) -> Result<Vec<String>> {
         target => vec![target],
     };
     let named = targets.iter().filter_map(Value::as_str);
-    let named = named.filter(|target| !target.ends_with(".json") && *target != "host-tuple");
+    let named = named.filter(|target| !target.ends_with(".json"));
     Ok(named.map(str::to_owned).collect())
 }
 

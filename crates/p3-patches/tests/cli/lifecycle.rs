@@ -133,6 +133,42 @@ fn a_patch_for_this_architecture_is_not_inert() {
     assert!(status.contains("\"inert\": {}"), "{status}");
 }
 
+/// Builds for another machine take the patches of its architecture.
+#[test]
+fn the_target_of_cargos_configuration_chooses_the_patches() {
+    let fixture = Fixture::new().with_stacked_foreign();
+    let reason = format!("{FOREIGN} only, inert on {} builds", std::env::consts::ARCH);
+    let here = fixture.succeed(&["apply"]);
+    assert!(here.contains("applied demo to"), "{here}");
+    assert!(
+        here.contains(&format!("left out stacked: {reason}\n")),
+        "{here}"
+    );
+    fixture.succeed(&["remove"]);
+
+    let config = fixture.prover().join(".cargo/config.toml");
+    write(
+        &config,
+        &format!("[build]\ntarget = \"{FOREIGN}-unknown-linux-gnu\"\n"),
+    );
+    let there = fixture.succeed(&["apply"]);
+    assert!(there.contains("applied demo, stacked to"), "{there}");
+    assert!(
+        !there.contains("inert") && !there.contains("this CPU"),
+        "{there}"
+    );
+    let status = fixture.succeed(&["status", "--json"]);
+    assert!(status.contains("\"inert\": {}"), "{status}");
+
+    // cargo's name for this machine's target.
+    write(&config, "[build]\ntarget = [\"host-tuple\"]\n");
+    let status = fixture.succeed(&["status"]);
+    assert!(
+        status.contains(&format!("\nstacked: {reason}\n")),
+        "{status}"
+    );
+}
+
 #[test]
 fn the_stanza_goes_to_the_workspace_root() {
     let fixture = Fixture::new();
