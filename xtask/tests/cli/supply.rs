@@ -261,6 +261,46 @@ fn check_finds_a_package_without_a_checksum() {
     );
 }
 
+/// A crate of a kernel has no standard library, so that a prover without one can depend on it, WebAssembly's for one.
+#[test]
+fn no_kernels_crate_brings_the_standard_library() {
+    let kernels = fs::read_dir(repository().join("crates"))
+        .unwrap()
+        .filter_map(|entry| {
+            let folder = entry.unwrap().path();
+            let root = fs::read_to_string(folder.join("src/lib.rs")).ok()?;
+            let name = folder.file_name()?.to_str()?.to_owned();
+            root.contains("#![no_std]").then_some(name)
+        });
+    let mut seen = 0;
+    for kernel in kernels {
+        let mut cargo = Command::new("cargo");
+        cargo
+            .args(["tree", "--offline", "--edges", "normal,no-proc-macro"])
+            .args([
+                "--prefix",
+                "none",
+                "--format",
+                "{p} {f}",
+                "--package",
+                &kernel,
+            ])
+            .current_dir(repository());
+        let output = cargo.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let tree = String::from_utf8(output.stdout).unwrap();
+        for line in tree.lines().filter(|line| !line.ends_with("(*)")) {
+            let [package, _, features] = *line.splitn(3, ' ').collect::<Vec<_>>() else {
+                continue;
+            };
+            let brings_std = features.split(',').any(|feature| feature == "std");
+            assert!(!brings_std && package != "getrandom", "{kernel}: {line}");
+        }
+        seen += 1;
+    }
+    assert!(seen > 0);
+}
+
 /// The registry's index says what is missing, and nothing that is there changes.
 #[test]
 fn checksums_are_added_and_never_changed() {
