@@ -1,9 +1,9 @@
 //! Dot products over packed Goldilocks elements, on AVX2 and AVX-512, that are reduced once in 1024 terms.
 //!
 //! The kernel is [`dot_product`] on [`lazy_product`], which the patch of the same name adds to p3-goldilocks; the latter has the
-//! mechanism and the bounds. [`unreduced_columnwise_dot_product`] passes over rows, for any field, and is added to p3-field. The words under it
-//! are packed-poseidon2's, whose `vector` files are compiled here once more, as they are in p3-goldilocks. This crate root stands
-//! in for those of p3-goldilocks and p3-field, so that the same bytes compile in both places.
+//! mechanism and the bounds. [`unreduced_columnwise_dot_product`] passes over rows, for any field, and is added to p3-field. The
+//! words under it are packed-poseidon2's, whose `vector` files are compiled here once more, as they are in p3-goldilocks. This crate
+//! root stands in for those of p3-goldilocks and p3-field, so that the same bytes compile in both places.
 //!
 //! ```
 //! # #[cfg(target_feature = "avx2")] {

@@ -60,10 +60,7 @@ pub fn run(text: &[u8]) -> Result<()> {
         assert_eq!(ported.header.kernels, kernels);
         assert_eq!(ported.diff(), patch.diff());
     }
-    let _ = (
-        patch.header.merged(),
-        patch.header.inert(&["aarch64".to_owned()]),
-    );
+    let _ = (patch.header.merged(), patch.header.inert(&["aarch64"]));
     for Addition { place, .. } in patch.additions() {
         assert!(!place.split('/').any(|part| part == ".."), "{place}");
     }

@@ -418,9 +418,7 @@ fn subject(args: &Args, project: &Project) -> Result<Subject> {
     let (base, patches) = args.compared.chosen(project)?;
     let names = &args.compared.names;
     let asked = if names.is_empty() { &patches } else { names };
-    project
-        .catalog
-        .refuse_inert(&base, asked, &[ARCH.to_owned()])?;
+    project.catalog.refuse_inert(&base, asked, &[ARCH])?;
     let baseline_patches = if args.step {
         stacked_on(project, &base, asked)?
     } else {

@@ -69,7 +69,7 @@ impl<'a> Inspected<'a> {
         let (base, patches) = compared.chosen(project)?;
         project
             .catalog
-            .refuse_inert(&base, &compared.names, &[ARCH.to_owned()])?;
+            .refuse_inert(&base, &compared.names, &[ARCH])?;
         let built = (&*base, &*patches);
         let executables = compared.executables(project, built, &isas, Purpose::Measurement)?;
         let (_, workers) = &executables.workers[0];

@@ -59,7 +59,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     let (base, patches) = args.compared.chosen(project)?;
     project
         .catalog
-        .refuse_inert(&base, &args.compared.names, &[ARCH.to_owned()])?;
+        .refuse_inert(&base, &args.compared.names, &[ARCH])?;
     let machine = Machine::here(&Toolchain::query()?, &isas, "");
     let Executables {
         workers,

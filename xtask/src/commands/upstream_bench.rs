@@ -104,9 +104,7 @@ pub fn run(
     let baseline_patches = project
         .catalog
         .below(&Version::parse(&base)?, &compared.names)?;
-    project
-        .catalog
-        .refuse_inert(&base, &patches, &[ARCH.to_owned()])?;
+    project.catalog.refuse_inert(&base, &patches, &[ARCH])?;
     let toolchain = Toolchain::query()?;
     let machine = Machine::here(&toolchain, &isas, "");
     let pairs = pairs.unwrap_or(PAIRS) as usize;

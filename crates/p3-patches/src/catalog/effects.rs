@@ -108,11 +108,14 @@ fn unrecorded(isa: Isa) -> String {
 /// architecture the one that most of its CPUs have.
 pub fn isa(architectures: &[String]) -> Isa {
     let builds_for = |name: &str| architectures.iter().any(|other| other == name);
-    match () {
-        () if builds_for(ARCH) => Isa::best(),
-        () if builds_for("aarch64") => Isa::Neon,
-        () if builds_for("x86_64") => Isa::V3,
-        () => Isa::Generic,
+    if builds_for(ARCH) {
+        Isa::best()
+    } else if builds_for("aarch64") {
+        Isa::Neon
+    } else if builds_for("x86_64") {
+        Isa::V3
+    } else {
+        Isa::Generic
     }
 }
 

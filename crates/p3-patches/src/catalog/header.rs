@@ -60,9 +60,11 @@ impl Header {
     }
 
     /// Says why the patch changes no build for the `architectures`; `None` where it may.
-    pub fn inert(&self, architectures: &[String]) -> Option<String> {
+    pub fn inert(&self, architectures: &[impl AsRef<str>]) -> Option<String> {
         let named = &self.architectures;
-        let is_inert = !named.is_empty() && named.iter().all(|name| !architectures.contains(name));
+        let architectures = architectures.iter().map(AsRef::as_ref).collect::<Vec<_>>();
+        let is_inert =
+            !named.is_empty() && named.iter().all(|name| !architectures.contains(&&**name));
         is_inert.then(|| {
             let (named, others) = (named.join(" and "), architectures.join(" and "));
             format!("{named} only, inert on {others} builds")

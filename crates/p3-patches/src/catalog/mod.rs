@@ -187,7 +187,7 @@ impl Catalog {
         &self,
         base: &str,
         names: &[String],
-        architectures: &[String],
+        architectures: &[impl AsRef<str>],
     ) -> Result<BTreeMap<String, String>> {
         let mut inert = BTreeMap::new();
         for name in names {
@@ -203,7 +203,7 @@ impl Catalog {
         &self,
         base: &str,
         asked: &[String],
-        architectures: &[String],
+        architectures: &[impl AsRef<str>],
     ) -> Result<()> {
         let inert = self.inert(base, asked, architectures)?;
         let reasons = inert

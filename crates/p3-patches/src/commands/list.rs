@@ -55,7 +55,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let header = catalog.patch(&base, &entry.name)?.header;
         listed.push(Listed {
             name: entry.name.clone(),
-            inert: header.inert(&[ARCH.to_owned()]),
+            inert: header.inert(&[ARCH]),
             subject: header.subject().to_owned(),
             title: header.title,
             packages: header.packages,
