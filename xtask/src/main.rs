@@ -17,6 +17,7 @@ mod bench;
 mod commands;
 mod emulation;
 mod inspect;
+mod metadata;
 mod project;
 mod report;
 mod test;

@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use serde::Deserialize;
 
+use crate::metadata::Metadata;
 use crate::project::Project;
-use crate::test::Metadata;
 use p3_patches::catalog::patch::Patch;
 use paired::isa::Isa;
 use paired::terminal::shown;

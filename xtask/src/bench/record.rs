@@ -6,12 +6,15 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
+use clap::ValueEnum as _;
 use rustix::fs::FileType;
 use serde::{Deserialize, Serialize};
 
+use crate::metadata::Metadata;
 use crate::project::Project;
 use paired::error::Failure;
 use paired::files::dir::{Dir, is_link};
+use paired::isa::Isa;
 use paired::run::sample::Run;
 use paired::show::machine::Machine;
 use paired::show::report::{csv, parse_csv};
@@ -350,22 +353,45 @@ fn newest_above(project: &Project, base: &str, name: &str, stem: &str) -> Result
 pub(super) struct Codes {
     codes: BTreeMap<String, String>,
     with_benches: BTreeMap<String, String>,
+    /// The patches that have no code in the builds: whatever theirs becomes, the same is measured.
+    inert: BTreeSet<String>,
 }
 
 impl Codes {
-    pub(super) fn of(project: &Project, base: &str, names: &[String]) -> Result<Self> {
+    /// Returns the hashes of the patches `names`, for builds whose folder is named `machine`, a TRIPLE-ISA.
+    pub(super) fn of(
+        project: &Project,
+        base: &str,
+        names: &[String],
+        machine: &str,
+    ) -> Result<Self> {
+        // Builds for whatever CPU may have the code of each patch.
+        let named = Isa::value_variants().iter().copied();
+        let isa = named
+            .filter(|isa| ![Isa::Generic, Isa::Native].contains(isa))
+            .find(|isa| machine.ends_with(&format!("-{isa}")));
+        let mut inert = BTreeSet::new();
+        for (isa, name) in isa
+            .iter()
+            .flat_map(|isa| names.iter().map(move |name| (*isa, name)))
+        {
+            let header = project.catalog.header(base, name)?;
+            if !Metadata::of(project, name)?.has_code(&header, isa) {
+                inert.insert(name.clone());
+            }
+        }
         Ok(Self {
             codes: project.catalog.codes(base, names)?,
             with_benches: project.catalog.codes_with_benches(base, names)?,
+            inert,
         })
     }
 
     /// Tells whether these are the hashes that a record has of the same patches.
     pub(super) fn are(&self, recorded: &BTreeMap<String, String>) -> bool {
-        let is = |(name, hash): (&String, &String)| {
-            [&self.codes, &self.with_benches]
-                .map(|codes| codes.get(name))
-                .contains(&Some(hash))
+        let is = |(name, hash): (&String, &String)| match self.codes.get(name) {
+            Some(_) if self.inert.contains(name) => true,
+            code => [code, self.with_benches.get(name)].contains(&Some(hash)),
         };
         recorded.len() == self.codes.len() && recorded.iter().all(is)
     }
@@ -382,9 +408,9 @@ fn newest(
     let root = &project.root;
     let mut records: Vec<Record> = Vec::new();
     let release = format!("{RECORDS}/{base}");
-    let mut present = None;
     for machine in entries(root, &release, true)? {
         let machine = format!("{release}/{machine}");
+        let mut present = None;
         let of_machine = records.len();
         let is_asked =
             |folder: &String| folder == stem || stem.ends_with(ON) && folder.starts_with(stem);
@@ -407,8 +433,8 @@ fn newest(
             let (candidate, baseline) = match &present {
                 Some(present) => present,
                 None => present.insert((
-                    Codes::of(project, base, names)?,
-                    Codes::of(project, base, below)?,
+                    Codes::of(project, base, names, &machine)?,
+                    Codes::of(project, base, below, &machine)?,
                 )),
             };
             let outdated = !candidate.are(&head.patches) || !baseline.are(&head.baseline_patches);
@@ -775,6 +801,33 @@ pub mod tests {
         assert!(found().iter().all(|(_, _, outdated)| *outdated));
         // The newest of those that are out of date.
         assert!(found().contains(&("Narrow".into(), 0.5, true)));
+    }
+
+    #[test]
+    fn a_patch_without_code_in_a_build_makes_no_record_out_of_date() {
+        let filed = Filed::new();
+        let both = ["base-layer", "quick-sponge"];
+        filed.write("quick-sponge", "2026-01-01", "Narrow", 0.5, &both);
+        let without_code = |isa: &str| {
+            let manifest = format!("[package.metadata.p3]\nwithout-code = [\"{isa}\"]\n");
+            filed.put("crates/base-layer/Cargo.toml", &manifest);
+        };
+        let is_outdated = || {
+            let records = records(&Project::at(filed.root()), "0.8.0", "quick-sponge").unwrap();
+            records[0].outdated
+        };
+        filed.patch("base-layer", "", "let x = 3;");
+        assert!(is_outdated());
+        without_code("x86-64-v3");
+        assert!(!is_outdated());
+        without_code("x86-64-v4");
+        assert!(is_outdated());
+        // Its absence is another matter than its code.
+        without_code("x86-64-v3");
+        filed.write("quick-sponge", "2026-02-01", "Wide", 0.5, &both[1..]);
+        let of_wide = records(&Project::at(filed.root()), "0.8.0", "quick-sponge").unwrap();
+        let is_wide = |record: &&Record| record.machine.cpu == "Wide";
+        assert!(of_wide.iter().find(is_wide).unwrap().outdated);
     }
 
     #[test]

@@ -10,11 +10,11 @@ use std::thread;
 use anyhow::{Result, bail};
 use walkdir::WalkDir;
 
-use super::metadata::Metadata;
 use super::{
     Need, ONE_ISA, Work, bochs, cargo_for, in_folder, is_emulated, lacks, lacks_cpu, lacks_isa,
     runs_in_bochs, succeed,
 };
+use crate::metadata::Metadata;
 use crate::project::Project;
 use paired::cargo::with_rustflags;
 use paired::interrupt;

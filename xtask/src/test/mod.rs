@@ -5,7 +5,6 @@
 mod bochs;
 mod kernels;
 mod list;
-mod metadata;
 mod need;
 mod programs;
 pub mod provers;
@@ -19,7 +18,6 @@ use std::process::{Command, Output};
 use anyhow::{Context, Result};
 
 pub use list::all;
-pub use metadata::Metadata;
 pub use need::Need;
 
 use crate::emulation;

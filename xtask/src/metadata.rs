@@ -8,6 +8,7 @@ use anyhow::Result;
 use serde::Deserialize;
 
 use crate::project::Project;
+use p3_patches::catalog::header::Header;
 use paired::error::Failure;
 use paired::isa::{self, Isa};
 use paired::terminal::shown;
@@ -92,10 +93,10 @@ impl Metadata {
         self.instructions.iter().any(|Name(name)| *name == isa)
     }
 
-    /// Tells whether the patch may change a build for `isa`, where it changes some of that architecture.
-    pub fn has_code(&self, isa: Isa) -> bool {
-        let isa = isa.to_string();
-        !self.without_code.iter().any(|Name(name)| *name == isa)
+    /// Tells whether the patch with this `header` may change a build for `isa`.
+    pub fn has_code(&self, header: &Header, isa: Isa) -> bool {
+        let name = isa.to_string();
+        header.changes(isa) && !self.without_code.iter().any(|Name(other)| *other == name)
     }
 
     /// Returns the tests that Miri runs on `isa`.
@@ -116,6 +117,8 @@ impl Metadata {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum as _;
+
     use super::*;
 
     fn project() -> Project {
@@ -130,6 +133,26 @@ mod tests {
             let has_tests = project.root.join(tests).is_file();
             assert_eq!(!metadata.instructions.is_empty(), has_tests, "{name}");
         }
+    }
+
+    #[test]
+    fn a_build_without_code_is_of_an_architecture_that_the_patch_changes() {
+        let project = project();
+        let mut found = 0;
+        for (name, metadata) in Metadata::of_kernels(&project).unwrap() {
+            let base = project.catalog.default_base_of(&name).unwrap();
+            let header = project.catalog.header(&base, &name).unwrap();
+            for Name(without) in &metadata.without_code {
+                let isa = Isa::from_str(without, false).unwrap();
+                assert!(header.changes(isa), "{name}: {isa}");
+                assert!(!metadata.has_code(&header, isa), "{name}: {isa}");
+                found += 1;
+            }
+            let isas = Isa::value_variants();
+            let has_code = |isa: &Isa| metadata.has_code(&header, *isa);
+            assert!(isas.iter().any(has_code), "{name}");
+        }
+        assert!(found > 0);
     }
 
     #[test]
