@@ -60,11 +60,11 @@ struct Counted {
 /// Returns the newest counts of `name` on `base` for each TRIPLE-ISA.
 pub fn counts(project: &Project, base: &str, name: &str) -> Result<Vec<Counts>> {
     let (_, names) = project.catalog.chosen(Some(base), &[name.to_owned()])?;
+    let present = Codes::of(project, base, &names)?;
     let root = &project.root;
     let mut counts = Vec::new();
     let release = format!("{RECORDS}/{base}");
     for machine in entries(root, &release, true)? {
-        let present = Codes::of(project, base, &names, &machine)?;
         let folder = format!("{release}/{machine}/{name}");
         let newest = entries(root, &folder, false)?.into_iter().rev();
         for file in newest.filter(|file| file.ends_with(".json")).take(1) {
@@ -85,7 +85,7 @@ pub fn counts(project: &Project, base: &str, name: &str) -> Result<Vec<Counts>> 
             });
             let read = read.map_err(|why| refuse(&file, "inspect count --record", &why))?;
             counts.push(Counts {
-                outdated: !present.are(&read.code),
+                outdated: !present.are(&read.code, &read.isa),
                 file,
                 ..read
             });

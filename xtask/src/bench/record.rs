@@ -353,45 +353,38 @@ fn newest_above(project: &Project, base: &str, name: &str, stem: &str) -> Result
 pub(super) struct Codes {
     codes: BTreeMap<String, String>,
     with_benches: BTreeMap<String, String>,
-    /// The patches that have no code in the builds: whatever theirs becomes, the same is measured.
-    inert: BTreeSet<String>,
+    /// The instruction sets whose builds have no code of a patch, by its name: whatever its code becomes, the same is measured.
+    without: BTreeMap<String, Vec<String>>,
 }
 
 impl Codes {
-    /// Returns the hashes of the patches `names`, for builds whose folder is named `machine`, a TRIPLE-ISA.
-    pub(super) fn of(
-        project: &Project,
-        base: &str,
-        names: &[String],
-        machine: &str,
-    ) -> Result<Self> {
-        // Builds for whatever CPU may have the code of each patch.
-        let named = Isa::value_variants().iter().copied();
-        let isa = named
-            .filter(|isa| ![Isa::Generic, Isa::Native].contains(isa))
-            .find(|isa| machine.ends_with(&format!("-{isa}")));
-        let mut inert = BTreeSet::new();
-        for (isa, name) in isa
-            .iter()
-            .flat_map(|isa| names.iter().map(move |name| (*isa, name)))
-        {
+    pub(super) fn of(project: &Project, base: &str, names: &[String]) -> Result<Self> {
+        let mut without = BTreeMap::new();
+        for name in names {
             let header = project.catalog.header(base, name)?;
-            if !Metadata::of(project, name)?.has_code(&header, isa) {
-                inert.insert(name.clone());
-            }
+            let metadata = Metadata::of(project, name)?;
+            // A build for whatever CPU may have the code of each patch.
+            let isas = (Isa::value_variants().iter())
+                .filter(|isa| ![Isa::Generic, Isa::Native].contains(isa))
+                .filter(|isa| !metadata.has_code(&header, **isa));
+            without.insert(name.clone(), isas.map(Isa::to_string).collect());
         }
         Ok(Self {
             codes: project.catalog.codes(base, names)?,
             with_benches: project.catalog.codes_with_benches(base, names)?,
-            inert,
+            without,
         })
     }
 
-    /// Tells whether these are the hashes that a record has of the same patches.
-    pub(super) fn are(&self, recorded: &BTreeMap<String, String>) -> bool {
-        let is = |(name, hash): (&String, &String)| match self.codes.get(name) {
-            Some(_) if self.inert.contains(name) => true,
-            code => [code, self.with_benches.get(name)].contains(&Some(hash)),
+    /// Tells whether these are the hashes that a record for `isa` has of the same patches.
+    pub(super) fn are(&self, recorded: &BTreeMap<String, String>, isa: &str) -> bool {
+        let is = |(name, hash): (&String, &String)| {
+            self.without
+                .get(name)
+                .is_some_and(|isas| isas.iter().any(|other| other == isa))
+                || [&self.codes, &self.with_benches]
+                    .map(|codes| codes.get(name))
+                    .contains(&Some(hash))
         };
         recorded.len() == self.codes.len() && recorded.iter().all(is)
     }
@@ -408,9 +401,9 @@ fn newest(
     let root = &project.root;
     let mut records: Vec<Record> = Vec::new();
     let release = format!("{RECORDS}/{base}");
+    let mut present = None;
     for machine in entries(root, &release, true)? {
         let machine = format!("{release}/{machine}");
-        let mut present = None;
         let of_machine = records.len();
         let is_asked =
             |folder: &String| folder == stem || stem.ends_with(ON) && folder.starts_with(stem);
@@ -433,11 +426,13 @@ fn newest(
             let (candidate, baseline) = match &present {
                 Some(present) => present,
                 None => present.insert((
-                    Codes::of(project, base, names, &machine)?,
-                    Codes::of(project, base, below, &machine)?,
+                    Codes::of(project, base, names)?,
+                    Codes::of(project, base, below)?,
                 )),
             };
-            let outdated = !candidate.are(&head.patches) || !baseline.are(&head.baseline_patches);
+            let isa = &runs[0].isa;
+            let outdated =
+                !candidate.are(&head.patches, isa) || !baseline.are(&head.baseline_patches, isa);
             let is_of_cpu = |at: &usize| records[*at].machine.cpu == head.machine.cpu;
             let of_cpu: Vec<_> = (of_machine..records.len()).filter(is_of_cpu).collect();
             let is_same =
