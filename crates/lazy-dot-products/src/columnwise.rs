@@ -66,7 +66,7 @@ pub trait UnreducedSum<F: Field>: Copy {
 /// with sums that are reduced once in [`UnreducedSum::TERMS`] rows.
 pub fn unreduced_columnwise_dot_product<S, F, EF, R, I, const N: usize>(
     acc: &mut [EF::ExtensionPacking],
-    mut items: I,
+    items: I,
 ) where
     S: UnreducedSum<F>,
     F: Field,
@@ -85,61 +85,70 @@ pub fn unreduced_columnwise_dot_product<S, F, EF, R, I, const N: usize>(
     let vectors = acc.len() / N;
     let mut sums = vec![S::zero(); acc.len() * EF::DIMENSION];
     let mut weights = vec![[S::Weight::default(); COLUMNWISE_ROWS]; N * EF::DIMENSION];
-    let mut copies = [[F::Packing::ZERO; COLUMNWISE_ROWS]; SHORT];
+    let copied = if vectors <= SHORT { vectors } else { 0 };
+    let mut columns = vec![[F::Packing::ZERO; COLUMNWISE_ROWS]; copied];
     let mut rows: Vec<R> = Vec::with_capacity(COLUMNWISE_ROWS);
+    let mut count = 0;
     let mut terms = 0;
-    loop {
-        let mut count = 0;
-        for (i, (row, scales)) in items.by_ref().take(COLUMNWISE_ROWS).enumerate() {
-            for (weights, scale) in weights.chunks_exact_mut(EF::DIMENSION).zip(scales) {
-                for (weight, &w) in weights.iter_mut().zip(scale.as_basis_coefficients_slice()) {
-                    weight[i] = S::weight(w);
-                }
-            }
-            if vectors <= SHORT {
-                // A row may end early. Internal iteration keeps its position in a register.
-                let mut slots = copies[..vectors].iter_mut().map(|column| &mut column[i]);
-                row.take(vectors).for_each(|x| {
-                    if let Some(slot) = slots.next() {
-                        *slot = x;
-                    }
-                });
-                slots.for_each(|slot| *slot = F::Packing::ZERO);
-            } else {
-                rows.push(row);
-            }
-            count += 1;
-        }
-        // Rows that are not there count as zero.
-        if count < COLUMNWISE_ROWS {
-            for weight in &mut weights {
-                weight[count..].fill(S::Weight::default());
+    // A loop would call `next`, and rows pass through memory where the compiler does not inline it.
+    items.for_each(|(row, scales)| {
+        for (weights, scale) in weights.chunks_exact_mut(EF::DIMENSION).zip(scales) {
+            for (weights, &w) in weights.iter_mut().zip(scale.as_basis_coefficients_slice()) {
+                weights[count] = S::weight(w);
             }
         }
         if vectors <= SHORT {
-            for (sums, column) in sums.chunks_exact_mut(weights.len()).zip(&copies) {
-                S::add_products(sums, column, &weights);
-            }
+            // A row may end early. Internal iteration keeps its position in a register.
+            let mut slots = columns.iter_mut().map(|column| &mut column[count]);
+            row.take(vectors).for_each(|x| {
+                if let Some(slot) = slots.next() {
+                    *slot = x;
+                }
+            });
+            slots.for_each(|slot| *slot = F::Packing::ZERO);
         } else {
-            match <&mut [R; COLUMNWISE_ROWS]>::try_from(&mut rows[..]) {
-                // The compiler knows how many, and unrolls the loop over them.
-                Ok(rows) => add_rows::<S, F, R>(&mut sums, rows, &weights),
-                Err(_) => add_rows::<S, F, R>(&mut sums, &mut rows, &weights),
-            }
-            rows.clear();
+            rows.push(row);
         }
-        terms += COLUMNWISE_ROWS;
-        if count < COLUMNWISE_ROWS || terms == S::TERMS {
-            terms = 0;
-            for (acc, sums) in acc.iter_mut().zip(sums.chunks_exact_mut(EF::DIMENSION)) {
-                *acc += EF::ExtensionPacking::from_basis_coefficients_fn(|i| sums[i].reduce());
-                sums.fill(S::zero());
+        count += 1;
+        if count == COLUMNWISE_ROWS {
+            add_pass::<S, F, R>(&mut sums, &columns, &mut rows, &weights);
+            count = 0;
+            terms += COLUMNWISE_ROWS;
+            if terms == S::TERMS {
+                reduce::<S, F, EF>(acc, &mut sums);
+                terms = 0;
             }
         }
-        if count < COLUMNWISE_ROWS {
-            return;
-        }
+    });
+    // Rows that are not there count as zero.
+    for weights in &mut weights {
+        weights[count..].fill(S::Weight::default());
     }
+    add_pass::<S, F, R>(&mut sums, &columns, &mut rows, &weights);
+    reduce::<S, F, EF>(acc, &mut sums);
+}
+
+/// Adds the products of a pass to the sums, of columns that were copied or of rows, which it drops.
+fn add_pass<S, F, R>(
+    sums: &mut [S],
+    columns: &[[F::Packing; COLUMNWISE_ROWS]],
+    rows: &mut Vec<R>,
+    weights: &[[S::Weight; COLUMNWISE_ROWS]],
+) where
+    S: UnreducedSum<F>,
+    F: Field,
+    R: Iterator<Item = F::Packing>,
+{
+    for (sums, column) in sums.chunks_exact_mut(weights.len()).zip(columns) {
+        S::add_products(sums, column, weights);
+    }
+    if let Ok(rows) = <&mut [R; COLUMNWISE_ROWS]>::try_from(&mut rows[..]) {
+        // The compiler knows how many, and unrolls the loop over them.
+        add_rows::<S, F, R>(sums, rows, weights);
+    } else if !rows.is_empty() {
+        add_rows::<S, F, R>(sums, rows, weights);
+    }
+    rows.clear();
 }
 
 /// Adds the products of rows and weights to the sums, a vector of each row at a time.
@@ -161,5 +170,18 @@ where
             }
         }
         S::add_products(sums, &column, weights);
+    }
+}
+
+/// Adds what the sums stand for to the accumulators, and makes the sums zero.
+fn reduce<S, F, EF>(acc: &mut [EF::ExtensionPacking], sums: &mut [S])
+where
+    S: UnreducedSum<F>,
+    F: Field,
+    EF: ExtensionField<F>,
+{
+    for (acc, sums) in acc.iter_mut().zip(sums.chunks_exact_mut(EF::DIMENSION)) {
+        *acc += EF::ExtensionPacking::from_basis_coefficients_fn(|i| sums[i].reduce());
+        sums.fill(S::zero());
     }
 }
