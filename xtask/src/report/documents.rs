@@ -37,6 +37,7 @@ impl Documents {
             up: "../",
             files: Vec::new(),
         };
+        let shown = summary::shown_proofs(sections);
         let mut text = String::new();
         for section in sections {
             let mut lines = lines(&section.records);
@@ -44,19 +45,18 @@ impl Documents {
                 lines.retain(|line| is_of_prover(line.row));
             }
             write!(text, "\n### {}\n", section.title)?;
-            if let Some(figure) = &section.figure {
-                let title = &section.title;
-                let up = links.up;
-                write!(
-                    text,
-                    "\n![{title}: the table below as a figure]({up}{figure})\n"
-                )?;
-                files.push((project.root.join(figure), figure::svg(title, &lines)));
-                if let Some(drawn) = figure::curves_svg(title, &section.records) {
-                    let figure = figure.replace(".svg", "-curves.svg");
-                    write!(text, "\n![{title}: by threads and sizes]({up}{figure})\n")?;
-                    files.push((project.root.join(figure), drawn));
-                }
+            let up = links.up;
+            if let Some((title, figure)) = section.proofs_figure() {
+                write!(text, "\n![{title}]({up}{figure})\n")?;
+                let mut proofs = lines.clone();
+                proofs.retain(|line| shown.contains(&*line.row.workload));
+                files.push((project.root.join(figure), figure::svg(&title, &proofs)));
+            }
+            if let Some((title, figure)) = section.curves_figure()
+                && let Some(drawn) = figure::curves_svg(&title, &section.records)
+            {
+                write!(text, "\n![{title}]({up}{figure})\n")?;
+                files.push((project.root.join(figure), drawn));
             }
             text += &section.body(&lines, &mut links)?;
         }
@@ -470,6 +470,18 @@ mod tests {
             0.25,
             &["base-layer", "quick-sponge"],
         );
+        for file in fs::read_dir(
+            filed
+                .root()
+                .join(RECORDS)
+                .join("0.8.0/triple-x86-64-v3/series"),
+        )
+        .unwrap()
+        {
+            let file = file.unwrap().path();
+            let of_a_tree = fs::read_to_string(&file).unwrap();
+            fs::write(&file, of_a_tree.replace("merkle-commit/x", "stark-prove/x")).unwrap();
+        }
         filed.write("base-layer", "2026-11-03", "Narrow", 0.5, &["base-layer"]);
         let path = "0.8.0/triple-neon/quick-sponge/2026-11-01-qemu.json";
         filed.put(&format!("{RECORDS}/{path}"), COUNTS);

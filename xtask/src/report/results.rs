@@ -29,8 +29,6 @@ pub struct Section {
     pub release: String,
     pub records: Vec<Record>,
     pub counts: Vec<Counts>,
-    /// Where the figure of this is, below the project's root.
-    pub(super) figure: Option<String>,
     /// The patch that this is the record of; none where it is of several patches.
     pub patch: Option<String>,
     /// Tells whether the patch alone is measured: the baseline has what it needs, or it needs nothing.
@@ -79,7 +77,6 @@ pub fn section(
         release: report.subject.base.clone(),
         records: report.records(runs, files),
         counts: Vec::new(),
-        figure: None,
         patch: None,
         alone: false,
     }
@@ -98,7 +95,6 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
                 release: base.clone(),
                 records,
                 counts: Vec::new(),
-                figure: Some(format!("{RECORDS}/{base}/{SERIES}.svg")),
                 patch: None,
                 alone: false,
             });
@@ -123,7 +119,6 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
                     release: base.clone(),
                     records: step,
                     counts: Vec::new(),
-                    figure: None,
                     patch: Some(name.clone()),
                     alone: true,
                 });
@@ -135,7 +130,6 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
                     release: base.clone(),
                     records: benches,
                     counts: Vec::new(),
-                    figure: None,
                     patch: Some(name.clone()),
                     alone: false,
                 });
@@ -147,7 +141,6 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
                 title: format!("{name}{with}, Plonky3 {base}"),
                 records: records(project, &base, name)?,
                 counts: counts(project, &base, name)?,
-                figure: None,
                 patch: Some(name.clone()),
                 release: base,
                 alone: below.is_empty(),
@@ -175,6 +168,22 @@ impl Section {
 
     fn is_empty(&self) -> bool {
         self.records.is_empty() && self.counts.is_empty()
+    }
+
+    /// Returns the title and the place, below the project's root, of the figure of whole proofs with all patches.
+    pub(super) fn proofs_figure(&self) -> Option<(String, String)> {
+        let mut rows = self.records.iter().flat_map(|record| &record.rows);
+        let is_drawn =
+            self.patch.is_none() && rows.any(|row| Kind::of(&row.workload) == Kind::StarkProve);
+        let title = format!("{}: whole proofs", self.title);
+        is_drawn.then(|| (title, format!("{RECORDS}/{}/{SERIES}.svg", self.release)))
+    }
+
+    /// Returns the title and the place of the figure of curves by threads and by sizes, which is drawn where there are some.
+    pub(super) fn curves_figure(&self) -> Option<(String, String)> {
+        let title = format!("{}: by threads and sizes", self.title);
+        let place = format!("{RECORDS}/{}/{SERIES}-curves.svg", self.release);
+        self.patch.is_none().then_some((title, place))
     }
 }
 

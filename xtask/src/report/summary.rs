@@ -1,5 +1,7 @@
 //! The README's tables: the range of what each patch gains, and what whole proofs gain from all patches.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use anyhow::Result;
 
 use crate::metadata::Metadata;
@@ -11,6 +13,7 @@ use p3_patches::catalog::effects::OUTDATED;
 use paired::escape;
 use paired::isa::Isa;
 use paired::run::protocol::Kind;
+use paired::run::threads;
 use paired::show::machine::known_as;
 use paired::show::section::{Line, lines};
 use paired::stats::ratio::Verdict;
@@ -45,6 +48,9 @@ pub fn markdown(project: &Project, sections: &[Section]) -> Result<String> {
     text += &proofs(sections);
     if text.contains(OUTDATED) {
         text += &format!("\n{OUTDATED} Of an earlier text of the patches.\n");
+    }
+    if let Some((title, figure)) = sections.iter().find_map(Section::proofs_figure) {
+        text += &format!("\n![{title}]({figure})\n");
     }
     Ok(format!("\n{text}"))
 }
@@ -159,9 +165,28 @@ pub(super) fn counted(own: &[&Section]) -> String {
     }
 }
 
+/// Returns the names of whole proofs with all patches: of each program on one thread, without a size where there is such a row, else
+/// of the first size.
+pub(super) fn shown_proofs(sections: &[Section]) -> BTreeSet<&str> {
+    let mut of_programs: BTreeMap<&str, &str> = BTreeMap::new();
+    let series = sections.iter().filter(|section| section.patch.is_none());
+    for line in series.flat_map(|section| lines(&section.records)) {
+        let name = &*line.row.workload;
+        let program = name.split_once("/2^").map_or(name, |(program, _)| program);
+        if is_proof(&line) && threads::split(name).1 == 1 {
+            let shown = of_programs.entry(program).or_insert(name);
+            if name == program {
+                *shown = name;
+            }
+        }
+    }
+    of_programs.into_values().collect()
+}
+
 /// Returns the rows of whole proofs with all patches, a line for each CPU: of the newest release with a record of the present
 /// text, else of the newest with any. Lines of the present text stand first.
 fn proofs(sections: &[Section]) -> String {
+    let shown = shown_proofs(sections);
     let series = sections.iter().filter(|section| section.patch.is_none());
     let series: Vec<_> = series
         .map(|section| (section, lines(&section.records)))
@@ -172,7 +197,9 @@ fn proofs(sections: &[Section]) -> String {
     };
     for outdated in [false, true] {
         for (section, lines) in &series {
-            let of_text = |line: &&Line<'_>| is_proof(line) && line.record.outdated == outdated;
+            let of_text = |line: &&Line<'_>| {
+                shown.contains(&*line.row.workload) && line.record.outdated == outdated
+            };
             for line in lines.iter().filter(of_text) {
                 if !found.iter().any(|(_, known)| is_alike(&known[0], line)) {
                     let alike = lines.iter().filter(|other| is_alike(other, line));
@@ -245,6 +272,7 @@ mod tests {
     use super::*;
     use crate::bench::record::tests::report;
     use crate::report::results;
+    use paired::stats::row::Row;
     use paired::testing::runs;
 
     /// Returns all patches: a proof on AVX2 and, in 0.9 of the time, on AVX-512, and a commitment.
@@ -310,6 +338,33 @@ mod tests {
         all[1].patch = Some("a".into());
         all[0].patch = all[1].patch.clone();
         assert_eq!(proofs(&all), "");
+    }
+
+    /// A README with each size of each program would be as long as docs/results.md.
+    #[test]
+    fn a_program_is_shown_once() {
+        let mut sections = [section("Old", "2026-11-03", 0.25)];
+        let names = [
+            "stark-prove/a/2^10",
+            "stark-prove/a",
+            "stark-prove/b/2^14x2",
+            "stark-prove/b/2^14x4",
+            "stark-prove/a/2-threads",
+            "lde/c/2^16x64",
+        ];
+        let record = &mut sections[0].records[0];
+        let row = record.rows[0].clone();
+        record.rows = Vec::from(names.map(|name| Row {
+            workload: name.into(),
+            ..row.clone()
+        }));
+        sections[0].records.truncate(1);
+        let shown = shown_proofs(&sections);
+        assert_eq!(
+            Vec::from_iter(shown),
+            ["stark-prove/a", "stark-prove/b/2^14x2"]
+        );
+        assert_eq!(proofs(&sections).lines().count(), 3 + 2);
     }
 
     #[test]
