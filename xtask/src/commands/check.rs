@@ -74,9 +74,14 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     }
 }
 
-/// Upstream's own checks of the patches for the newest release.
+/// Upstream's own checks of the patches for the newest release that has them all, a preview too: their exports are for that one.
 fn upstream_lints(args: &Args, project: &Project) -> Result<()> {
-    let (base, names) = project.catalog.chosen(None, &args.names)?;
+    let mut bases = project.catalog.bases.iter().rev().map(ToString::to_string);
+    let newest = bases.find(|base| {
+        let mut names = args.names.iter();
+        names.all(|name| project.catalog.has(base, name))
+    });
+    let (base, names) = project.catalog.chosen(newest.as_deref(), &args.names)?;
     println!("Plonky3 {base} with {}", names.join(", "));
     let progress = spinner("upstream's checks");
     let mut failed = 0;

@@ -826,4 +826,13 @@ fn upstream_lints_compare_with_the_release() {
     );
     assert!(lints("none").starts_with("exit 3\n"));
     assert!(fixture.run(&["check", "demo"]).starts_with("exit 2\n"));
+
+    // An export is for the newest release, a preview too, and so are its checks.
+    let patch = fixture.patch("demo");
+    let text = fs::read_to_string(&patch).unwrap();
+    let path = patch.to_string_lossy().replace("0.8.0", "0.9.0-rc.2");
+    fs::create_dir_all(Path::new(&path).parent().unwrap()).unwrap();
+    write(Path::new(&path), &text.replace("0.8.0", "0.9.0-rc.2"));
+    let run = lints("demo");
+    assert!(run.contains("Plonky3 0.9.0-rc.2 with demo\n"), "{run}");
 }
