@@ -76,11 +76,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
 
 /// Upstream's own checks of the patches for the newest release that has them all, a preview too: their exports are for that one.
 fn upstream_lints(args: &Args, project: &Project) -> Result<()> {
-    let mut bases = project.catalog.bases.iter().rev().map(ToString::to_string);
-    let newest = bases.find(|base| {
-        let mut names = args.names.iter();
-        names.all(|name| project.catalog.has(base, name))
-    });
+    let newest = project.catalog.newest_base_of_all(&args.names);
     let (base, names) = project.catalog.chosen(newest.as_deref(), &args.names)?;
     println!("Plonky3 {base} with {}", names.join(", "));
     let progress = spinner("upstream's checks");

@@ -470,14 +470,11 @@ mod tests {
             0.25,
             &["base-layer", "quick-sponge"],
         );
-        for file in fs::read_dir(
-            filed
-                .root()
-                .join(RECORDS)
-                .join("0.8.0/triple-x86-64-v3/series"),
-        )
-        .unwrap()
-        {
+        let series = filed
+            .root()
+            .join(RECORDS)
+            .join("0.8.0/triple-x86-64-v3/series");
+        for file in fs::read_dir(series).unwrap() {
             let file = file.unwrap().path();
             let of_a_tree = fs::read_to_string(&file).unwrap();
             fs::write(&file, of_a_tree.replace("merkle-commit/x", "stark-prove/x")).unwrap();

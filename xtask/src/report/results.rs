@@ -53,6 +53,11 @@ pub fn is_of_prover(row: &Row) -> bool {
         || of_trial.iter().any(|start| row.workload.starts_with(start))
 }
 
+/// Tells whether a row is the whole proof of a STARK.
+pub(super) fn is_proof(row: &Row) -> bool {
+    Kind::of(&row.workload) == Kind::StarkProve
+}
+
 /// Returns the row that gains most: of the present text and of a prover's workload, where there is one, whether it gains or not. A
 /// product that takes a third of the time says nothing of a proof.
 pub fn best<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> Option<Line<'a>> {
@@ -173,8 +178,7 @@ impl Section {
     /// Returns the title and the place, below the project's root, of the figure of whole proofs with all patches.
     pub(super) fn proofs_figure(&self) -> Option<(String, String)> {
         let mut rows = self.records.iter().flat_map(|record| &record.rows);
-        let is_drawn =
-            self.patch.is_none() && rows.any(|row| Kind::of(&row.workload) == Kind::StarkProve);
+        let is_drawn = self.patch.is_none() && rows.any(is_proof);
         let title = format!("{}: whole proofs", self.title);
         is_drawn.then(|| (title, format!("{RECORDS}/{}/{SERIES}.svg", self.release)))
     }

@@ -7,12 +7,11 @@ use anyhow::Result;
 use crate::metadata::Metadata;
 use crate::project::Project;
 use crate::report::markdown::changed_memory;
-use crate::report::results::Section;
+use crate::report::results::{Section, is_proof};
 use p3_patches::catalog::Entry;
 use p3_patches::catalog::effects::OUTDATED;
 use paired::escape;
 use paired::isa::Isa;
-use paired::run::protocol::Kind;
 use paired::run::threads;
 use paired::show::machine::known_as;
 use paired::show::section::{Line, lines};
@@ -92,7 +91,8 @@ fn patch(project: &Project, Entry { name, .. }: &Entry, sections: &[Section]) ->
             NO_CODE.to_owned()
         });
     }
-    let proofs = measured.iter().flatten().copied().filter(is_proof);
+    let proofs = measured.iter().flatten().copied();
+    let proofs = proofs.filter(|line| is_proof(line.row));
     let (old, current): (Vec<_>, Vec<_>) = proofs.partition(|line| line.record.outdated);
     cells.push(if ISAS.iter().any(|(isa, _)| has_code(*isa)) {
         range(if current.is_empty() { old } else { current })
@@ -170,10 +170,11 @@ pub(super) fn counted(own: &[&Section]) -> String {
 pub(super) fn shown_proofs(sections: &[Section]) -> BTreeSet<&str> {
     let mut of_programs: BTreeMap<&str, &str> = BTreeMap::new();
     let series = sections.iter().filter(|section| section.patch.is_none());
-    for line in series.flat_map(|section| lines(&section.records)) {
-        let name = &*line.row.workload;
+    let records = series.flat_map(|section| &section.records);
+    for row in records.flat_map(|record| &record.rows) {
+        let name = &*row.workload;
         let program = name.split_once("/2^").map_or(name, |(program, _)| program);
-        if is_proof(&line) && threads::split(name).1 == 1 {
+        if is_proof(row) && threads::split(name).1 == 1 {
             let shown = of_programs.entry(program).or_insert(name);
             if name == program {
                 *shown = name;
@@ -245,10 +246,6 @@ pub(super) fn range_of_proof(sections: &[Section], proof: &str) -> String {
     let series = sections.iter().filter(|section| section.patch.is_none());
     let series: Vec<_> = series.map(|section| lines(&section.records)).collect();
     range(newest(&series, |line| line.row.workload == proof))
-}
-
-fn is_proof(line: &Line<'_>) -> bool {
-    Kind::of(&line.row.workload) == Kind::StarkProve
 }
 
 /// Returns a row's ratio; bold is a gain.

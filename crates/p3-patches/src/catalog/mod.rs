@@ -307,9 +307,14 @@ impl Catalog {
 
     /// Returns the newest release that the patch `name` has been ported to.
     pub fn newest_base_of(&self, name: &str) -> Result<String> {
-        (self.bases.iter().rev().map(Version::to_string))
-            .find(|base| self.has(base, name))
+        self.newest_base_of_all(&[name])
             .ok_or_else(|| Failure::input(format!("no patches/*/{name}.patch")).into())
+    }
+
+    /// Returns the newest release that each of the patches `names` has been ported to; no names select the newest.
+    pub fn newest_base_of_all(&self, names: &[impl AsRef<str>]) -> Option<String> {
+        let mut bases = self.bases.iter().rev().map(Version::to_string);
+        bases.find(|base| names.iter().all(|name| self.has(base, name.as_ref())))
     }
 
     /// Returns the newest release that the patch `name` has been ported to; a preview only if there is no other.
