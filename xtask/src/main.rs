@@ -12,6 +12,8 @@
 //!
 //! Beside them, `emulation` knows the emulators.
 
+#![cfg_attr(not(test), deny(unused_crate_dependencies))]
+
 mod author;
 mod bench;
 mod commands;

@@ -16,6 +16,7 @@
 //! refused, 4 the surroundings do not allow it, 130 interrupted.
 
 #![allow(missing_docs)] // the library is no one's but this repository's
+#![cfg_attr(not(test), deny(unused_crate_dependencies))]
 
 pub mod catalog;
 pub mod cli;

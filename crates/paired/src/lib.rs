@@ -70,6 +70,8 @@
 //! }
 //! ```
 
+#![cfg_attr(not(test), deny(unused_crate_dependencies))]
+
 pub mod address;
 pub mod cargo;
 mod environment;

@@ -152,9 +152,7 @@ fn change(tarball: &Path, changed: &Path) -> String {
     run(Command::new("tar")
         .args(["-T", "files", "-czf"])
         .arg(changed));
-    use sha2::Digest as _;
-    let digest = sha2::Sha256::digest(fs::read(changed).unwrap());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    paired::files::contents::sha256(&fs::read(changed).unwrap())
 }
 
 /// The mirror's index and its tarballs agree, and so does a lock file that was written with it.

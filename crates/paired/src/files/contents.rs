@@ -4,8 +4,8 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use anyhow::Result;
+use hmac_sha256::Hash;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use crate::error::Failure;
 use crate::files::plain;
@@ -13,7 +13,7 @@ use crate::terminal::shown;
 
 /// Returns the SHA-256 of `bytes` in lower-case hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
+    Hash::hash(bytes)
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect()

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use maud::{Markup, PreEscaped, html};
+use horrorshow::{Raw, RenderOnce, Template, html};
 
 use crate::run::sample::{Run, Side};
 use crate::show::curves::{Cost, Costs, SpeedUp, SpeedUps, costs, speed_ups};
@@ -111,38 +111,47 @@ impl Scale {
     }
 }
 
+/// Markup, whose texts are escaped.
+pub(crate) type Markup = Raw<String>;
+
+/// Renders a template as markup.
+pub(crate) fn markup(template: impl RenderOnce) -> Markup {
+    Raw(template
+        .into_string()
+        .expect("no template of a figure or a page fails"))
+}
+
 fn percent(share: f64) -> String {
     format!("{:.2}%", 100.0 * share)
 }
 
 /// Draws the labels of a scale, with the base of the text at `y`, in pixels.
 pub(crate) fn axis(scale: &Scale, y: u32) -> Markup {
-    html! {
-        @for (tick, label) in scale.ticks() {
-            text.soft x=(percent(scale.place(tick))) y=(y) text-anchor="middle" { (label) }
+    markup(html! {
+        @ for (tick, label) in scale.ticks() {
+            text(class="soft", x=percent(scale.place(tick)), y=y, text-anchor="middle") : label;
         }
-    }
+    })
 }
 
 /// Draws one row: above, the ratio and its interval; below, smaller, those of the control.
 pub(crate) fn strip(row: &Row, scale: &Scale) -> Markup {
     let x = |ratio| percent(scale.place(ratio));
-    let interval = |[low, high]: [f64; 2], y: &str| {
-        html! { line x1=(x(low)) x2=(x(high)) y1=(y) y2=(y) {} }
-    };
-    html! {
-        @for (tick, _) in scale.ticks() {
-            line.one[tick == 1.0] x1=(x(tick)) x2=(x(tick)) y1="0" y2="100%" {}
+    let interval =
+        |[low, high]: [f64; 2], y: &str| markup(html! { line(x1=x(low), x2=x(high), y1=y, y2=y); });
+    markup(html! {
+        @ for (tick, _) in scale.ticks() {
+            line(class ?= (tick == 1.0).then_some("one"), x1=x(tick), x2=x(tick), y1="0", y2="100%");
         }
-        g.control {
-            (interval(row.aa_ci95, "75%"))
-            circle cx=(x(row.aa_ratio)) cy="75%" r="2.5" {}
+        g(class="control") {
+            : interval(row.aa_ci95, "75%");
+            circle(cx=x(row.aa_ratio), cy="75%", r="2.5");
         }
-        g class=(class(row.verdict)) {
-            (interval(row.ci95, "35%"))
-            circle cx=(x(row.ratio)) cy="35%" r="4.5" {}
+        g(class=class(row.verdict)) {
+            : interval(row.ci95, "35%");
+            circle(cx=x(row.ratio), cy="35%", r="4.5");
         }
-    }
+    })
 }
 
 /// Returns the class of a verdict in the style sheet.
@@ -163,7 +172,7 @@ pub(crate) fn samples(runs: &[Run], verdict: Verdict) -> Markup {
     let baseline = runs.iter().filter(|run| run.side != Side::Candidate);
     let mut baseline: Vec<f64> = baseline.map(time).collect();
     if baseline.is_empty() {
-        return html! {};
+        return markup("");
     }
     let usual = median(&mut baseline);
     let times = runs.iter().map(time);
@@ -178,28 +187,28 @@ pub(crate) fn samples(runs: &[Run], verdict: Verdict) -> Markup {
     let dots = |candidate: bool| {
         let runs = runs.iter().enumerate();
         let runs = runs.filter(move |(_, run)| (run.side == Side::Candidate) == candidate);
-        html! {
-            @for (index, run) in runs {
-                circle.out[!calm.contains_key(&(run.seed, run.round))]
-                    cx=(when(index)) cy=(place(time(run))) r="1.8" {}
+        let left_out = |run: &Run| !calm.contains_key(&(run.seed, run.round));
+        markup(html! {
+            @ for (index, run) in runs {
+                circle(class ?= left_out(run).then_some("out"), cx=when(index), cy=place(time(run)), r="1.8");
             }
-        }
+        })
     };
     let change = |time: f64| {
         let change = 100.0 * ((time - usual).exp() - 1.0);
         format!("{change:+.0} %").replace('-', "\u{2212}")
     };
-    html! {
-        @for index in restarts {
-            line x1=(percent(index as f64 / runs.len() as f64))
-                x2=(percent(index as f64 / runs.len() as f64)) y1="0" y2="100%" {}
+    let before = |index: usize| percent(index as f64 / runs.len() as f64);
+    markup(html! {
+        @ for index in restarts {
+            line(x1=before(index), x2=before(index), y1="0", y2="100%");
         }
-        line.one x1="0" x2="100%" y1=(place(usual)) y2=(place(usual)) {}
-        g.control { (dots(false)) }
-        g class=(class(verdict)) { (dots(true)) }
-        text.soft x="100%" dx="4" y=(place(high)) dy="4" { (change(high)) }
-        text.soft x="100%" dx="4" y=(place(low)) dy="4" { (change(low)) }
-    }
+        line(class="one", x1="0", x2="100%", y1=place(usual), y2=place(usual));
+        g(class="control") : dots(false);
+        g(class=class(verdict)) : dots(true);
+        text(class="soft", x="100%", dx="4", y=place(high), dy="4") : change(high);
+        text(class="soft", x="100%", dx="4", y=place(low), dy="4") : change(low);
+    })
 }
 
 /// Returns the CPUs of the lines, each with a letter, or with none where there is only one CPU.
@@ -233,50 +242,60 @@ pub fn svg(title: &str, lines: &[Line<'_>]) -> String {
     let height = workloads.len() as u32 * HEADING + lines.len() as u32 * ROW + foot;
     let mut y = AXIS;
     let groups = lines.chunk_by(|a, b| a.row.workload == b.row.workload);
-    let body = html! {
-        svg x=(LEFT) width=(PLOT) height=(AXIS) { (axis(&scale, 16)) }
-        @for group in groups {
-            text.workload x="0" y=({ y += HEADING; y - 7 }) { (group[0].row.workload) }
-            @for Line { record, row, .. } in group {
-                @let mark = marks.iter().find(|(_, cpu)| *cpu == record.machine.cpu);
-                text.soft x="12" y=(y + 12) {
-                    (row.isa) @if let Some((mark, _)) = mark { " " (mark) }
+    let letter = |cpu: &str| {
+        let mark = marks.iter().find(|(_, marked)| *marked == cpu);
+        mark.map(|(mark, _)| format!(" {mark}"))
+    };
+    let body = markup(html! {
+        svg(x=LEFT, width=PLOT, height=AXIS) : axis(&scale, 16);
+        @ for group in groups {
+            text(class="workload", x="0", y={ y += HEADING; y - 7 }) : &group[0].row.workload;
+            @ for Line { record, row, .. } in group {
+                text(class="soft", x="12", y=y + 12) {
+                    : &row.isa;
+                    : letter(&record.machine.cpu);
                 }
-                svg x=(LEFT) y=(y) width=(PLOT) height=(ROW) { (strip(row, &scale)) }
-                text class=(class(row.verdict)) x=(LEFT + PLOT + 14) y=(y + 12) {
-                    tspan.ratio { (format!("{:.3}", row.ratio)) }
-                    tspan.soft dx="7" { (format!("{:.3} to {:.3}", row.ci95[0], row.ci95[1])) }
+                svg(x=LEFT, y=y, width=PLOT, height=ROW) : strip(row, &scale);
+                text(class=class(row.verdict), x=LEFT + PLOT + 14, y=y + 12) {
+                    tspan(class="ratio") : format!("{:.3}", row.ratio);
+                    tspan(class="soft", dx="7") : format!("{:.3} to {:.3}", row.ci95[0], row.ci95[1]);
                 }
-                ({ y += ROW; html! {} })
+                |_row| y += ROW;
             }
         }
-        svg x=(LEFT) y=(y) width=(PLOT) height=(AXIS) { (axis(&scale, 16)) }
-        text.soft x="0" y=({ y += AXIS + 20; y }) {
-            "Time with / without and its 95 % interval; the hollow dot is the baseline against itself."
+        svg(x=LEFT, y=y, width=PLOT, height=AXIS) : axis(&scale, 16);
+        text(class="soft", x="0", y={ y += AXIS + 20; y }) :
+            "Time with / without and its 95 % interval; the hollow dot is the baseline against itself.";
+        @ for (mark, cpu) in &marks {
+            text(class="soft", x="0", y={ y += 18; y }) {
+                : mark;
+                @ if !mark.is_empty() { : ": "; }
+                : known_as(cpu);
+            }
         }
-        @for (mark, cpu) in &marks {
-            text.soft x="0" y=({ y += 18; y }) { (mark) @if !mark.is_empty() { ": " } (known_as(cpu)) }
-        }
-    };
+    });
     file(title, [WIDTH, height], &body)
 }
 
 /// Writes a figure of a width and a height, in pixels, as an SVG file of its own.
 fn file(title: &str, size: [u32; 2], body: &Markup) -> String {
     let own = "svg { background: var(--paper) } .workload, .ratio { font-weight: 600 }";
-    let style = html! { style { (PreEscaped(COLOURS)) (own) } };
-    drawing(title, size, &html! { (style) (body) }).into_string() + "\n"
+    let styled = markup(html! {
+        style : Raw([COLOURS, own].concat());
+        : body;
+    });
+    drawing(title, size, &styled).0 + "\n"
 }
 
 /// Writes a figure of a width and a height, in pixels, with `title` as its text for screen readers.
 fn drawing(title: &str, [width, height]: [u32; 2], body: &Markup) -> Markup {
-    html! {
-        svg xmlns="http://www.w3.org/2000/svg" viewBox=(format!("-10 0 {} {height}", width + 20))
-            width=(width + 20) height=(height) role="img" {
-            title { (title) }
-            (body)
+    let view = format!("-10 0 {} {height}", width + 20);
+    markup(html! {
+        svg(xmlns="http://www.w3.org/2000/svg", viewBox=view, width=width + 20, height=height, role="img") {
+            title : title;
+            : body;
         }
-    }
+    })
 }
 
 /// A chart of one curve for the baseline and one for the candidate, on logarithmic axes.
@@ -358,32 +377,32 @@ impl Chart {
         };
         let y = |at: f64| format!("{:.1}", TOP + HEIGHT * (high / at).ln() / (high / low).ln());
         let curve = |points: &[[f64; 2]], radius: &str| {
-            html! {
-                @for ends in points.windows(2) {
-                    line x1=(x(ends[0][0])) x2=(x(ends[1][0])) y1=(y(ends[0][1])) y2=(y(ends[1][1])) {}
+            markup(html! {
+                @ for ends in points.windows(2) {
+                    line(x1=x(ends[0][0]), x2=x(ends[1][0]), y1=y(ends[0][1]), y2=y(ends[1][1]));
                 }
-                @for [across, up] in points { circle cx=(x(*across)) cy=(y(*up)) r=(radius) {} }
-            }
+                @ for [across, up] in points { circle(cx=x(*across), cy=y(*up), r=radius); }
+            })
         };
         // Labels on both lines of a long axis would touch.
         let step = self.across.len().div_ceil(5);
-        html! {
-            text.workload x="0" y="14" { (self.title) }
-            text.soft x="0" y="28" { (self.under) }
-            @for (number, (at, label)) in self.across.iter().enumerate() {
-                line x1=(x(*at)) x2=(x(*at)) y1=(y(low)) y2=(y(high)) {}
-                @if number % step == 0 {
-                    text.soft x=(x(*at)) y=(TOP + HEIGHT + 16.0) text-anchor="middle" { (label) }
+        markup(html! {
+            text(class="workload", x="0", y="14") : &self.title;
+            text(class="soft", x="0", y="28") : &self.under;
+            @ for (number, (at, label)) in self.across.iter().enumerate() {
+                line(x1=x(*at), x2=x(*at), y1=y(low), y2=y(high));
+                @ if number % step == 0 {
+                    text(class="soft", x=x(*at), y=TOP + HEIGHT + 16.0, text-anchor="middle") : label;
                 }
             }
-            @for (at, label) in &self.up {
-                line x1=(x(left)) x2=(x(right)) y1=(y(*at)) y2=(y(*at)) {}
-                text.soft x=(LEFT - 8.0) y=(y(*at)) dy="4" text-anchor="end" { (label) }
+            @ for (at, label) in &self.up {
+                line(x1=x(left), x2=x(right), y1=y(*at), y2=y(*at));
+                text(class="soft", x=LEFT - 8.0, y=y(*at), dy="4", text-anchor="end") : label;
             }
-            @if self.diagonal { line.one x1=(x(left)) x2=(x(right)) y1=(y(left)) y2=(y(right)) {} }
-            g.control { (curve(&self.curves[0], "3.5")) }
-            g.faster { (curve(&self.curves[1], "3")) }
-        }
+            @ if self.diagonal { line(class="one", x1=x(left), x2=x(right), y1=y(left), y2=y(right)); }
+            g(class="control") : curve(&self.curves[0], "3.5");
+            g(class="faster") : curve(&self.curves[1], "3");
+        })
     }
 }
 
@@ -420,15 +439,14 @@ fn board(records: &[Record]) -> Option<([u32; 2], Markup)> {
         charts.extend(costs.iter().map(|costs| Chart::of_sizes(costs, &cpu)));
     }
     let rows = (charts.len() as u32).div_ceil(ACROSS);
-    let body = html! {
-        @for (at, chart) in (0..).zip(&charts) {
-            svg x=(at % ACROSS * WIDTH) y=(at / ACROSS * HEIGHT) width=(WIDTH) height=(HEIGHT) { (chart.draw()) }
+    let body = markup(html! {
+        @ for (at, chart) in (0..).zip(&charts) {
+            svg(x=at % ACROSS * WIDTH, y=at / ACROSS * HEIGHT, width=WIDTH, height=HEIGHT) : chart.draw();
         }
-        text.soft x="0" y=(rows * HEIGHT + 14) {
-            "Speed-up by threads, whose diagonal is their number, and time of an element by rows:"
-        }
-        text.soft x="0" y=(rows * HEIGHT + 32) { "with patches (full dots) and without (hollow dots)." }
-    };
+        text(class="soft", x="0", y=rows * HEIGHT + 14) :
+            "Speed-up by threads, whose diagonal is their number, and time of an element by rows:";
+        text(class="soft", x="0", y=rows * HEIGHT + 32) : "with patches (full dots) and without (hollow dots).";
+    });
     (!charts.is_empty()).then_some(([ACROSS * WIDTH, rows * HEIGHT + 42], body))
 }
 
@@ -504,7 +522,7 @@ mod tests {
             aa_ci95: [1.0, 2.0],
             ..row(0.5, [0.5, 1.0])
         };
-        let drawn = strip(&row, &Scale::of([&row])).into_string();
+        let drawn = strip(&row, &Scale::of([&row])).0;
         assert_eq!(attributes(&drawn, "cx="), ["50.00%", "5.36%"]);
         let (_, control) = drawn.split_once("<g class=\"control\">").unwrap();
         let (control, effect) = control.split_once("<g class=\"faster\">").unwrap();
@@ -523,7 +541,7 @@ mod tests {
         }
         runs[7].seed = 1;
         runs[6].cpu_ns = 1;
-        let drawn = samples(&runs, Verdict::Faster).into_string();
+        let drawn = samples(&runs, Verdict::Faster).0;
         let (control, candidate) = drawn.split_once("<g class=\"faster\">").unwrap();
         assert_eq!(
             attributes(control, "cx="),

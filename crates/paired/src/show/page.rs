@@ -3,14 +3,13 @@
 use std::path::{Component, Path};
 
 use anyhow::{Context, Result};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use horrorshow::{Raw, helper::doctype, html};
 
 use crate::files::replace;
-use crate::show::figure::{self, COLOURS, Scale};
+use crate::show::figure::{self, COLOURS, Markup, Scale, markup};
 use crate::show::machine::{Machine, known_as};
 use crate::show::report::{time, verdict_name};
 use crate::show::section::{Folded, Line, Record, Section, Table, lines};
-use crate::stats::row::Row;
 use crate::terminal::shown;
 
 /// The content security policy, by which browsers refuse scripts, pictures and fonts; styles are the page's own.
@@ -105,115 +104,127 @@ fn page(title: &str, sections: &[Section<'_>], up: Option<&str>) -> String {
         .enumerate()
         .map(|(index, section)| (format!("s{index}"), section))
         .collect();
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
+    let page = markup(html! {
+        : doctype::HTML;
+        html(lang="en") {
             head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                title { (title) }
-                style { (PreEscaped(COLOURS)) (PreEscaped(STYLE)) }
+                meta(charset="utf-8");
+                meta(name="viewport", content="width=device-width, initial-scale=1");
+                meta(http-equiv="Content-Security-Policy", content=POLICY);
+                title : title;
+                style : Raw([COLOURS, STYLE].concat());
             }
             body {
                 main {
-                    h1 { (title) }
-                    (introduction(up))
-                    @if measured.len() > 1 {
-                        nav aria-label="Sections" {
+                    h1 : title;
+                    : introduction(up);
+                    @ if measured.len() > 1 {
+                        nav(aria-label="Sections") {
                             ul {
-                                @for (id, section) in &measured {
-                                    li { a href=(format!("#{id}")) { (section.title) } }
+                                @ for (id, section) in &measured {
+                                    li { a(href=format!("#{id}")) : section.title; }
                                 }
                             }
                         }
                     }
-                    @for (id, section) in &measured {
-                        section aria-labelledby=(id) {
-                            h2 id=(id) { (section.title) }
-                            (tables(section))
-                            @if let Some(figure) = figure::curves("By threads and sizes", section.records) { (figure) }
-                            @for table in &section.tables { (text_table(table)) }
-                            h3 { "Machine and command" }
-                            (provenance(section, up))
+                    @ for (id, section) in &measured {
+                        section(aria-labelledby=id) {
+                            h2(id=id) : section.title;
+                            : tables(section);
+                            : figure::curves("By threads and sizes", section.records);
+                            @ for table in &section.tables { : text_table(table); }
+                            h3 : "Machine and command";
+                            : provenance(section, up);
                         }
                     }
                 }
             }
         }
-    };
-    page.into_string() + "\n"
+    });
+    page.0 + "\n"
 }
 
 fn introduction(up: Option<&str>) -> Markup {
     let dot = |class: &str, r: &str| {
-        html! {
-            svg.legend aria-hidden="true" {
-                g class=(class) { line x1="6" x2="46" y1="50%" y2="50%" {} circle cx="26" cy="50%" r=(r) {} }
+        markup(html! {
+            svg(class="legend", aria-hidden="true") {
+                g(class=class) {
+                    line(x1="6", x2="46", y1="50%", y2="50%");
+                    circle(cx="26", cy="50%", r=r);
+                }
             }
-        }
+        })
     };
-    html! {
+    markup(html! {
         p {
-            "A ratio is the time with the patches divided by the time without, in pairs of runs: below 1 is a gain. "
-            (dot("faster", "4.5")) " is a ratio with its 95 % interval, " (dot("control", "2.5"))
-            " the baseline against itself (A/A), measured in the same rounds. "
-            b.faster { "faster" } " and " b.slower { "slower" }
-            " are said only where the interval is farther from 1 than the control reaches. Under a title "
-            "\u{201c}a on b\u{201d} both sides have the patch b, and the ratio is that of a alone."
+            : "A ratio is the time with the patches divided by the time without, in pairs of runs: below 1 is a gain. ";
+            : dot("faster", "4.5");
+            : " is a ratio with its 95 % interval, ";
+            : dot("control", "2.5");
+            : " the baseline against itself (A/A), measured in the same rounds. ";
+            b(class="faster") : "faster";
+            : " and ";
+            b(class="slower") : "slower";
+            : " are said only where the interval is farther from 1 than the control reaches. Under a title ";
+            : "\u{201c}a on b\u{201d} both sides have the patch b, and the ratio is that of a alone.";
         }
         p {
-            "The samples stand in the order in which they were taken, each against the baseline's median: a drift would show "
-            "as a slope, another guest on the machine as a burst. Hollow dots are the baseline, full ones the candidate. "
-            "A disturbed run shared its core with something else; its round is left out and faint, unless most are like "
-            "that. Vertical lines are restarts with another input."
-            @if let Some(up) = up {
-                " " a href=(format!("{up}benches/METHODOLOGY.md")) { "How this is measured" } ", and what may bias it."
+            : "The samples stand in the order in which they were taken, each against the baseline's median: a drift would show ";
+            : "as a slope, another guest on the machine as a burst. Hollow dots are the baseline, full ones the candidate. ";
+            : "A disturbed run shared its core with something else; its round is left out and faint, unless most are like ";
+            : "that. Vertical lines are restarts with another input.";
+            @ if let Some(up) = up {
+                : " ";
+                a(href=format!("{up}benches/METHODOLOGY.md")) : "How this is measured";
+                : ", and what may bias it.";
             }
         }
-    }
+    })
 }
 
 /// Writes the rows of a section; below them, the rows that are folded away.
 fn tables(section: &Section<'_>) -> Markup {
     let is_folded = |line: &Line<'_>| section.folded.is_some_and(|folded| (folded.has)(line.row));
     let (folded, shown): (Vec<_>, Vec<_>) = lines(section.records).into_iter().partition(is_folded);
-    html! {
-        @if !shown.is_empty() { (table(&shown, section.title)) }
-        @if let Some(Folded { title, .. }) = section.folded && !folded.is_empty() {
-            details open[shown.is_empty()] {
-                summary { (title) " (" (folded.len()) ")" }
-                (table(&folded, section.title))
+    let below = section.folded.filter(|_| !folded.is_empty());
+    markup(html! {
+        @ if !shown.is_empty() { : table(&shown, section.title); }
+        @ if let Some(Folded { title, .. }) = below {
+            details(open ?= shown.is_empty()) {
+                summary : format!("{title} ({})", folded.len());
+                : table(&folded, section.title);
             }
         }
-    }
+    })
 }
 
 /// Writes a table of text.
 fn text_table(table: &Table) -> Markup {
-    html! {
-        h3 { (table.title) }
-        p { (table.caption) }
-        table.plain aria-label=(table.title) {
+    markup(html! {
+        h3 : table.title;
+        p : table.caption;
+        table(class="plain", aria-label=table.title) {
             thead {
                 tr {
-                    th scope="col" { (table.first) }
-                    @for head in table.heads { th scope="col" { (head) } }
+                    th(scope="col") : table.first;
+                    @ for head in table.heads { th(scope="col") : head; }
                 }
             }
             tbody {
-                @for line in &table.lines {
+                @ for line in &table.lines {
                     tr {
-                        th scope="row" {
-                            code { (line.code) } " " (line.beside)
-                            small { (line.below) }
+                        th(scope="row") {
+                            code : &line.code;
+                            : " ";
+                            : &line.beside;
+                            small : &line.below;
                         }
-                        @for (head, cell) in table.heads.iter().zip(&line.cells) { td data-head=(head) { (cell) } }
+                        @ for (head, cell) in table.heads.iter().zip(&line.cells) { td(data-head=head) : cell; }
                     }
                 }
             }
         }
-    }
+    })
 }
 
 fn table(lines: &[Line<'_>], title: &str) -> Markup {
@@ -224,86 +235,89 @@ fn table(lines: &[Line<'_>], title: &str) -> Markup {
         let mark = marks.find(|(mark, cpu)| *cpu == line.record.machine.cpu && !mark.is_empty());
         mark.map(|(_, cpu)| known_as(cpu))
     };
-    html! {
-        table aria-label=(title) {
+    let groups = lines.chunk_by(|a, b| a.row.workload == b.row.workload);
+    markup(html! {
+        table(aria-label=title) {
             thead {
                 tr {
-                    th scope="col" { "built for" }
-                    th.plot scope="col" {
-                        "time with / without"
-                        svg.axis aria-hidden="true" { (figure::axis(&scale, 13)) }
+                    th(scope="col") : "built for";
+                    th(class="plot", scope="col") {
+                        : "time with / without";
+                        svg(class="axis", aria-hidden="true") : figure::axis(&scale, 13);
                     }
-                    th scope="col" { "ratio, 95 %" }
-                    th scope="col" { "without, with" }
-                    th scope="col" { "verdict" }
-                    th scope="col" { "samples over time" }
+                    th(scope="col") : "ratio, 95 %";
+                    th(scope="col") : "without, with";
+                    th(scope="col") : "verdict";
+                    th(scope="col") : "samples over time";
                 }
             }
-            @for group in lines.chunk_by(|a, b| a.row.workload == b.row.workload) {
+            @ for group in groups {
                 tbody {
-                    tr.workload {
-                        th scope="rowgroup" colspan="6" {
-                            code { (group[0].row.workload) }
-                            svg.phone aria-hidden="true" { (figure::axis(&scale, 13)) }
+                    tr(class="workload") {
+                        th(scope="rowgroup", colspan="6") {
+                            code : &group[0].row.workload;
+                            svg(class="phone", aria-hidden="true") : figure::axis(&scale, 13);
                         }
                     }
-                    @for line in group { (table_row(line, cpu(line).as_deref(), &scale)) }
+                    @ for line in group { : table_row(line, cpu(line), &scale); }
                 }
             }
         }
-    }
+    })
 }
 
-fn table_row(line: &Line<'_>, cpu: Option<&str>, scale: &Scale) -> Markup {
+fn table_row(line: &Line<'_>, cpu: Option<String>, scale: &Scale) -> Markup {
     let Line { record, row, runs } = line;
-    let Row { unit, pairs, .. } = row;
     let interval = |[low, high]: [f64; 2]| format!("{low:.3} to {high:.3}");
     let disturbed = runs.iter().filter(|run| run.disturbed()).count();
-    html! {
+    markup(html! {
         tr {
-            th scope="row" { (row.isa) @if let Some(cpu) = cpu { small { (cpu) } } }
-            td.plot { svg aria-hidden="true" { (figure::strip(row, scale)) } }
+            th(scope="row") {
+                : &row.isa;
+                @ if let Some(cpu) = cpu { small : cpu; }
+            }
+            td(class="plot") { svg(aria-hidden="true") : figure::strip(row, scale); }
             td {
-                b { (format!("{:.3}", row.ratio)) } " " (interval(row.ci95))
-                small { "A/A " (format!("{:.3}", row.aa_ratio)) " " (interval(row.aa_ci95)) }
+                b : format!("{:.3}", row.ratio);
+                : " ";
+                : interval(row.ci95);
+                small : format!("A/A {:.3} {}", row.aa_ratio, interval(row.aa_ci95));
             }
             td {
-                (time(row.baseline)) ", " (time(row.candidate)) " " (unit)
+                : format!("{}, {} {}", time(row.baseline), time(row.candidate), row.unit);
                 small {
-                    (pairs) " pairs"
-                    @if let Some(memory) = row.memory_ratio { ", memory " (format!("{memory:.3}")) }
+                    : format!("{} pairs", row.pairs);
+                    : row.memory_ratio.map(|memory| format!(", memory {memory:.3}"));
                 }
             }
-            td.verdict {
-                b class=(figure::class(row.verdict)) { (verdict_name(row.verdict)) }
-                @if disturbed > 0 { small { (disturbed) " of " (runs.len()) " disturbed" } }
-                @if record.outdated { small { "earlier text" } }
-                @if line.loaded() { small { "loaded machine" } }
+            td(class="verdict") {
+                b(class=figure::class(row.verdict)) : verdict_name(row.verdict);
+                @ if disturbed > 0 { small : format!("{disturbed} of {} disturbed", runs.len()); }
+                @ if record.outdated { small : "earlier text"; }
+                @ if line.loaded() { small : "loaded machine"; }
             }
-            td.time {
-                @match runs {
-                    [] => small { "not beside the file" },
-                    runs => svg aria-hidden="true" { (figure::samples(runs, row.verdict)) },
-                }
+            td(class="time") {
+                @ if runs.is_empty() { small : "not beside the file"; }
+                else { svg(aria-hidden="true") : figure::samples(runs, row.verdict); }
             }
         }
-    }
+    })
 }
 
 /// Writes the machine and the build of each record, and the command once for neighbours that share it.
 fn provenance(section: &Section<'_>, up: Option<&str>) -> Markup {
     let commands = || section.records.chunk_by(|a, b| a.command == b.command);
-    html! {
-        @for records in commands() {
-            ul { @for record in records { li { (machine(record, up)) } } }
-            @if !records[0].command.is_empty() {
-                details open[commands().count() == 1] {
-                    summary { "Command" }
-                    pre { code { (records[0].command) } }
+    markup(html! {
+        @ for records in commands() {
+            ul { @ for record in records { li : machine(record, up); } }
+            @ if !records[0].command.is_empty() {
+                details(open ?= commands().count() == 1) {
+                    summary : "Command";
+                    pre { code : &records[0].command; }
                 }
             }
         }
-    }
+    })
 }
 
 fn machine(
@@ -323,19 +337,27 @@ fn machine(
         rustc,
         rustflags,
     } = machine;
-    html! {
-        @if let Some(row) = rows.first() { b { (row.isa) } ": " }
-        (known_as(cpu)) ", " (cores) @if *cores == 1 { " core, " } @else { " cores, " } (rustc)
-        @if !rustflags.is_empty() { ", " code { (rustflags) } }
-        @for (at, file) in file.iter().chain(pooled).enumerate() {
-            @if at == 0 { ", samples in " } @else { " and " }
-            @match up {
-                Some(up) => a href=(format!("{up}{file}")) { (file) },
-                None => code { (file) },
+    let cores_are = if *cores == 1 { "core" } else { "cores" };
+    let files = file.iter().chain(pooled).enumerate();
+    markup(html! {
+        @ if let Some(row) = rows.first() {
+            b : &row.isa;
+            : ": ";
+        }
+        : format!("{}, {cores} {cores_are}, {rustc}", known_as(cpu));
+        @ if !rustflags.is_empty() {
+            : ", ";
+            code : rustflags;
+        }
+        @ for (at, file) in files {
+            : if at == 0 { ", samples in " } else { " and " };
+            @ match up {
+                Some(up) => { a(href=format!("{up}{file}")) : file; }
+                None => { code : file; }
             }
         }
-        @if *outdated { ", of an earlier text of the patches" }
-    }
+        @ if *outdated { : ", of an earlier text of the patches"; }
+    })
 }
 
 #[cfg(test)]

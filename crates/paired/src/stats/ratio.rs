@@ -1,7 +1,7 @@
 //! The ratio of paired times, its confidence interval, and the verdict on it.
 
+use distrs::StudentsT;
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// An estimated ratio of times with its 95 % interval. A candidate that takes half the time has the ratio 0.5.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,9 +84,7 @@ impl Ratio {
 
 /// Returns the 97.5 % quantile of Student's t distribution: 95 % lie between it and its negative.
 fn students_t(degrees: f64) -> f64 {
-    StudentsT::new(0.0, 1.0, degrees)
-        .expect("a positive number of degrees of freedom")
-        .inverse_cdf(0.975)
+    StudentsT::ppf(0.975, degrees)
 }
 
 /// Returns the median, the mean of the middle two for an even count, and sorts `values`. Panics without values.
