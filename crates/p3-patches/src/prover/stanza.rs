@@ -191,12 +191,21 @@ pub(super) fn split(text: &str) -> Result<Parts, String> {
     }
 
     // The block brought one line break before itself: an empty line, or the end of an unterminated line.
-    let before = text[..begin].strip_suffix('\n').unwrap_or(&text[..begin]);
-    let before = before.strip_suffix('\r').unwrap_or(before);
-    let needs_break = !block.users.is_empty() && !before.is_empty() && !before.ends_with('\n');
-    let line_break = if needs_break { "\n" } else { "" };
+    let above = &text[..begin];
+    let line_break = if above.ends_with("\r\n") {
+        "\r\n"
+    } else {
+        "\n"
+    };
+    let before = above.strip_suffix(line_break).unwrap_or(above);
+    let users = block.users + after;
+    let is_glued = !before.is_empty() && !before.ends_with('\n') && !users.is_empty();
+    let line_break = match is_glued && !users.starts_with(['\r', '\n']) {
+        true => line_break,
+        false => "",
+    };
     Ok(Parts {
-        original: format!("{before}{line_break}{}{after}", block.users),
+        original: format!("{before}{line_break}{users}"),
         stanza: Some(stanza),
         moved: block.moved,
     })
@@ -516,11 +525,16 @@ mod tests {
             prop_assert_eq!(parts, Parts { original, stanza: Some(stanza), moved: Vec::new() });
         }
 
-        /// Text that a user adds below the block stays too.
+        /// Text that a user adds below the block stays too, on lines of its own.
         #[test]
         fn text_after_the_stanza_survives(original in manifest(), stanza in stanza()) {
             let text = loaded(&original).with(&stanza).unwrap() + "[workspace]\n";
-            prop_assert_eq!(split(&text).unwrap().original, original + "[workspace]\n");
+            let line_break = match original.is_empty() || original.ends_with('\n') {
+                true => "",
+                false if original.contains("\r\n") => "\r\n",
+                false => "\n",
+            };
+            prop_assert_eq!(split(&text).unwrap().original, original + line_break + "[workspace]\n");
         }
 
         /// Edits as cargo makes them leave the same text whether or not a block was there meanwhile.
