@@ -28,7 +28,7 @@ pub fn root(member: &Path) -> Result<PathBuf> {
         }
         let table = parse(&manifest)?;
         match named_root(&manifest, &table)? {
-            Some(root) if root == manifest && excludes(&table, above, folder) => break,
+            Some(root) if root == manifest && excludes(&table, above, folder) => {}
             Some(root) => return Ok(root),
             None => {}
         }
@@ -354,6 +354,14 @@ mod tests {
                 "a/b",
                 vec![
                     ("", "[workspace]\nexclude = [\"a\"]\n".to_owned()),
+                    ("a/b", package.to_owned()),
+                ],
+            ),
+            (
+                "",
+                vec![
+                    ("", "[workspace]\nmembers = [\"a/b\"]\n".to_owned()),
+                    ("a", "[workspace]\nexclude = [\"b\"]\n".to_owned()),
                     ("a/b", package.to_owned()),
                 ],
             ),

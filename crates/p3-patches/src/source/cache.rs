@@ -33,7 +33,12 @@ impl Tarball {
 /// Tells whether a folder of cargo's cache is that of crates.io.
 pub(super) fn is_of_crates_io(cache: &Path) -> bool {
     let folder = cache.file_name().unwrap_or_default().to_string_lossy();
-    let crates_io = ["index.crates.io-", "github.com-1ecc6299db9ec823"];
+    // Cargo before 1.85 and since, where it has the index from git.
+    let crates_io = [
+        "index.crates.io-",
+        "github.com-1ecc6299db9ec823",
+        "github.com-25cdd57fae9f0462",
+    ];
     crates_io.iter().any(|prefix| folder.starts_with(prefix))
 }
 
