@@ -27,13 +27,14 @@ pub struct Choice {
 
 impl Choice {
     /// Chooses all that have been ported to `base`, touch a package of the graph in that release and none that it has in
-    /// another one only, and change builds for an architecture that cargo's configuration builds for.
+    /// another one only, or from a place of the user's, and change builds for an architecture that cargo's configuration builds for.
     fn new(catalog: &Catalog, manifest: &Path, graph: &Metadata, base: &str) -> Result<Self> {
         let base = catalog.base(Some(base))?;
         let version = Version::parse(&base)?;
         let architectures = architectures(graph.workspace_root.as_std_path())?;
         let (mut names, mut left_out) = (Vec::new(), Vec::new());
         let mut elsewhere = None;
+        let mut foreign = Vec::new();
         for name in catalog.names() {
             let reason = if let Some(merged) = catalog.merged(&version, name)? {
                 Some(format!("merged in Plonky3 {merged}"))
@@ -44,7 +45,14 @@ impl Choice {
                 if header.packages.iter().any(|name| graph::has(graph, name)) {
                     let other = in_another_release(catalog, graph, &version, name)?;
                     elsewhere = elsewhere.or_else(|| other.clone());
-                    other.or_else(|| header.inert(&architectures))
+                    let reason = other.or_else(|| header.inert(&architectures));
+                    if reason.is_none()
+                        && let Some(reason) = from_a_path(catalog, graph, &version, name)?
+                    {
+                        foreign.push((name.to_owned(), reason));
+                        continue;
+                    }
+                    reason
                 } else {
                     let packages = header.packages.join(", ");
                     Some(format!("nothing here depends on {packages}"))
@@ -54,6 +62,12 @@ impl Choice {
                 None => names.push(name.to_owned()),
                 Some(reason) => left_out.push((name.to_owned(), reason)),
             }
+        }
+        // Where nothing else is left, the check of overrides says what stands in the way of these.
+        if names.is_empty() {
+            names.extend(foreign.into_iter().map(|(name, _)| name));
+        } else {
+            left_out.extend(foreign);
         }
         if names.is_empty() {
             let what = format!(
@@ -102,6 +116,27 @@ fn in_another_release(
         }
     }
     Ok(None)
+}
+
+/// Returns the reason why the patch `name`, or one that it needs, cannot take the place of what the graph has: a package that comes
+/// from a path, which the user may have changed.
+fn from_a_path(
+    catalog: &Catalog,
+    graph: &Metadata,
+    base: &Version,
+    name: &str,
+) -> Result<Option<String>> {
+    let release = base.to_string();
+    let (_, names) = catalog.resolve(Some(&release), &[name.to_owned()])?;
+    let packages = catalog.packages_of(&release, &names)?;
+    let mut copies = packages
+        .iter()
+        .filter_map(|package| graph::not_replaceable(graph, package, &release));
+    let from_a_path = copies.find(|copy| copy.source.is_none());
+    Ok(from_a_path.map(|copy| {
+        let path = copy.manifest_path.as_std_path();
+        format!("{} {base} is here from {}", copy.name, shown(path))
+    }))
 }
 
 /// Returns the release and the patches for the prover with this `manifest`: `base`, or the release that the `graph` has, and

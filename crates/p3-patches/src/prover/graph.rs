@@ -158,6 +158,16 @@ pub fn assert_one_copy(metadata: &Metadata, name: &str, version: &str) -> Result
     )))
 }
 
+/// Returns a copy of a package in that version that an override would not take the place of: one that is not the registry's.
+pub(super) fn not_replaceable<'m>(
+    metadata: &'m Metadata,
+    name: &str,
+    version: &str,
+) -> Option<&'m Package> {
+    let mut copies = copies(metadata, name, version).into_iter();
+    copies.find(|copy| !is_crates_io(copy))
+}
+
 /// Proves that an override would take the place of a package, if the graph has it in that version: that it comes from the
 /// registry.
 pub(super) fn assert_replaceable(
@@ -166,8 +176,7 @@ pub(super) fn assert_replaceable(
     name: &str,
     version: &str,
 ) -> Result<(), Failure> {
-    let mut copies = copies(metadata, name, version).into_iter();
-    let Some(copy) = copies.find(|copy| !is_crates_io(copy)) else {
+    let Some(copy) = not_replaceable(metadata, name, version) else {
         return Ok(());
     };
     let from = origin(copy);

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{DEMO, Fixture, MANIFEST, adds, assert_ended, write};
+use crate::fixture::{DEMO, Fixture, MANIFEST, adds, assert_ended, published, write};
 
 /// Runs `apply`, which has to fail with a line and a hint, and to leave the prover as it was.
 #[track_caller]
@@ -312,6 +312,50 @@ fn plonky3_that_is_not_the_registrys_is_refused() {
         transcripts += &refused(&fixture);
     }
     assert_snapshot!(transcripts);
+}
+
+/// A fork of one package has no say over patches of others.
+#[test]
+fn a_package_from_a_path_leaves_out_its_own_patches() {
+    let fixture = Fixture::new();
+    let patches = fixture.project().join("patches");
+    let file = adds("util/src/demo.rs", "//! A file.\n");
+    let util =
+        header("p3-util", "0.8.0").replace("-- \np3-patches", &format!("{file}-- \np3-patches"));
+    write(&patches.join("0.8.0/util.patch"), &util);
+    write(&patches.join("series"), "demo\nstacked needs: demo\nutil\n");
+    let fork = fixture.path().join("p3-symmetric");
+    let copied = Command::new("cp")
+        .arg("-r")
+        .arg(published("p3-symmetric-0.8.0"))
+        .arg(&fork)
+        .status();
+    assert!(copied.unwrap().success());
+    let original =
+        format!("{MANIFEST}\n[patch.crates-io]\np3-symmetric = {{ path = \"../p3-symmetric\" }}\n");
+    fixture.set_manifest(&original);
+    fixture.cargo(&["fetch"]);
+    let said =
+        "left out demo, stacked: p3-symmetric 0.8.0 is here from [DIR]/p3-symmetric/Cargo.toml\n";
+    let status = fixture.succeed(&["status"]);
+    assert!(
+        status.contains("util") && !status.contains("demo,"),
+        "{status}"
+    );
+    let applied = fixture.succeed(&["apply"]);
+    assert!(
+        applied.contains("applied util to ") && applied.contains(said),
+        "{applied}"
+    );
+    fixture.succeed(&["status"]);
+    fixture.succeed(&["remove"]);
+    assert_eq!(fixture.manifest(), original);
+    // By name it is what the user asked for.
+    assert_ended(
+        &fixture.run(&["apply", "demo"]),
+        3,
+        "already patches p3-symmetric",
+    );
 }
 
 /// Flags, a target, a folder for builds.
