@@ -69,7 +69,7 @@ const COPYRIGHT: &str = "Copyright (c) 2025 The Plonky3 Authors";
 impl Overlay {
     /// Returns the packages of the release `base` with the patches `names`, which are in series order and complete.
     pub fn new(catalog: &Catalog, base: String, names: &[String]) -> Result<Self> {
-        let plan = tree::plan(catalog, &base, names, false)?.complete()?;
+        let plan = tree::plan(catalog, &base, names, false, |_| true)?.complete()?;
         let applied = (names.iter())
             .map(|name| Ok(StampedPatch::new(&catalog.patch(&base, name)?)))
             .collect::<Result<Vec<_>>>()?;

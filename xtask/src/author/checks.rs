@@ -404,7 +404,7 @@ fn ci_features(header: &Header, base: &str) -> Result<()> {
 
 /// Tells whether the patches apply, one on top of the other, where each hunk says.
 fn applies(project: &Project, base: &str, names: &[String]) -> Result<()> {
-    let plan = tree::plan(&project.catalog, base, names, false)?.complete()?;
+    let plan = tree::plan(&project.catalog, base, names, false, |_| true)?.complete()?;
     plan.print_notes();
     Ok(())
 }

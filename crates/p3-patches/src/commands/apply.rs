@@ -82,6 +82,8 @@ struct Applied {
     foreign: Vec<String>,
     /// The notes on settings that have cargo compile the trees incrementally.
     incremental: Vec<String>,
+    /// The note on trees that are others than the recorded ones.
+    replaced: Option<String>,
 }
 
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
@@ -122,16 +124,14 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         doubts,
         foreign,
         incremental,
+        replaced,
     } = applied?;
     cleaned?;
     progress.finish_and_clear();
 
     manifest.print_moved();
     // A compiler that does not answer is no reason to fail: the patches are applied.
-    let for_this_cpu = match isa == Isa::best() {
-        true => for_this_cpu(&manifest).ok().flatten(),
-        false => None,
-    };
+    let flags = on_flags(&manifest, isa == Isa::best()).unwrap_or_default();
     for (names, reason) in alike(inert) {
         eprintln!("note: {names}: {reason}");
     }
@@ -139,12 +139,13 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let absent = absent.join(", ");
         eprintln!("note: nothing here depends on {absent}, which the patches change too");
     }
-    for note in (other_releases.into_iter())
+    for note in (replaced.into_iter())
+        .chain(other_releases)
         .chain(unreviewed)
         .chain(doubts)
         .chain(foreign)
         .chain(incremental)
-        .chain(for_this_cpu)
+        .chain(flags)
     {
         print_line("note", &note);
     }
@@ -250,12 +251,23 @@ fn apply(
     };
 
     progress.set_message("writing the patched packages");
-    let mut plan = tree::plan(catalog, &base, &names, false)?;
+    // In a clone, nothing but the lock file tells the graph before the trees are there.
+    let recorded_packages = || recorded.iter().flat_map(|stanza| stanza.overrides.keys());
+    let tells = recorded_packages().any(|package| manifest.locks(package));
+    let is_used = |package: &str| match &unpatched {
+        Some(graph) => graph::has(graph, package),
+        None => !tells || manifest.locks(package),
+    };
+    let mut plan = tree::plan(catalog, &base, &names, false, is_used)?;
     plan.assert_available(|package| manifest.locks(package))?;
     if args.verbose {
         plan.print_notes();
     }
     let mut trees = plan.write_in_use(folder)?;
+    let replaced = match args.names.is_empty() && args.base.is_none() {
+        true => recorded.map(|stanza| replaced(stanza, &trees)),
+        false => None,
+    };
     progress.set_message("resolving the graph");
     let mut write = |trees: &[Tree]| {
         let git = checkout
@@ -279,7 +291,8 @@ fn apply(
     };
     // A patch may span packages of which this prover uses some. What its graph lacks cannot be overridden and need
     // not be; what it has in another version or from elsewhere is a failure, found below.
-    let mut absent: Vec<_> = plan.missing().map(str::to_owned).collect();
+    let missing: Vec<_> = plan.missing().cloned().collect();
+    let mut absent = missing.clone();
     let mut set_aside = |trees: &mut Vec<Tree>, metadata: &Metadata| -> Result<()> {
         plan.assert_available(|package| graph::has(metadata, package))?;
         let unused = |tree: &mut Tree| graph::usage(metadata, tree) == Use::Absent;
@@ -299,6 +312,10 @@ fn apply(
         set_aside(&mut trees, &graph)?;
     }
     let mut metadata = write(&trees)?;
+    if (missing.iter()).any(|package| graph::has(&metadata, package)) {
+        // The lock file has this package since cargo has resolved the graph.
+        return apply([file, lock], args, catalog, manifest, folder, progress);
+    }
     let named = trees.len();
     set_aside(&mut trees, &metadata)?;
     if trees.len() < named {
@@ -325,6 +342,7 @@ fn apply(
         doubts,
         foreign,
         incremental,
+        replaced: replaced.flatten(),
         inert: catalog.inert(&base, &names, &architectures)?,
         isa: effects::isa(&architectures),
         base,
@@ -349,7 +367,7 @@ fn incremental(manifest: &Manifest, trees: &[Tree]) -> Result<Vec<String>> {
             true => format!(
                 "profile {profile} compiles incrementally, which slows packages down; the block excepts the patched ones, as cargo does published ones"
             ),
-            false => slower(&format!("`incremental = true` of profile {profile}")),
+            false => slower(&format!("profile {profile}")),
         });
     }
     let root = manifest.root();
@@ -361,22 +379,44 @@ fn incremental(manifest: &Manifest, trees: &[Tree]) -> Result<Vec<String>> {
     Ok(notes)
 }
 
-/// Writes down how to build for this CPU, where the workspace is built for the least one: packed kernels need vectors.
-fn for_this_cpu(manifest: &Manifest) -> Result<Option<String>> {
-    if !cfg!(target_arch = "x86_64") {
-        return Ok(None);
-    }
+/// Writes down what patched packages have of the workspace's compiler flags: lints that are denied, and, where the figures are of
+/// `this_cpu`, that packed kernels need its vectors.
+fn on_flags(manifest: &Manifest, this_cpu: bool) -> Result<Vec<String>> {
     let root = manifest.root();
     let host = Toolchain::of(cargo::rustc_in(root))?.host;
     let rustflags = Rustflags::read(cargo::rustc_in(root), root, &[], &host)?;
+    let mut notes = Vec::new();
+    if rustflags.denies_lints() {
+        notes.push(
+            "the compiler flags here deny lints, and cargo keeps these from packages of a registry, not from patched ones; docs/teams.md has the ways out"
+                .to_owned(),
+        );
+    }
     let chooses = |flag: &String| flag.contains("target-cpu") || flag.contains("target-feature");
-    let is_least = !rustflags.flags.iter().any(chooses);
-    Ok(is_least.then(|| {
-        format!(
-            "these are gains with the vectors of this CPU, and builds here are for the least one; after `{}` they use them",
+    if this_cpu && cfg!(target_arch = "x86_64") && !rustflags.flags.iter().any(chooses) {
+        notes.push(format!(
+            "these figures are of builds that use this CPU's vector instructions; builds here are for any x86-64 CPU. \
+             `{}` has them use its own",
             rustflags.for_this_cpu()
+        ));
+    }
+    Ok(notes)
+}
+
+/// Writes down which trees are others than the manifest has recorded, where its patches are applied again.
+fn replaced(recorded: &Stanza, trees: &[Tree]) -> Option<String> {
+    let mut places = places(trees);
+    places.retain(|package, place| {
+        let before = recorded.overrides.get(package);
+        before.is_some_and(|before| before != place)
+    });
+    let packages: Vec<_> = places.into_keys().collect();
+    (!packages.is_empty()).then(|| {
+        format!(
+            "the manifest had recorded other patched sources of {}; its block names those of this tool's patches now",
+            packages.join(", ")
         )
-    }))
+    })
 }
 
 /// Tells where the trees are, as the manifest writes it.

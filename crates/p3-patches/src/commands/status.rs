@@ -317,8 +317,8 @@ impl Workspace<'_> {
         let progress = spinner("comparing trees");
         catalog.assert_recorded(&stanza.names)?;
         let (base, names) = catalog.resolve(Some(&stanza.base), &stanza.names)?;
-        let mut plan = tree::plan(catalog, &base, &names, false)?;
-        plan.assert_available(|package| stanza.overrides.contains_key(package))?;
+        let is_used = |package: &str| stanza.overrides.contains_key(package);
+        let plan = tree::plan(catalog, &base, &names, false, is_used)?.complete()?;
         let packages = Packages {
             graph: self.graph()?,
             locked: packages(self.lock)?,
@@ -443,7 +443,7 @@ impl Workspace<'_> {
         let (base, overrides) = (&stanza.base, &stanza.overrides);
         let manifest = self.manifest;
         let patched = (plan.trees.iter()).map(|planned| planned.stamp.package.as_str());
-        let patched: BTreeSet<_> = patched.chain(plan.missing()).collect();
+        let patched: BTreeSet<_> = patched.chain(plan.missing().map(String::as_str)).collect();
         if self.args.without_cargo {
             let recorded = overrides.keys().map(String::as_str);
             let named = recorded.chain(patched.iter().copied());

@@ -200,7 +200,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     bar.finish_and_clear();
 
     let terminal = stdout.is_terminal();
-    let (rows, mut tables) = if command.is_bench() {
+    let (mut rows, mut tables) = if command.is_bench() {
         let rows = samples.parts.iter().map(|runs| Row::new(runs));
         let rows = rows.collect::<Result<Vec<_>>>()?;
         let table = report::part_table("bench", BENCH, &rows, terminal);
@@ -232,7 +232,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         }
         (rows.into_iter().chain(phases).collect(), tables)
     };
-    if !args.same.is_empty() {
+    if args.same.is_empty() {
+        rows.iter_mut().for_each(|row| row.outputs_equal = None);
+    } else {
         let same: Vec<_> = args.same.iter().map(Output::to_string).collect();
         tables += &format!("\nequal in every run: {}", same.join(", "));
     }
@@ -391,12 +393,12 @@ fn choose(
     if let Some(checkout) = &checkout {
         checkout.assert_release(patches, &base)?;
     }
-    let mut plan = tree::plan(catalog, &base, &names, false)?;
-    plan.assert_available(|package| graph::has(&graph, package))?;
+    let is_used = |package: &str| graph::has(&graph, package);
+    let plan = tree::plan(catalog, &base, &names, false, is_used)?.complete()?;
     let mut trees = plan.write(folder)?;
     let absent = trees.extract_if(.., |tree| graph::usage(&graph, tree) == Use::Absent);
     let mut absent: Vec<_> = absent.map(|tree| tree.package).collect();
-    absent.extend(plan.missing().map(str::to_owned));
+    absent.extend(plan.missing().cloned());
     if trees.is_empty() {
         let absent = absent.iter().map(String::as_str);
         return Err(choice::nothing_to_patch(&manifest.path, absent).into());

@@ -7,7 +7,7 @@ use std::path::{self, Path, PathBuf};
 use anyhow::{Context, Result};
 use cargo_metadata::Metadata;
 use serde::Deserialize;
-use toml_edit::{Document, DocumentMut, Item, Key, Table};
+use toml_edit::{Document, DocumentMut, Item, Key, Table, TableLike};
 
 use crate::project::Patches;
 use crate::prover::git_source::{self, Git, GitSource, canonical};
@@ -307,8 +307,8 @@ impl Manifest {
         Ok(text)
     }
 
-    /// Returns the profiles with `incremental = true`, each with the packages of `trees` that the block can except from that:
-    /// those which the profile says nothing else of. The registry's packages are never compiled incrementally; path packages are,
+    /// Returns the profiles that optimize and compile incrementally, each with the packages of `trees` that the block can except from
+    /// that: those which the profile says nothing else of. The registry's packages are never compiled incrementally; path packages are,
     /// and run slower.
     pub fn incremental(&self, trees: &[Tree]) -> Result<BTreeMap<String, BTreeSet<String>>> {
         let document = parse(&self.path, &self.original)?;
@@ -318,7 +318,7 @@ impl Manifest {
         let tables = profiles.and_then(Item::as_table_like);
         let mut found = BTreeMap::new();
         for (profile, item) in tables.into_iter().flat_map(|table| table.iter()) {
-            if item.get("incremental").and_then(Item::as_bool) != Some(true) {
+            if !tables.is_some_and(|tables| slows_trees(tables, profile)) {
                 continue;
             }
             let packages = item.get("package");
@@ -703,6 +703,48 @@ impl Manifest {
         let path = self.path.to_str().context("a path that is not UTF-8")?;
         let whole = ["--manifest-path", path, "--all-features"];
         resolve::metadata(self.root(), &[&whole, options].concat())
+    }
+}
+
+/// Tells whether a profile of the table `profiles` has cargo optimize path packages, and compile them incrementally: because it says so, or
+/// because it is `dev` or one of its heirs.
+fn slows_trees(profiles: &dyn TableLike, profile: &str) -> bool {
+    let mut chain = vec![profile];
+    // An heir of itself is refused by cargo.
+    while chain.len() <= profiles.len() + 1 {
+        let heir = chain[chain.len() - 1];
+        let table = profiles.get(heir);
+        let named = table
+            .and_then(|table| table.get("inherits"))
+            .and_then(Item::as_str);
+        match (named, heir) {
+            (Some(parent), _) => chain.push(parent),
+            (None, "test") => chain.push("dev"),
+            (None, _) => break,
+        }
+    }
+    let tables = || chain.iter().filter_map(|profile| profiles.get(profile));
+    let incremental = |table: &Item| table.get("incremental").and_then(Item::as_bool);
+    let is_optimized = |item: &Item| {
+        let level = item.get("opt-level");
+        level.is_some_and(|level| level.as_integer() != Some(0))
+    };
+    let packages = |table: &Item| {
+        let packages = table.get("package").and_then(Item::as_table_like);
+        packages.is_some_and(|packages| packages.iter().any(|(_, item)| is_optimized(item)))
+    };
+    let all = |table: &Item| {
+        let all = table.get("package").and_then(|packages| packages.get("*"));
+        all.and_then(incremental)
+    };
+    if tables().find_map(all) == Some(false) {
+        return false;
+    }
+    match tables().find_map(incremental) {
+        Some(incremental) => incremental,
+        None => {
+            chain.contains(&"dev") && tables().any(|table| is_optimized(table) || packages(table))
+        }
     }
 }
 

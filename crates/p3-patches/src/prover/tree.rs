@@ -83,6 +83,8 @@ pub struct Plan {
     notes: Vec<String>,
     /// The patched packages whose sources are not to be had here, each with the reason. A prover need not have them.
     missing: Vec<(String, anyhow::Error)>,
+    /// The packages that are not used.
+    unused: Vec<String>,
 }
 
 impl StampedPatch {
@@ -195,8 +197,9 @@ impl Plan {
     }
 
     /// Returns the packages without a tree.
-    pub fn missing(&self) -> impl Iterator<Item = &str> {
-        self.missing.iter().map(|(name, _)| name.as_str())
+    pub fn missing(&self) -> impl Iterator<Item = &String> {
+        let missing = self.missing.iter().map(|(name, _)| name);
+        missing.chain(&self.unused)
     }
 
     /// Writes the trees below `dest`, but for those that are there.
@@ -254,14 +257,23 @@ pub fn baseline(from: &Patches, base: &str, patches: &[Patch]) -> Result<Vec<Pac
     (names.iter().map(|name| registry::package(from, name, base))).collect()
 }
 
-/// Returns the trees of `names`, which are in series order and complete.
-pub fn plan(catalog: &Catalog, base: &str, names: &[String], reverted: bool) -> Result<Plan> {
+/// Returns the trees of `names`, which are in series order and complete. A package that is not used is not looked for, since it may
+/// have to be fetched.
+pub fn plan(
+    catalog: &Catalog,
+    base: &str,
+    names: &[String],
+    reverted: bool,
+    is_used: impl Fn(&str) -> bool,
+) -> Result<Plan> {
     let mut patches = names
         .iter()
         .map(|name| catalog.patch(base, name))
         .collect::<Result<Vec<_>>>()?;
     let (mut packages, mut missing) = (Vec::new(), Vec::new());
-    for name in named(&patches) {
+    let named = named(&patches).into_iter();
+    let (used, unused) = named.partition::<Vec<_>, _>(|name| is_used(name));
+    for name in used {
         match registry::package(&catalog.patches, &name, base) {
             Ok(package) => packages.push(package),
             Err(error) if is_unavailable(&error) => missing.push((name, error)),
@@ -285,7 +297,7 @@ pub fn plan(catalog: &Catalog, base: &str, names: &[String], reverted: bool) -> 
                     .into(),
             );
         }
-        if !missing.is_empty() {
+        if !missing.is_empty() || !unused.is_empty() {
             let is_there = |path: &str| {
                 let mut packages = stack.packages.iter();
                 packages.any(|package| package.inside(path).is_some())
@@ -307,6 +319,7 @@ pub fn plan(catalog: &Catalog, base: &str, names: &[String], reverted: bool) -> 
             .collect(),
         notes,
         missing,
+        unused,
     })
 }
 
@@ -324,6 +337,7 @@ pub fn published<'n>(
         trees: packages.into_iter().map(plain).collect::<Result<_>>()?,
         notes: Vec::new(),
         missing: Vec::new(),
+        unused: Vec::new(),
     })
 }
 
@@ -339,7 +353,7 @@ pub fn materialize(
     names: &[String],
     dest: &LockedDir,
 ) -> Result<Vec<Tree>> {
-    let plan = plan(catalog, base, names, false)?.complete()?;
+    let plan = plan(catalog, base, names, false, |_| true)?.complete()?;
     plan.write(dest)
 }
 
@@ -350,7 +364,9 @@ pub fn materialize_reverted(
     names: &[String],
     dest: &LockedDir,
 ) -> Result<Vec<Tree>> {
-    plan(catalog, base, names, true)?.complete()?.write(dest)
+    plan(catalog, base, names, true, |_| true)?
+        .complete()?
+        .write(dest)
 }
 
 /// Ends the work in a folder of trees: removes every tree but these, and the folder where none is left.

@@ -125,8 +125,7 @@ fn trees_are_not_compiled_incrementally() {
                     [profile.release.package.\"p3-symmetric@0.8.0\"]\nopt-level = 3\n";
     fixture.set_manifest(&format!("{original}\n{profiles}"));
     // A package that the user has settings of is the user's to settle.
-    let said =
-        "`incremental = true` of profile release has cargo compile patched packages incrementally";
+    let said = "profile release has cargo compile patched packages incrementally";
     let applied = fixture.succeed(&["apply", "demo"]);
     assert!(applied.contains(said), "{applied}");
     let applied = fixture.manifest();
@@ -173,6 +172,49 @@ fn trees_are_not_compiled_incrementally() {
     let said = "note: CARGO_INCREMENTAL has cargo compile patched packages incrementally";
     let applied = fixture.transcript(&output);
     assert!(applied.contains(said), "{applied}");
+}
+
+/// `dev` and its heirs are incremental where they say nothing of it. That matters where they optimize.
+#[test]
+fn trees_of_optimized_dev_profiles_are_not_compiled_incrementally() {
+    let fixture = Fixture::new();
+    let original = fixture.manifest();
+    for (profiles, excepted) in [
+        ("[profile.dev]\nopt-level = 3\n", &["dev"][..]),
+        ("[profile.dev.package.\"*\"]\nopt-level = 2\n", &["dev"]),
+        ("[profile.test]\nopt-level = \"s\"\n", &["test"]),
+        (
+            "[profile.fast]\ninherits = \"dev\"\nopt-level = 3\n\n[profile.faster]\ninherits = \"fast\"\n",
+            &["fast", "faster"],
+        ),
+        ("[profile.dev]\nopt-level = 0\n", &[]),
+        ("[profile.dev]\nopt-level = 3\nincremental = false\n", &[]),
+        (
+            "[profile.dev.package.\"*\"]\nopt-level = 3\nincremental = false\n",
+            &[],
+        ),
+        (
+            "[profile.fast]\ninherits = \"release\"\nopt-level = 3\n",
+            &[],
+        ),
+    ] {
+        let manifest = format!("{original}\n{profiles}");
+        fixture.set_manifest(&manifest);
+        fixture.succeed(&["apply", "demo"]);
+        let applied = fixture.manifest();
+        let (_, block) = applied.split_once("# >>> p3-patches").unwrap();
+        for profile in ["dev", "test", "fast", "faster"] {
+            let exception =
+                format!("[profile.{profile}.package.p3-goldilocks]\nincremental = false\n");
+            assert_eq!(
+                block.contains(&exception),
+                excepted.contains(&profile),
+                "{applied}"
+            );
+        }
+        fixture.succeed(&["remove"]);
+        assert_eq!(fixture.manifest(), manifest);
+    }
 }
 
 /// Tools that look packages up in a registry read the lock file that a prover without patches has.

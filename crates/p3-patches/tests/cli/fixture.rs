@@ -456,7 +456,8 @@ pub fn cargo_home() -> PathBuf {
 }
 
 /// The start of the note on builds for the least CPU, which hangs on the flags that the tests are run with.
-pub const LEAST_CPU: &str = "note: these are gains with the vectors of this CPU";
+pub const LEAST_CPU: &str =
+    "note: these figures are of builds that use this CPU's vector instructions";
 
 /// Stderr without the lines on steps of long work, and without [`LEAST_CPU`]: both are up to the machine.
 pub fn without_progress(stderr: &str) -> String {

@@ -1,12 +1,16 @@
 //! apply, status, remove: what a prover's team does.
 
 use std::fs;
+use std::io::ErrorKind;
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
 use insta::assert_snapshot;
 
-use crate::fixture::{DEMO, FOREIGN, Fixture, KERNEL, LEAST_CPU, MANIFEST, redact_hashes, write};
+use crate::fixture::{
+    DEMO, FOREIGN, Fixture, KERNEL, LEAST_CPU, MANIFEST, adds, redact_hashes, write,
+};
 
 #[test]
 fn apply_status_remove() {
@@ -105,12 +109,15 @@ fn a_patch_that_changed_since_is_noticed() {
     ] {
         write(&file, &text);
         assert!(fixture.run(&["status", "--json"]).contains("\"outdated\""));
-        fixture.succeed(&["apply"]);
+        let applied = fixture.succeed(&["apply"]);
+        let said = "note: the manifest had recorded other patched sources of p3-goldilocks";
+        assert!(applied.contains(said), "{applied}");
         assert!(
             fixture
                 .succeed(&["status", "--json"])
                 .contains("\"intact\"")
         );
+        assert!(!fixture.succeed(&["apply"]).contains(said));
     }
     let kernel = fs::read_to_string(fixture.tree("p3-goldilocks").join("src/demo.rs")).unwrap();
     assert!(kernel.contains("Two times `x`"), "{kernel}");
@@ -246,6 +253,64 @@ fn cached_sources_need_no_registry() {
     assert!(transcript.starts_with("exit 0\n"), "{transcript}");
 }
 
+/// A package that the prover does not use is not fetched for the patches that change it too.
+#[test]
+fn what_a_prover_does_not_use_is_not_fetched() {
+    let fixture = Fixture::new();
+    let wider = DEMO.replace("p3-symmetric\n", "p3-symmetric, p3-koala-bear\n");
+    write(&fixture.patch("demo"), &wider);
+    let home = fixture.home_without("p3-koala-bear-");
+    let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
+    proxy.set_nonblocking(true).unwrap();
+    let address = format!("http://{}", proxy.local_addr().unwrap());
+    let run = |args: &[&str]| {
+        let mut command = fixture.command(args);
+        command.env_remove("CARGO_NET_OFFLINE");
+        command.env("CARGO_HOME", &home);
+        command.envs([
+            ("CARGO_HTTP_PROXY", &*address),
+            ("CARGO_NET_RETRY", "0"),
+            ("CARGO_HTTP_TIMEOUT", "1"),
+        ]);
+        let transcript = fixture.transcript(&command.output().unwrap());
+        assert!(transcript.starts_with("exit 0\n"), "{transcript}");
+        let asked = proxy.accept().map(|_| ());
+        assert_eq!(asked.unwrap_err().kind(), ErrorKind::WouldBlock, "{args:?}");
+        transcript
+    };
+    let applied = run(&["apply"]);
+    assert!(
+        applied.contains("note: nothing here depends on p3-koala-bear"),
+        "{applied}"
+    );
+    run(&["status"]);
+    // As in a clone.
+    fs::remove_dir_all(fixture.prover().join(".p3-patches")).unwrap();
+    run(&["apply"]);
+    run(&["status"]);
+}
+
+/// The lock file of a clone may lack what its manifest asks for.
+#[test]
+fn a_package_that_a_lock_file_lacks_is_patched() {
+    let fixture = Fixture::new();
+    let wider = DEMO.replace("p3-symmetric\n", "p3-symmetric, p3-koala-bear\n");
+    let file = adds("koala-bear/src/demo.rs", "//! A file.\n");
+    write(
+        &fixture.patch("demo"),
+        &wider.replace("-- \np3-patches", &format!("{file}-- \np3-patches")),
+    );
+    fixture.succeed(&["apply", "demo"]);
+    let manifest = fixture.manifest();
+    let asked = "p3-goldilocks = \"0.8\" # any 0.8 will do\n";
+    let with_koala_bear = manifest.replace(asked, &format!("{asked}p3-koala-bear = \"0.8\"\n"));
+    fixture.set_manifest(&with_koala_bear);
+    fs::remove_dir_all(fixture.prover().join(".p3-patches")).unwrap();
+    fixture.succeed(&["apply"]);
+    assert!(fixture.tree("p3-koala-bear").join("src/demo.rs").is_file());
+    fixture.succeed(&["status"]);
+}
+
 #[test]
 fn json_has_no_other_text_around_it() {
     let fixture = Fixture::new();
@@ -288,6 +353,35 @@ fn apply_says_how_to_build_for_this_cpu() {
     let command = "`export RUSTFLAGS=\"-C target-cpu=native\"`";
     assert!(said(None).unwrap().contains(command));
     assert_eq!(said(Some("-C target-cpu=native")), None);
+}
+
+/// Cargo caps the lints of registry packages, and not those of packages by path.
+#[test]
+fn denied_lints_reach_patched_packages() {
+    let fixture = Fixture::new();
+    let said = "the compiler flags here deny lints";
+    for (flags, denies) in [
+        ("-D warnings", true),
+        ("--deny=unused", true),
+        ("-W unused", false),
+    ] {
+        let mut apply = fixture.command(&["apply", "demo"]);
+        apply.env_remove("CARGO_ENCODED_RUSTFLAGS");
+        let output = apply.env("RUSTFLAGS", flags).output().unwrap();
+        let applied = fixture.transcript(&output);
+        assert_eq!(applied.contains(said), denies, "{applied}");
+    }
+    // The patch's function is not used.
+    let mut build = Command::new(env!("CARGO"));
+    build
+        .args(["check", "--offline"])
+        .current_dir(fixture.prover());
+    let built = build.env("RUSTFLAGS", "-D warnings").output().unwrap();
+    let stderr = String::from_utf8_lossy(&built.stderr);
+    assert!(
+        stderr.contains("function `twice` is never used"),
+        "{stderr}"
+    );
 }
 
 /// Cargo takes a manifest with levels of `cfg(..)` that its parser, which calls itself, cannot take on the stack of a main thread in

@@ -230,6 +230,7 @@ impl Builder<'_> {
                 [] => (self.rustflags()?.missed()).unwrap_or_else(|| {
                     "the baseline is the program without the patches; give a cargo command behind `--` that works without this tool".to_owned()
                 }),
+                _ if self.rustflags()?.denies_lints() => "the flags here deny lints, and cargo keeps these from packages of a registry, not from patched ones; leave `-D` and `--deny` out".to_owned(),
                 _ => "it builds without the patches; name fewer of them to find the one that breaks the build".to_owned(),
             };
             return Err(

@@ -81,6 +81,14 @@ impl Rustflags {
         })
     }
 
+    /// Tells whether a flag makes errors of lints.
+    #[must_use]
+    pub fn denies_lints(&self) -> bool {
+        const DENY: [&str; 4] = ["-D", "--deny", "-F", "--forbid"];
+        let mut flags = self.flags.iter();
+        flags.any(|flag| DENY.iter().any(|deny| flag.starts_with(deny)))
+    }
+
     /// Returns the shell command that adds `-C target-cpu=native` to the flags.
     pub fn for_this_cpu(&self) -> String {
         let variable = &self.variable;

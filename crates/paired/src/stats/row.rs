@@ -44,8 +44,10 @@ pub struct Row {
     /// The part of the workload that is hashing, where the samples tell it and it is not zero.
     #[serde(default)]
     pub hashing: Option<Hashing>,
-    /// Tells whether the outputs are equal. Always true: a row whose outputs differ has no times, and is neither made nor read.
-    pub outputs_equal: bool,
+    /// Tells whether the outputs are equal, where they were compared. Never false: a row whose outputs differ has no times, and is
+    /// neither made nor read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outputs_equal: Option<bool>,
     /// The verdict on `ratio`.
     pub verdict: Verdict,
 }
@@ -167,7 +169,7 @@ impl Row {
             pairs: rounds.len(),
             memory_ratio: memory_ratio(runs),
             hashing: Hashing::new(runs)?,
-            outputs_equal: true,
+            outputs_equal: Some(true),
             verdict: candidate.verdict(&control),
         })
     }
@@ -190,7 +192,7 @@ impl Row {
             true => &["ms"][..],
             false => &["ms", "ns", "MiB"],
         };
-        let what = if !self.outputs_equal {
+        let what = if self.outputs_equal == Some(false) {
             "the outputs differ, so that no times can be compared"
         } else if !figures.into_iter().flatten().all(is_ratio)
             || !self.memory_ratio.is_none_or(is_ratio)
