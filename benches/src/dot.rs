@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use p3_commit::{Pcs as CommitmentScheme, PolynomialSpace};
+use p3_commit::{OpenedValues, Pcs as CommitmentScheme, PolynomialSpace};
 use p3_field::{BasedVectorSpace, ExtensionField, PackedFieldExtension, PackedValue, PrimeField64};
 use p3_goldilocks::default_goldilocks_poseidon2_8;
 use p3_matrix::Matrix;
@@ -14,7 +14,7 @@ use rand::{RngExt, SeedableRng};
 
 use crate::fri::{self, Challenge, Challenger, GoldilocksPcs as Pcs, val_mmcs};
 use crate::permute;
-use crate::row::{Prepared, encode};
+use crate::row::{Prepared, encode, from_bytes, to_bytes};
 use crate::timing::time;
 
 /// The dot product of each column with weights, one for each row.
@@ -181,6 +181,12 @@ where
     })
 }
 
+/// The opened values and the proof of the low-degree test.
+type Opening = (
+    OpenedValues<Challenge>,
+    <Pcs as CommitmentScheme<Challenge, Challenger>>::Proof,
+);
+
 /// Opens a matrix at two points, with the low-degree test, after its commitment. The output is the opened values and the proof.
 pub fn open(seed: u64, log_height: usize, width: usize) -> Prepared {
     let mut rng = SmallRng::seed_from_u64(seed);
@@ -200,9 +206,12 @@ pub fn open(seed: u64, log_height: usize, width: usize) -> Prepared {
         let mut challenger = challenger.clone();
         let request = (&data, vec![vec![point, next]]).into();
         let (timing, opening) = time(|| pcs.open(vec![request], &mut challenger));
-        let opening = opening.expect("the points are outside of the domain");
-        let bytes = postcard::to_allocvec(&opening).expect("openings are plain data");
-        (timing, bytes)
+        let opening: Opening = opening.expect("the points are outside of the domain");
+        (timing, to_bytes(&opening))
+    })
+    .settled_as(|bytes| {
+        let (values, proof): Opening = from_bytes(bytes).expect("the worker's own opening");
+        to_bytes(&(&values, &proof.commit_phase_commits))
     })
 }
 

@@ -24,7 +24,7 @@ use serde::Serialize;
 
 use crate::extension::{Element, Quintic, coefficients};
 use crate::monty31;
-use crate::row::{Packed, Prepared};
+use crate::row::{Packed, Prepared, to_bytes};
 use crate::timing::time;
 
 type Perm = Poseidon2Goldilocks<8>;
@@ -140,9 +140,6 @@ where
             )
         });
         let proof = proof.expect("the codeword is longer than the final polynomial");
-        (
-            timing,
-            postcard::to_allocvec(&proof).expect("proofs are plain data"),
-        )
+        (timing, to_bytes(&proof))
     })
 }

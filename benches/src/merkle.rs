@@ -11,7 +11,7 @@ use rand::SeedableRng;
 use rand::distr::{Distribution, StandardUniform};
 use rand::rngs::SmallRng;
 
-use crate::row::{Packed, Prepared, encode};
+use crate::row::{Packed, Prepared, encode, to_bytes};
 use crate::timing::time;
 
 /// A permutation in the two forms that a Merkle tree needs.
@@ -72,8 +72,7 @@ where
     Prepared::new(move || {
         let input = matrix.clone();
         let (timing, (commitment, _)) = time(|| mmcs.commit_matrix(input));
-        let bytes = postcard::to_allocvec(&commitment);
-        (timing, bytes.expect("commitments are plain data"))
+        (timing, to_bytes(&commitment))
     })
 }
 
@@ -137,9 +136,7 @@ pub fn odd_shapes<
                         let opening = mmcs.open_batch(index, &tree);
                         mmcs.verify_batch(&commitment, &dimensions, index, (&opening).into())
                             .expect("an opening of the tree's own");
-                        outputs.extend(
-                            postcard::to_allocvec(&opening).expect("openings are plain data"),
-                        );
+                        outputs.extend(to_bytes(&opening));
                     }
                 }
             }

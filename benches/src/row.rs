@@ -2,6 +2,8 @@
 
 use p3_field::{Field, PackedValue, PrimeField64};
 use p3_goldilocks::Goldilocks;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
 use crate::protocol::{Kind, MOST_LOG_SIZE, RowInfo, SIZE};
@@ -122,6 +124,16 @@ impl Family {
         let log_size = log_size.strip_prefix("2^")?.parse().ok()?;
         (log_size <= MOST_LOG_SIZE as usize).then_some(log_size)
     }
+}
+
+/// Encodes outputs that are a proof or a part of one.
+pub fn to_bytes(output: &impl Serialize) -> Vec<u8> {
+    postcard::to_allocvec(output).expect("proofs are plain data")
+}
+
+/// Decodes what [`to_bytes`] has encoded.
+pub fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    postcard::from_bytes(bytes).map_err(|error| format!("proof: {error}"))
 }
 
 /// Canonical little-endian words: two representations of one field element are one output.

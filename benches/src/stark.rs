@@ -17,12 +17,10 @@ use p3_uni_stark::{
 use rand::distr::{Distribution, StandardUniform};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::bits_air::Bits;
 use crate::fri::{Challenge, Challenger, GoldilocksPcs, LOG_BLOWUP, pcs, val_mmcs};
-use crate::row::{Prepared, encode};
+use crate::row::{Prepared, encode, from_bytes, to_bytes};
 use crate::timing::time;
 
 pub type Config = StarkConfig<GoldilocksPcs, Challenge, Challenger>;
@@ -241,12 +239,4 @@ fn keccak_inputs(seed: u64, rows: usize) -> Vec<[u64; 25]> {
 
 fn keccak_trace<F: PrimeField64>(inputs: Vec<[u64; 25]>) -> RowMajorMatrix<F> {
     generate_trace_rows(inputs, LOG_BLOWUP)
-}
-
-fn to_bytes(proof: &impl Serialize) -> Vec<u8> {
-    postcard::to_allocvec(proof).expect("proofs are plain data")
-}
-
-fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    postcard::from_bytes(bytes).map_err(|error| format!("proof: {error}"))
 }

@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::extension::{Element, Packed, Quintic, coefficients};
-use crate::row::Prepared;
+use crate::row::{Prepared, from_bytes, to_bytes};
 use crate::timing::time;
 
 /// Rounds per run, of each kind.
@@ -117,14 +117,10 @@ where
             drop(prover.compute_sumcheck_polynomials(&mut proof, &mut challenger, rounds, 0, None));
             proof
         });
-        (
-            timing,
-            postcard::to_allocvec(&proof).expect("proofs are plain data"),
-        )
+        (timing, to_bytes(&proof))
     })
     .verified_by(move |bytes| {
-        let proof: SumcheckData<F, EF> =
-            postcard::from_bytes(bytes).map_err(|error| format!("proof: {error}"))?;
+        let proof: SumcheckData<F, EF> = from_bytes(bytes)?;
         let mut claim = sum;
         let mut challenger = verifier.clone();
         let point = proof

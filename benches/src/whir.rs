@@ -12,7 +12,7 @@ use rand::rngs::SmallRng;
 
 use crate::extension::Quintic;
 use crate::monty31::{self, challenger, mmcs};
-use crate::row::Prepared;
+use crate::row::{Prepared, from_bytes, to_bytes};
 use crate::timing::time;
 
 type Challenger = monty31::Challenger<KoalaBear>;
@@ -39,14 +39,10 @@ pub fn prove(seed: u64, num_variables: usize) -> Prepared {
             Ok::<_, <Pcs as MultilinearPcs<Quintic, Challenger>>::ProverError>((commitment, proof))
         });
         let result = result.expect("the parameters admit one claim");
-        (
-            timing,
-            postcard::to_allocvec(&result).expect("proofs are plain data"),
-        )
+        (timing, to_bytes(&result))
     })
     .verified_by(move |bytes| {
-        let (commitment, proof): (Commitment, Proof) =
-            postcard::from_bytes(bytes).map_err(|error| format!("proof: {error}"))?;
+        let (commitment, proof): (Commitment, Proof) = from_bytes(bytes)?;
         pcs(num_variables)
             .verify(
                 &commitment,
@@ -59,8 +55,8 @@ pub fn prove(seed: u64, num_variables: usize) -> Prepared {
     })
     .settled_as(|bytes| {
         let (commitment, _): (Commitment, Proof) =
-            postcard::from_bytes(bytes).expect("the worker's own proof");
-        postcard::to_allocvec(&commitment).expect("commitments are plain data")
+            from_bytes(bytes).expect("the worker's own proof");
+        to_bytes(&commitment)
     })
 }
 

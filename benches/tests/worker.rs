@@ -109,6 +109,7 @@ fn a_proof_on_two_threads_has_one_digest() {
     for row in [
         "equal/stark-prove/keccak-air-koala-bear",
         "equal/stark-prove/bits-batch",
+        "equal/open/goldilocks",
     ] {
         let first = Worker::on(2, row, 1).digest();
         for _ in 0..4 {
