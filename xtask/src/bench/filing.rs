@@ -76,6 +76,11 @@ pub struct Measurement<'a> {
 }
 
 impl Measurement<'_> {
+    /// Adds the executables of an instruction set, whose hashes are by side.
+    pub fn add(&mut self, isa: String, executables: BTreeMap<String, String>) {
+        self.executables.insert(isa, executables);
+    }
+
     /// Files the samples of each ISA as `benches/record/RELEASE/TRIPLE-ISA/STEM/TIME-CPU.csv`. Until all are written they are in
     /// `beside`.
     ///
@@ -154,19 +159,25 @@ pub(super) fn loaded_rows<'r>(
     head: &Head,
     rows: impl IntoIterator<Item = &'r Row>,
 ) -> Result<BTreeMap<String, f64>> {
+    // A bench's short times are in nanoseconds.
+    let time = |row: &Row| match &*row.unit {
+        "ns" => row.baseline / 1e6,
+        _ => row.baseline,
+    };
     let mut least = BTreeMap::<String, f64>::new();
     for file in files_of(root, machine)? {
         let (other, runs) = read(root, &file)?;
         if other.machine == head.machine && other.baseline_patches == head.baseline_patches {
             for row in record::rows(&file, &runs)? {
-                let time = least.entry(row.workload).or_insert(row.baseline);
-                *time = time.min(row.baseline);
+                let time = time(&row);
+                let least = least.entry(row.workload).or_insert(time);
+                *least = least.min(time);
             }
         }
     }
     let mut loaded = BTreeMap::new();
     for row in rows {
-        let ratio = least.get(&row.workload).map(|least| row.baseline / least);
+        let ratio = least.get(&row.workload).map(|least| time(row) / least);
         if let Some(ratio) = ratio.filter(|ratio| *ratio > LOADED) {
             loaded.insert(row.workload.clone(), round4(ratio));
         }

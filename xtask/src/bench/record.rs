@@ -484,9 +484,14 @@ fn newest(
 
 /// Adds `more` runs of the same executables. Their seeds become others: each stands for processes of its own.
 fn pool(runs: &mut Vec<Run>, more: Vec<Run>) {
-    let last = runs.iter().map(|run| run.seed).max().unwrap_or_default();
+    let next = runs
+        .iter()
+        .map(|run| run.seed + 1)
+        .max()
+        .unwrap_or_default();
+    let first = more.iter().map(|run| run.seed).min().unwrap_or_default();
     runs.extend(more.into_iter().map(|run| Run {
-        seed: last + run.seed,
+        seed: next + run.seed - first,
         ..run
     }));
     let names: Vec<_> = runs.iter().map(|run| run.workload.clone()).collect();
@@ -881,6 +886,14 @@ pub mod tests {
         assert_eq!(rows, [(x, 0.5), (y, 0.75)]);
         let one = runs(0.5).len();
         let lines = paired::show::section::lines(&records);
+        // Seeds stand for processes, of which no two records have one in common.
+        let seeds = |runs: &[Run]| {
+            runs.iter()
+                .map(|run| run.seed)
+                .collect::<BTreeSet<_>>()
+                .len()
+        };
+        assert_eq!([seeds(lines[0].runs), seeds(lines[1].runs)], [10, 5]);
         assert_eq!([lines[0].runs.len(), lines[1].runs.len()], [2 * one, one]);
     }
 
@@ -1175,6 +1188,32 @@ pub mod tests {
         let head = head("Narrow");
         assert!(loaded(114, &head).is_empty());
         assert_eq!(loaded(116, &head)["merkle-commit/x/2^4"], 1.16);
+        // A bench's times change their unit at a millisecond.
+        let bench = |us: u64| {
+            let mut samples = runs(1.0);
+            for run in &mut samples {
+                run.workload = "bench/x".into();
+                (run.wall_ns, run.cpu_ns) = (us * 1000, us * 1000);
+            }
+            samples
+        };
+        let samples = String::from_utf8(csv(&bench(990)).unwrap()).unwrap();
+        filed.put(
+            &format!("{machine}/series/2026-01-02-narrow.csv"),
+            &(Head {
+                time: "2026-01-02".into(),
+                ..head.clone()
+            }
+            .text()
+            .unwrap()
+                + &samples),
+        );
+        let of_bench = |us| {
+            let rows = Row::all(&bench(us)).unwrap();
+            loaded_rows(filed.root(), &machine, &head, &rows).unwrap()
+        };
+        assert!(of_bench(1010).is_empty());
+        assert_eq!(of_bench(1980)["bench/x"], 2.0);
         // The same patches with another text are another baseline.
         let step = |code: &str| Head {
             baseline_patches: BTreeMap::from([("base-layer".into(), code.into())]),

@@ -2,8 +2,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env::consts::ARCH;
 use std::io::{IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
+use std::{mem, thread};
 
 use anyhow::Result;
 use cargo_metadata::semver::Version;
@@ -29,6 +29,7 @@ use p3_patches::commands::MOST_RUNS;
 use p3_patches::prover::locked_dir::LockedDir;
 use paired::cargo::Toolchain;
 use paired::error::Failure;
+use paired::interrupt;
 use paired::isa::Isa;
 use paired::run::pairs::{self, Plan, Workers};
 use paired::run::protocol::{Kind, MOST_LOG_SIZE, MOST_THREADS, RowInfo};
@@ -44,7 +45,7 @@ use paired::terminal::{measuring, print_line, shown, spinner};
 /// The default number of inputs of a row with `--quick`.
 pub const QUICK: u64 = 5;
 
-/// Measure Plonky3 with patches against Plonky3 without, or without the last of them.
+/// Measure Plonky3 with patches against Plonky3 as published or, with --step, with nothing but what the patches need.
 ///
 /// Builds one worker twice, runs both in pairs, checks that their outputs are equal and prints one table.
 /// A ratio below 1 is a gain; "faster" and "slower" are said only where the 95 % interval of the ratio excludes 1
@@ -273,9 +274,19 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         filed = measurement.file(folder, report, runs, part)?;
         Ok(())
     };
-    let complete = |runs: &[Run]| match args.record {
-        true => file(&report_of(runs)?, runs, true),
-        false => Ok(()),
+    let mut is_unfiled = false;
+    let complete = |runs: &[Run]| {
+        let filed = match args.record {
+            true => report_of(runs).and_then(|report| file(&report, runs, true)),
+            false => Ok(()),
+        };
+        // The next row may be filed, and so may all in the end. What was measured is shown in any case.
+        if let Err(error) = filed
+            && !mem::replace(&mut is_unfiled, true)
+        {
+            print_line("warning", &format!("not recorded so far: {error:#}"));
+        }
+        interrupt::check()
     };
     let measured = measure(&workers, &rows, &plan, args.budget, complete);
     let Measured { runs, left_out } = match measured {

@@ -29,7 +29,7 @@ use paired::isa::Isa;
 use paired::run::input::Input;
 use paired::run::pairs::assert_different;
 use paired::run::program::{Builder, CommandLine, Program};
-use paired::run::sample::{BENCH, Side};
+use paired::run::sample::{BENCH, Run, Side};
 use paired::run::trial::Trial;
 use paired::show::machine::Machine;
 use paired::show::report;
@@ -134,8 +134,15 @@ pub fn run(
         .collect::<Result<Vec<_>>>()?;
     bar.finish_and_clear();
 
-    let (mut runs, mut executables) = (Vec::new(), BTreeMap::new());
-    for isa in isas {
+    let mut measurement = filing.map(|filing| {
+        let stem = bench_stem(&compared.names);
+        filing.of(&toolchain.host, stem, BTreeMap::new())
+    });
+    let terminal = std::io::stdout().is_terminal();
+    let mut runs = Vec::new();
+    let mut filed = Ok(Filed::default());
+    for (number, isa) in (1..).zip(&isas) {
+        let isa = *isa;
         let built = bench.build(isa, &root, [&baseline, &candidate], &graphs)?;
         let [baseline, candidate] = built;
         assert_different(
@@ -148,8 +155,10 @@ pub fn run(
             ("baseline", hash(&baseline)?),
             ("candidate", hash(&candidate)?),
         ];
-        let hashes = hashes.map(|(side, hash)| (side.to_owned(), hash));
-        executables.insert(isa.to_string(), BTreeMap::from(hashes));
+        let hashes = BTreeMap::from(hashes.map(|(side, hash)| (side.to_owned(), hash)));
+        if let Some(measurement) = &mut measurement {
+            measurement.add(isa.to_string(), hashes);
+        }
         let trial = Trial {
             baseline,
             candidate,
@@ -164,22 +173,23 @@ pub fn run(
         bar.announce(format!("measuring {} for {isa}", bench.name));
         let samples = trial.measure(pairs, || bar.inc())?;
         bar.finish_and_clear();
+        let before = runs.len();
         runs.extend(samples.parts.into_iter().flatten());
-    }
-    let report = compared::report(command, difference, machine, &runs)?;
-    let filed = filing.map_or(Ok(Filed::default()), |filing| {
-        let stem = bench_stem(&compared.names);
-        let measurement = filing.of(&toolchain.host, stem, executables);
-        measurement.file(&folder, &report, &runs, false)
-    });
-    // Figures that could not be filed are shown, too.
-    let terminal = std::io::stdout().is_terminal();
-    for rows in report.rows.chunk_by(|a, b| a.isa == b.isa) {
+        let report_of = |runs: &[Run]| {
+            let (command, difference) = (command.clone(), difference.clone());
+            compared::report(command, difference, machine.clone(), runs)
+        };
+        let rows = report_of(&runs[before..])?.rows;
         println!(
-            "{}:\n{}",
-            rows[0].isa,
-            report::part_table("bench", BENCH, rows, terminal)
+            "{isa}:\n{}",
+            report::part_table("bench", BENCH, &rows, terminal)
         );
+        // What is measured is filed, whatever becomes of the next instruction set.
+        if let Some(measurement) = &measurement {
+            let is_part = number < isas.len();
+            filed = report_of(&runs)
+                .and_then(|report| measurement.file(&folder, &report, &runs, is_part));
+        }
     }
     Ok(filed?.refused()?)
 }

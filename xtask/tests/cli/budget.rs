@@ -74,6 +74,25 @@ fn proofs_come_first_and_a_budget_that_is_too_small_says_so() {
     }
 }
 
+/// What was measured is shown and written elsewhere, though no record can be.
+#[test]
+fn rows_that_cannot_be_filed_are_measured_to_the_end() {
+    let killer = project();
+    let records = killer.fixture.project().join("benches/record");
+    write(&records.join("0.8.0"), "a file in the place of the folder");
+    let output = killer.command(&AB).output().unwrap();
+    let run = killer.fixture.transcript(&output);
+    assert!(!run.starts_with("exit 0\n"), "{run}");
+    assert_eq!(
+        run.matches("warning: not recorded so far: ").count(),
+        1,
+        "{run}"
+    );
+    let all = ["permute/x/2^4", "merkle-commit/x/2^4", "stark-prove/x/2^4"];
+    assert!(all.iter().all(|row| run.contains(row)), "{run}");
+    assert_eq!(rows(&killer), all);
+}
+
 #[test]
 fn a_run_that_is_cut_off_leaves_its_whole_rows() {
     let killer = project();
