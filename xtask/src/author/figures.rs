@@ -18,6 +18,7 @@ use p3_patches::commands::joined;
 use paired::escape;
 use paired::isa::Isa;
 use paired::run::protocol::Kind;
+use paired::run::sample::BENCH;
 use paired::show::machine::known_as;
 use paired::show::section::{Line, Record, lines};
 use paired::stats::ratio::Verdict;
@@ -149,7 +150,10 @@ impl Figures {
             }
         }
         for counts in &self.counts {
-            let text = format!("On Plonky3 {release}. {}", counts.markdown().trim_end());
+            let text = format!(
+                "With this change{with}, on Plonky3 {release}. {}",
+                counts.markdown().trim_end()
+            );
             sections.push(("Counted", text));
         }
         sections
@@ -212,9 +216,9 @@ fn is_of_proof(line: &Line<'_>) -> bool {
     [Kind::StarkProve, Kind::WhirProve].contains(&kind)
 }
 
-/// Tells whether a row runs on more than one thread.
+/// Tells whether a row runs on more than one thread. Upstream's benches are built without the feature that has threads.
 fn has_threads(line: &Line<'_>) -> bool {
-    line.runs.iter().any(|run| run.threads > 1)
+    !line.row.workload.starts_with(BENCH) && line.runs.iter().any(|run| run.threads > 1)
 }
 
 /// Returns a table of the rows that the patch reaches and of those with threads, one of whole proofs, the names of the other rows, and
@@ -249,7 +253,7 @@ fn tables(records: &[Record]) -> String {
 /// Names the row of these lines, with the range of its ratios.
 fn unchanged_row(lines: &[Line<'_>]) -> String {
     let name = escape::code(&lines[0].row.workload);
-    let ratios = || lines.iter().map(|line| format!("{:.2}", line.row.ratio));
+    let ratios = || (lines.iter()).map(|line| format!("{:.2}{}", line.row.ratio, line.marks()));
     match (ratios().min(), ratios().max()) {
         (Some(least), Some(most)) if least != most => format!("{name} ({least} to {most})"),
         (least, _) => format!("{name} ({})", least.unwrap_or_default()),
@@ -317,6 +321,7 @@ mod tests {
             ("dot-rows/x", 1.5, 1),
             ("lde/x", 1.0, 1),
             ("lde-2t/x", 1.0, 2),
+            ("bench/fft", 1.0, 2),
         ]));
         let (reached, rest) = text.split_once("\nNo change on any build: ").unwrap();
         for row in [
@@ -327,7 +332,7 @@ mod tests {
             assert!(reached.contains(row), "{row}: {text}");
         }
         let (unchanged, proofs) = rest.split_once("\n\nWhole proofs:\n\n").unwrap();
-        assert_eq!(unchanged, "`lde/x` (1.00).");
+        assert_eq!(unchanged, "`lde/x` (1.00), `bench/fft` (1.00).");
         assert!(
             proofs.contains("| `stark-prove/x`     | Narrow | 1.000 "),
             "{text}"

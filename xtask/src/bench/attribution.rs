@@ -7,7 +7,8 @@ use comfy_table::{Table, presets};
 use paired::escape;
 use paired::run::protocol::Kind;
 use paired::run::threads;
-use paired::show::section::{self, Record, TableLine};
+use paired::show::machine::known_as;
+use paired::show::section::{self, Record, TableLine, marks};
 use paired::stats::row::{Hashing, Row};
 
 /// Workloads that prove or commit to more than one matrix, by their kind and a part of their name, and the commitment whose tree is
@@ -61,6 +62,7 @@ const WIDEST: f64 = 0.05;
 
 /// A proof and a commitment of one record.
 pub struct Attribution<'a> {
+    record: &'a Record,
     pub proof: &'a Row,
     pub commit: &'a Row,
     hashing: Hashing,
@@ -76,6 +78,7 @@ pub fn attributions(record: &Record) -> Vec<Attribution<'_>> {
             return None;
         };
         Some(Attribution {
+            record,
             proof,
             commit: rows.get(&(&*proof.isa, commitment_like(&proof.workload)?))?,
             hashing: proof.hashing?,
@@ -128,13 +131,14 @@ impl Attribution<'_> {
     pub fn cells(&self) -> [String; 6] {
         let percent = |part: f64| format!("{:.1} %", 100.0 * part);
         let [low, high] = self.proof.ci95;
+        let [of_proof, of_commit] = [self.proof, self.commit].map(|row| marks(self.record, [row]));
         [
             percent(self.hashing.share),
-            format!("{:.3}", self.hashing.ratio),
-            format!("{:.3}", self.commit.ratio),
+            format!("{:.3}{of_proof}", self.hashing.ratio),
+            format!("{:.3}{of_commit}", self.commit.ratio),
             percent(self.follows()),
             format!(
-                "{} ({} to {})",
+                "{}{of_proof} ({} to {})",
                 percent(self.measured()),
                 percent(1.0 - high),
                 percent(1.0 - low)
@@ -164,14 +168,18 @@ pub fn table(records: &[Record]) -> Option<section::Table> {
     let lines = lines.map(|row| TableLine {
         code: row.proof.workload.clone(),
         beside: row.proof.isa.clone(),
-        below: row.commit.workload.clone(),
+        below: format!(
+            "{}, {}",
+            row.commit.workload,
+            known_as(&row.record.machine.cpu)
+        ),
         cells: row.cells().into(),
     });
     let lines: Vec<_> = lines.collect();
     (!lines.is_empty()).then_some(section::Table {
         title: "What a prover saves",
         caption: CAPTION,
-        first: "proof, commitment",
+        first: "proof, commitment, CPU",
         heads: &HEADS,
         lines,
     })
@@ -182,7 +190,7 @@ pub fn markdown(records: &[Record]) -> Option<String> {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
     table.set_header(
-        ["proof", "commitment", "built for"]
+        ["proof", "commitment", "CPU", "built for"]
             .into_iter()
             .chain(HEADS),
     );
@@ -192,12 +200,16 @@ pub fn markdown(records: &[Record]) -> Option<String> {
             let head = [
                 escape::code(&proof.workload),
                 escape::code(&commit.workload),
+                escape::text(&known_as(&record.machine.cpu)),
                 escape::text(&proof.isa),
             ];
             table.add_row(head.into_iter().chain(attribution.cells()));
         }
     }
-    (table.row_count() > 0).then(|| format!("{CAPTION}\n\n{table}\n"))
+    (table.row_count() > 0).then(|| {
+        let table = table.to_string();
+        format!("{CAPTION}\n\n{table}\n")
+    })
 }
 
 #[cfg(test)]
@@ -258,8 +270,20 @@ mod tests {
             let record = record(proof, 0.5, 0.5);
             assert_eq!(attributions(&record)[0].cells()[5], verdict);
         }
-        let table = markdown(&[record(0.7, 0.5, 0.5)]).unwrap();
+        let mut other = record(0.7, 0.5, 0.5);
+        other.machine.cpu = "Wide".into();
+        other.outdated = true;
+        other.loaded.insert(other.rows[0].workload.clone(), 1.3);
+        let table = markdown(&[record(0.7, 0.5, 0.5), other]).unwrap();
         assert!(table.contains("10.0 points less"), "{table}");
+        for cpu in ["| Narrow |", "| Wide   |"] {
+            assert!(table.contains(cpu), "{table}");
+        }
+        assert_eq!(
+            table.matches("30.0 %\u{2020}\u{2021} (").count(),
+            1,
+            "{table}"
+        );
     }
 
     #[test]

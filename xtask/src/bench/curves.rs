@@ -5,7 +5,7 @@ use comfy_table::{Table, presets};
 use paired::escape;
 use paired::show::curves::{costs, speed_ups};
 use paired::show::machine::known_as;
-use paired::show::section::{self, Record, TableLine};
+use paired::show::section::{self, Record, TableLine, marks};
 
 /// Returns a line for each point of the records' speed-ups.
 fn of_threads(record: &Record) -> Vec<TableLine> {
@@ -17,7 +17,7 @@ fn of_threads(record: &Record) -> Vec<TableLine> {
             below: known_as(&record.machine.cpu),
             cells: vec![
                 point.threads.to_string(),
-                format!("{:.3}", point.row.ratio),
+                format!("{:.3}{}", point.row.ratio, marks(record, [point.row])),
                 format!("{:.2}", point.baseline),
                 format!("{:.2}", point.candidate),
             ],
@@ -42,7 +42,7 @@ fn of_sizes(record: &Record) -> Vec<TableLine> {
                 below: known_as(&record.machine.cpu),
                 cells: vec![
                     format!("2^{}", point.log_size),
-                    format!("{:.3}", point.row.ratio),
+                    format!("{:.3}{}", point.row.ratio, marks(record, [point.row])),
                     baseline,
                     candidate,
                     held,

@@ -83,7 +83,7 @@ pub fn text(sections: &[Section]) -> Result<String> {
         for section in sections {
             let timed = section.records.iter().filter(|_| section.alone);
             let timed = timed.filter_map(|record| of_record(section, record));
-            let counted = section.counts.iter();
+            let counted = section.counts.iter().filter(|_| section.alone);
             let counted = counted.filter_map(|counts| of_counts(section, counts));
             effects.extend(counted.chain(timed));
         }

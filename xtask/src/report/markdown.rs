@@ -5,11 +5,10 @@ use std::hash::Hash;
 
 use comfy_table::{Table, presets};
 
-use crate::bench::record::LOADED;
-use p3_patches::catalog::effects::OUTDATED;
+use crate::bench::record;
 use paired::escape;
 use paired::show::machine::known_as;
-use paired::show::section::Line;
+use paired::show::section::{LOADED, Line, OUTDATED};
 use paired::stats::ratio::Verdict;
 
 /// The files that ratios in a text of this repository lead to. A table has their numbers, the text's end their paths.
@@ -63,9 +62,6 @@ impl<T: Copy + Eq + Hash> Unique<T> {
     }
 }
 
-/// Marks a ratio that a loaded machine took.
-const ON_LOADED: &str = "\u{2021}";
-
 /// Marks a ratio of fewer inputs than [`ENOUGH`].
 const FEW: &str = "\u{a7}";
 
@@ -117,16 +113,7 @@ pub fn markdown(lines: &[Line<'_>], mut links: Option<&mut Links>) -> String {
         table.add_row(head.into_iter().chain((0..isas.all.len()).map(&mut cell)));
     }
     let mut text = table.to_string() + "\n";
-    if lines.iter().any(|line| line.record.outdated) {
-        text += &format!(
-            "\n{OUTDATED} Measured with an earlier text of the patches, on top of others, or before records named their text.\n"
-        );
-    }
-    if lines.iter().any(Line::loaded) {
-        text += &format!(
-            "\n{ON_LOADED} The baseline took more than {LOADED} times what it had taken before: the machine was loaded.\n"
-        );
-    }
+    text += &meanings(&text);
     if lines.iter().any(has_few) {
         text += &format!("\n{FEW} Measured with fewer than five inputs.\n");
     }
@@ -134,6 +121,23 @@ pub fn markdown(lines: &[Line<'_>], mut links: Option<&mut Links>) -> String {
         text += "\nMemory is the most bytes that were allocated at a time, with / without, where that changes by more than 1 %.\n";
     }
     text
+}
+
+/// Explains the marks in a text.
+pub fn meanings(text: &str) -> String {
+    let mut meanings = String::new();
+    if text.contains(OUTDATED) {
+        meanings += &format!(
+            "\n{OUTDATED} Measured with an earlier text of the patches, on top of others, or before records named their text.\n"
+        );
+    }
+    if text.contains(LOADED) {
+        meanings += &format!(
+            "\n{LOADED} The baseline took more than {} times what it had taken before: the machine was loaded.\n",
+            record::LOADED
+        );
+    }
+    meanings
 }
 
 fn markdown_cell(line: &Line<'_>, links: Option<&mut Links>) -> String {
@@ -151,14 +155,7 @@ fn markdown_cell(line: &Line<'_>, links: Option<&mut Links>) -> String {
         None => format!("{:.3}", row.ratio),
     };
     let interval = format!("{low:.3} to {high:.3}");
-    let mark = [
-        (record.outdated, OUTDATED),
-        (line.loaded(), ON_LOADED),
-        (has_few(line), FEW),
-    ];
-    let mark: String = (mark.iter())
-        .filter_map(|(is, mark)| is.then_some(*mark))
-        .collect();
+    let mark = line.marks() + if has_few(line) { FEW } else { "" };
     let memory = changed_memory(line);
     let memory = memory.map_or_else(String::new, |ratio| format!(", memory {ratio:.3}"));
     match row.verdict {

@@ -8,8 +8,8 @@ use crate::report::results::Section;
 use crate::report::summary::{UNMEASURED, counted, head, range_of_proof, row};
 use crate::test::provers;
 use p3_patches::catalog::Catalog;
-use p3_patches::catalog::effects::OUTDATED;
 use paired::escape;
+use paired::show::section::OUTDATED;
 
 /// Below the project's root.
 pub const PROVERS: &str = "docs/prover.md";

@@ -63,7 +63,8 @@ pub(super) fn is_proof(row: &Row) -> bool {
 pub fn best<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> Option<Line<'a>> {
     let rank = |line: &Line<'_>| {
         let gains = line.row.verdict == Verdict::Faster;
-        (line.record.outdated, !is_of_prover(line.row), !gains)
+        let is_poor = (line.record.outdated, line.loaded());
+        (is_poor, !is_of_prover(line.row), !gains)
     };
     lines.into_iter().min_by(|a, b| {
         let order = rank(a).cmp(&rank(b));
@@ -273,5 +274,8 @@ mod tests {
         assert_eq!(best_of(&lines), 0.9);
         assert_eq!(best_of(&lines[..2]), 1.0);
         assert_eq!(best_of(&lines[..1]), 0.25);
+        let mut loaded = records;
+        loaded[0].loaded.insert("lde/x".into(), 1.3);
+        assert_eq!(best_of(&section::lines(&loaded)), 1.0);
     }
 }

@@ -6,15 +6,14 @@ use anyhow::Result;
 
 use crate::metadata::Metadata;
 use crate::project::Project;
-use crate::report::markdown::changed_memory;
+use crate::report::markdown::{changed_memory, meanings};
 use crate::report::results::{Section, is_proof};
 use p3_patches::catalog::Entry;
-use p3_patches::catalog::effects::OUTDATED;
 use paired::escape;
 use paired::isa::Isa;
 use paired::run::threads;
 use paired::show::machine::known_as;
-use paired::show::section::{Line, lines};
+use paired::show::section::{Line, OUTDATED, lines};
 use paired::stats::ratio::Verdict;
 
 /// The instruction sets with a column in both tables.
@@ -45,9 +44,7 @@ pub fn markdown(project: &Project, sections: &[Section]) -> Result<String> {
         text += &patch(project, entry, sections)?;
     }
     text += &proofs(sections);
-    if text.contains(OUTDATED) {
-        text += &format!("\n{OUTDATED} Of an earlier text of the patches.\n");
-    }
+    text += &meanings(&text);
     if let Some((title, figure)) = sections.iter().find_map(Section::proofs_figure) {
         text += &format!("\n![{title}]({figure})\n");
     }
@@ -149,19 +146,24 @@ fn memory(lines: &[Line<'_>]) -> String {
 /// Returns the least and the greatest ratio of the instructions that were counted on aarch64.
 pub(super) fn counted(own: &[&Section]) -> String {
     let neon = Isa::Neon.to_string();
-    let mut counts = own.iter().flat_map(|section| &section.counts);
-    let Some(counts) = counts.find(|counts| counts.isa == neon) else {
+    let mut counts = own.iter().flat_map(|section| {
+        let counts = section.counts.iter();
+        counts.map(|counts| (section.alone, counts))
+    });
+    let Some((alone, counts)) = counts.find(|(_, counts)| counts.isa == neon) else {
         return UNMEASURED.to_owned();
     };
-    let mark = mark(counts.outdated);
+    let of = match alone {
+        true => "of the instructions",
+        false => "of the instructions, with what it needs",
+    };
+    let mark = if counts.outdated { OUTDATED } else { "" };
     let mut ratios: Vec<_> = counts.ratios().collect();
     ratios.sort_by(f64::total_cmp);
     match &*ratios {
         [] => UNMEASURED.to_owned(),
-        [only] => format!("{only:.2}{mark} of the instructions"),
-        [least, .., greatest] => {
-            format!("{least:.2}{mark} to {greatest:.2}{mark} of the instructions")
-        }
+        [only] => format!("{only:.2}{mark} {of}"),
+        [least, .., greatest] => format!("{least:.2}{mark} to {greatest:.2}{mark} {of}"),
     }
 }
 
@@ -250,16 +252,12 @@ pub(super) fn range_of_proof(sections: &[Section], proof: &str) -> String {
 
 /// Returns a row's ratio; bold is a gain.
 fn ratio(line: &Line<'_>) -> String {
-    let mark = mark(line.record.outdated);
+    let mark = line.marks();
     match line.row.verdict {
         Verdict::Faster => format!("**{:.2}**{mark}", line.row.ratio),
         Verdict::Slower => format!("{:.2}{mark}, slower", line.row.ratio),
         Verdict::NoChange => format!("{:.2}{mark}", line.row.ratio),
     }
-}
-
-fn mark(outdated: bool) -> &'static str {
-    if outdated { OUTDATED } else { "" }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::catalog::Catalog;
 use paired::error::Failure;
 use paired::isa::{self, Isa};
 use paired::show::report::verdict_name;
+use paired::show::section::OUTDATED;
 use paired::stats::ratio::Verdict;
 use paired::stats::row::is_ratio;
 use paired::text;
@@ -91,9 +92,6 @@ impl Effect {
         }
     }
 }
-
-/// Marks a ratio of a patch that has other code by now.
-pub const OUTDATED: &str = "\u{2020}";
 
 /// Says that no patch was measured on `isa`.
 fn unrecorded(isa: Isa) -> String {

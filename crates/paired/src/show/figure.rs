@@ -11,7 +11,7 @@ use crate::run::sample::{Run, Side};
 use crate::show::curves::{Cost, Costs, SpeedUp, SpeedUps, costs, speed_ups};
 use crate::show::machine::known_as;
 use crate::show::report::digits;
-use crate::show::section::{Line, Record};
+use crate::show::section::{LOADED, Line, OUTDATED, Record, marks as marks_of};
 use crate::stats::ratio::{Verdict, median};
 use crate::stats::row::{Row, calm_rounds};
 
@@ -238,7 +238,8 @@ pub fn svg(title: &str, lines: &[Line<'_>]) -> String {
     let scale = Scale::of(lines.iter().map(|line| line.row));
     let marks = marks(lines);
     let workloads: BTreeSet<&str> = lines.iter().map(|line| &*line.row.workload).collect();
-    let foot = 2 * AXIS + 10 + 18 * (1 + marks.len() as u32);
+    let meanings: Vec<_> = meanings(lines).collect();
+    let foot = 2 * AXIS + 10 + 18 * (1 + marks.len() + meanings.len()) as u32;
     let height = workloads.len() as u32 * HEADING + lines.len() as u32 * ROW + foot;
     let mut y = AXIS;
     let groups = lines.chunk_by(|a, b| a.row.workload == b.row.workload);
@@ -250,15 +251,15 @@ pub fn svg(title: &str, lines: &[Line<'_>]) -> String {
         svg(x=LEFT, width=PLOT, height=AXIS) : axis(&scale, 16);
         @ for group in groups {
             text(class="workload", x="0", y={ y += HEADING; y - 7 }) : &group[0].row.workload;
-            @ for Line { record, row, .. } in group {
+            @ for line in group {
                 text(class="soft", x="12", y=y + 12) {
-                    : &row.isa;
-                    : letter(&record.machine.cpu);
+                    : &line.row.isa;
+                    : letter(&line.record.machine.cpu);
                 }
-                svg(x=LEFT, y=y, width=PLOT, height=ROW) : strip(row, &scale);
-                text(class=class(row.verdict), x=LEFT + PLOT + 14, y=y + 12) {
-                    tspan(class="ratio") : format!("{:.3}", row.ratio);
-                    tspan(class="soft", dx="7") : format!("{:.3} to {:.3}", row.ci95[0], row.ci95[1]);
+                svg(x=LEFT, y=y, width=PLOT, height=ROW) : strip(line.row, &scale);
+                text(class=class(line.row.verdict), x=LEFT + PLOT + 14, y=y + 12) {
+                    tspan(class="ratio") : format!("{:.3}{}", line.row.ratio, line.marks());
+                    tspan(class="soft", dx="7") : format!("{:.3} to {:.3}", line.row.ci95[0], line.row.ci95[1]);
                 }
                 |_row| y += ROW;
             }
@@ -273,8 +274,22 @@ pub fn svg(title: &str, lines: &[Line<'_>]) -> String {
                 : known_as(cpu);
             }
         }
+        @ for meaning in &meanings {
+            text(class="soft", x="0", y={ y += 18; y }) : meaning;
+        }
     });
     file(title, [WIDTH, height], &body)
+}
+
+/// Returns the marks that the lines have, with their meanings.
+fn meanings<'a>(lines: &'a [Line<'a>]) -> impl Iterator<Item = String> {
+    let of = [
+        (OUTDATED, "of an earlier text of the patches"),
+        (LOADED, "the machine was loaded"),
+    ];
+    let is_there = |mark: &str| lines.iter().any(|line| line.marks().contains(mark));
+    let there = of.into_iter().filter(move |(mark, _)| is_there(mark));
+    there.map(|(mark, meaning)| format!("{mark} {meaning}"))
 }
 
 /// Writes a figure of a width and a height, in pixels, as an SVG file of its own.
@@ -314,7 +329,7 @@ struct Chart {
 
 impl Chart {
     /// Returns the chart of one workload's speed-ups.
-    fn of_threads(curve: &SpeedUps<'_>, cpu: &str) -> Self {
+    fn of_threads(curve: &SpeedUps<'_>, record: &Record) -> Self {
         let numbers = curve.points.iter().map(|point| point.threads as f64);
         let ticks: Vec<_> = [1.0]
             .into_iter()
@@ -330,7 +345,11 @@ impl Chart {
         };
         Self {
             title: curve.one.workload.clone(),
-            under: format!("{}, {cpu}", curve.one.isa),
+            under: under(
+                &curve.one.isa,
+                record,
+                curve.points.iter().map(|point| point.row),
+            ),
             across: ticks.clone(),
             up: ticks,
             diagonal: true,
@@ -339,7 +358,7 @@ impl Chart {
     }
 
     /// Returns the chart of one family's cost of an element.
-    fn of_sizes(costs: &Costs<'_>, cpu: &str) -> Self {
+    fn of_sizes(costs: &Costs<'_>, record: &Record) -> Self {
         let place = |cost: &Cost<'_>| f64::from(cost.log_size).exp2();
         let side = |at: usize| -> Vec<_> {
             let points = costs.points.iter().map(|cost| [place(cost), cost.ns[at]]);
@@ -352,7 +371,7 @@ impl Chart {
         let label = |cost: &Cost<'_>| (place(cost), format!("2^{}", cost.log_size));
         Self {
             title: costs.family.clone(),
-            under: format!("{}, {cpu}", costs.isa),
+            under: under(costs.isa, record, costs.points.iter().map(|cost| cost.row)),
             across: costs.points.iter().map(label).collect(),
             up: ends.map(|ns| (ns, digits(ns, 3) + " ns")).into(),
             diagonal: false,
@@ -406,6 +425,14 @@ impl Chart {
     }
 }
 
+/// Returns what stands under the title of a chart of these rows: the instruction set and the CPU, with the marks of the record.
+fn under<'r>(isa: &str, record: &Record, rows: impl IntoIterator<Item = &'r Row>) -> String {
+    let cpu = known_as(&record.machine.cpu);
+    format!("{isa}, {cpu} {}", marks_of(record, rows))
+        .trim_end()
+        .to_owned()
+}
+
 /// Returns the least and the greatest of positive values, apart from each other.
 fn range(values: impl Iterator<Item = f64>) -> [f64; 2] {
     let [low, high] = values.fold([f64::MAX, 0.0], |[low, high], value| {
@@ -432,11 +459,9 @@ fn board(records: &[Record]) -> Option<([u32; 2], Markup)> {
     const HEIGHT: u32 = 230;
     let mut charts = Vec::new();
     for record in records {
-        let cpu = known_as(&record.machine.cpu);
         let speed_ups = speed_ups(&record.rows);
-        charts.extend(speed_ups.iter().map(|curve| Chart::of_threads(curve, &cpu)));
-        let costs = costs(record);
-        charts.extend(costs.iter().map(|costs| Chart::of_sizes(costs, &cpu)));
+        charts.extend((speed_ups.iter()).map(|curve| Chart::of_threads(curve, record)));
+        charts.extend((costs(record).iter()).map(|costs| Chart::of_sizes(costs, record)));
     }
     let rows = (charts.len() as u32).div_ceil(ACROSS);
     let body = markup(html! {
@@ -622,5 +647,20 @@ mod tests {
             assert!(drawn.contains(text), "{text}");
         }
         assert!(drawn.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"-10 0 "));
+    }
+
+    #[test]
+    fn a_figure_says_what_is_old_or_of_a_loaded_machine() {
+        let mut record = record(vec![row(0.8, [0.7, 0.9])]);
+        let drawn = |record: &Record| svg("x", &lines(std::slice::from_ref(record)));
+        assert!(
+            !drawn(&record).contains([OUTDATED, LOADED].map(|mark| mark.chars().next().unwrap()))
+        );
+        record.outdated = true;
+        assert!(drawn(&record).contains(">0.800\u{2020}<"));
+        assert!(drawn(&record).contains(">\u{2020} of an earlier text of the patches<"));
+        record.loaded.insert(record.rows[0].workload.clone(), 1.2);
+        assert!(drawn(&record).contains(">0.800\u{2020}\u{2021}<"));
+        assert!(drawn(&record).contains(">\u{2021} the machine was loaded<"));
     }
 }

@@ -84,6 +84,12 @@ pub struct TableLine {
     pub cells: Vec<String>,
 }
 
+/// Marks a ratio of an earlier text of the code.
+pub const OUTDATED: &str = "\u{2020}";
+
+/// Marks a ratio that a loaded machine took.
+pub const LOADED: &str = "\u{2021}";
+
 /// A row with the record that has it.
 #[derive(Clone, Copy)]
 pub struct Line<'a> {
@@ -101,6 +107,22 @@ impl Line<'_> {
     pub fn loaded(&self) -> bool {
         self.record.loaded.contains_key(&self.row.workload)
     }
+
+    /// Returns the marks of the ratio: [`OUTDATED`], [`LOADED`], both or none.
+    #[must_use]
+    pub fn marks(&self) -> String {
+        marks(self.record, [self.row])
+    }
+}
+
+/// Returns the marks of what is made of these rows of a record.
+#[must_use]
+pub fn marks<'r>(record: &Record, rows: impl IntoIterator<Item = &'r Row>) -> String {
+    let mut rows = rows.into_iter();
+    let loaded = rows.any(|row| record.loaded.contains_key(&row.workload));
+    let marks = [(record.outdated, OUTDATED), (loaded, LOADED)];
+    let marks = marks.iter().filter_map(|(is, mark)| is.then_some(*mark));
+    marks.collect()
 }
 
 /// Returns the rows of all records. Rows of one workload are neighbours, in the order of the workloads' first rows.
