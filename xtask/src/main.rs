@@ -17,6 +17,8 @@
 mod author;
 mod bench;
 mod commands;
+#[cfg(test)]
+mod documents;
 mod emulation;
 mod inspect;
 mod metadata;

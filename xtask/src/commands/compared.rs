@@ -42,7 +42,7 @@ pub struct Compared {
     /// Patches to apply together; none means all that have been ported to the release.
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
-    /// The Plonky3 release [default: the newest that has patches].
+    /// The Plonky3 release [default: the newest that has patches; a preview, such as 0.9.0-rc.2, is taken by name only].
     #[arg(long, value_name = "VERSION")]
     pub base: Option<String>,
     /// Instruction set to build for; may be given several times [default: native].

@@ -15,12 +15,11 @@ use paired::terminal::spinner;
 
 /// Show what of the patches a newer release has moved.
 ///
-/// Each patch for the newest release that has any is applied to the other one, on top of what it needs, or its own text for
-/// that one if there is one. For each file it is printed which hunks stand elsewhere, and which ones fit nowhere and what
-/// has changed there. What applies is compiled, for each instruction set. Exits with 1 if a patch does not apply or does
-/// not compile.
+/// Each patch is applied to that release, on top of the patches that it needs: its text for the release, where there is one, else
+/// its newest. For each file it is printed which hunks stand elsewhere, and which ones fit nowhere and what has changed there. What
+/// applies is compiled, for each instruction set. Exits with 1 if a patch does not apply or does not compile.
 #[derive(clap::Args)]
-#[command(after_help = "Example: cargo p3 refresh --onto 0.9.0-rc.2 --dry-run")]
+#[command(after_help = "Example: cargo p3 refresh --onto 0.9.0 --dry-run")]
 pub struct Args {
     /// The Plonky3 release to try the patches on [default: the newest there is, previews included].
     #[arg(long, value_name = "VERSION")]

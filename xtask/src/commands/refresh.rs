@@ -37,17 +37,17 @@ use paired::terminal::{shown, spinner};
 /// deleted where the new one does the same there. Without a NAME, all patches are merged in turn, up to the first conflict;
 /// the same command goes on after it.
 ///
-/// With --dry-run, no patch is written. Each patch for the newest release that has any is applied to the other one, on top of what
-/// it needs, or its own text for that one if there is one. Exits with 1 if a patch does not apply or does not compile.
+/// With --dry-run, nothing is written. Each patch is applied to the release that --onto names, on top of the patches that it needs:
+/// its text for that release, where there is one, else its newest. Exits with 1 if a patch does not apply or does not compile.
 ///
 /// With --checksums, patches/SHA256SUMS is written in place of a patch: the registry's index says which packages each release
 /// that there are patches for has, and with which checksums. What is there already has to be what the index says.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cargo p3 refresh batched-permute
-  cargo p3 refresh batched-permute --onto 0.9.0-rc.2
-  cargo p3 refresh --onto 0.9.0-rc.2
-  cargo p3 refresh --onto 0.9.0-rc.2 --dry-run
+  cargo p3 refresh batched-permute --onto 0.9.0
+  cargo p3 refresh --onto 0.9.0
+  cargo p3 refresh --onto 0.9.0 --dry-run
   cargo p3 refresh --checksums")]
 pub struct Args {
     /// The patch to write [default: with --onto, all that have not been ported to that release].
@@ -56,9 +56,8 @@ pub struct Args {
     /// The Plonky3 release to merge the patch into.
     #[arg(long, value_name = "VERSION")]
     onto: Option<Version>,
-    /// Write nothing: show which hunks of the newest patches stand elsewhere in that release, which ones fit nowhere, and what has
-    /// changed there; compile what applies, for each instruction set [default of --onto then: the newest release there is,
-    /// previews included].
+    /// Write nothing: show which hunks stand elsewhere in that release, which ones fit nowhere, and what has changed there; compile what
+    /// applies, for each instruction set. Without --onto, the release is the newest of the registry, previews included.
     #[arg(long, conflicts_with_all = ["name", "dir", "checksums"])]
     dry_run: bool,
     /// With --dry-run, run upstream's suites of the patched packages too, for this CPU.

@@ -4,12 +4,12 @@ use anyhow::Result;
 use cargo_metadata::semver::Version;
 
 use crate::project::Project;
+use crate::report::markdown::meanings;
 use crate::report::results::Section;
 use crate::report::summary::{UNMEASURED, counted, head, range_of_proof, row};
 use crate::test::provers;
 use p3_patches::catalog::Catalog;
 use paired::escape;
-use paired::show::section::OUTDATED;
 
 /// Below the project's root.
 pub const PROVERS: &str = "docs/prover.md";
@@ -26,7 +26,32 @@ struct Audience {
     unmeasured: &'static str,
 }
 
-const AUDIENCES: [Audience; 4] = [
+const AUDIENCES: [Audience; 5] = [
+    Audience {
+        who: "Goldilocks, hashing with Poseidon2 or Poseidon1",
+        patches: &[
+            "packed-poseidon2",
+            "ifma-permute",
+            "batched-hashing",
+            "batched-permute",
+            "packed-mds-karatsuba",
+            "batched-poseidon1",
+            "scalar-width12",
+            "inline-array-maps",
+            "tiled-dft",
+            "narrow-row-reversal",
+            "leafless-trees",
+            "freed-openings",
+            "freed-constraints",
+            "prepared-twiddles",
+            "ifma-butterflies",
+            "lazy-dot-products",
+            "row-prefetch",
+            "packed-product",
+        ],
+        proof: Some("stark-prove/keccak-air"),
+        unmeasured: "proofs that hash with Poseidon1",
+    },
     Audience {
         who: "Goldilocks, hashing bytes (Blake3, Keccak, SHA-256)",
         patches: &[
@@ -47,7 +72,7 @@ const AUDIENCES: [Audience; 4] = [
         unmeasured: "proofs that hash with Keccak or SHA-256",
     },
     Audience {
-        who: "KoalaBear or BabyBear, hashing with Poseidon2",
+        who: "KoalaBear or BabyBear, hashing with Poseidon2 or Poseidon1",
         patches: &[
             "quintic-inline",
             "quintic-lazy-reduction",
@@ -91,8 +116,7 @@ const AUDIENCES: [Audience; 4] = [
     Audience {
         who: "aarch64 (Apple silicon, Graviton)",
         patches: &[
-            "batched-permute",
-            "scalar-width12",
+            "batched-hashing",
             "neon-dispatch-fix",
             "neon-umull-reduce",
             "neon-batched-permute",
@@ -154,9 +178,7 @@ pub fn markdown(project: &Project, sections: &[Section]) -> Result<String> {
         };
         text += &row([*who, &links.join(", "), &gain, unmeasured]);
     }
-    if text.contains(OUTDATED) {
-        text += &format!("\n{OUTDATED} Of an earlier text of the patches.\n");
-    }
+    text += &meanings(&text);
     Ok(format!("\n{text}"))
 }
 
@@ -205,10 +227,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_patch_of_a_kind_of_prover_is_there() {
+    fn every_patch_of_a_kind_of_prover_changes_its_builds() {
         let project = Project::at(concat!(env!("CARGO_MANIFEST_DIR"), "/..").as_ref());
-        for name in AUDIENCES.iter().flat_map(|audience| audience.patches) {
-            project.catalog.entry(name).unwrap();
+        for Audience { who, patches, .. } in &AUDIENCES {
+            let base = project.catalog.newest_base_of_all(patches).unwrap();
+            let architecture = if who.starts_with("aarch64") {
+                "aarch64"
+            } else {
+                "x86_64"
+            };
+            for name in *patches {
+                let only = project.catalog.header(&base, name).unwrap().architectures;
+                let is_changed = only.is_empty() || only.iter().any(|one| one == architecture);
+                assert!(is_changed, "{who}: {name} is for {only:?} only");
+            }
         }
     }
 

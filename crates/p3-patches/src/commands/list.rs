@@ -14,7 +14,7 @@ use paired::terminal::print_json;
 /// List the patches: what they do, for which releases, what they need, what they gain.
 ///
 /// The effect is, for each ISA, the time with the patch to the time without, of the recorded workload that gains most. JSON has
-/// more: that workload and its CPU, the packages that a patch touches, its risk, how far it is upstream.
+/// more: that workload and its CPU, the packages that a patch touches, its risk, what has become of it upstream.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cargo p3 list --json")]
 pub struct Args {

@@ -26,7 +26,7 @@ pub struct Args {
     /// The folder to write.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// The Plonky3 release [default: the newest that has patches].
+    /// The Plonky3 release [default: the newest that has patches; a preview, such as 0.9.0-rc.2, is taken by name only].
     #[arg(long, value_name = "VERSION")]
     base: Option<String>,
 }
