@@ -29,7 +29,7 @@ fn is_markup(c: char) -> bool {
 
 /// Writes a name as inline code of Markdown, in a table as well, or as [`text`] where it has a character that code cannot hold.
 pub fn code(name: &str) -> String {
-    let is_held = |c: char| c == '_' || !(is_markup(c) || is_control(c) || c == '&');
+    let is_held = |c: char| "_*[]~".contains(c) || !(is_markup(c) || is_control(c) || c == '&');
     // A comment could be taken for the end of a generated part.
     let is_code = name.chars().all(is_held) && !name.contains("<!");
     match is_code && !name.trim().is_empty() {
@@ -59,7 +59,8 @@ mod tests {
             ("fft/Dit<F>/2^4", "`fft/Dit<F>/2^4`"),
             ("a|b", "a\\|b"),
             ("`a`", "\\`a\\`"),
-            ("![x](y)", "!\\[x\\](y)"),
+            ("![x](y)", "`![x](y)`"),
+            ("![x](y)|", "!\\[x\\](y)\\|"),
             ("<!-- p3 -->", "&lt;!-- p3 -->"),
             ("a\nb\u{202e}", "a b "),
             ("__a__|", "\\_\\_a\\_\\_\\|"),

@@ -45,17 +45,15 @@ pub fn markdown(project: &Project, patch: &Patch, base: &str) -> Result<String> 
     let name = &patch.name;
     let krate = project.crates_dir().join(name);
     let mut lines = Vec::new();
-    match (patch.diff().lines())
-        .filter(|line| line.strip_prefix('+').map(str::trim) == Some("#[test]"))
-        .count()
-    {
-        0 => {}
-        1 => lines.push("One test comes with the change.".to_owned()),
-        own => lines.push(format!("{own} tests come with the change.")),
-    }
+    let own = tests_of(&patch.diff());
+    lines.push(match own.is_empty() {
+        true => "No test is added: upstream's suites of the patched packages run the changed code."
+            .to_owned(),
+        false => format!("Tests of this change: {}.", own.join(", ")),
+    });
     lines.push(format!(
-        "`cargo p3 test` runs upstream's suites on the patched packages, with and without the feature `parallel`,\n  and \
-         compares all outputs with those of Plonky3 {base}, bit for bit. It runs the tests of `crates/{name}`, too."
+        "Outside of this change, `cargo p3 test` runs upstream's suites on the patched packages, with and without the feature\n  \
+         `parallel`, and compares all outputs with those of Plonky3 {base}, bit for bit."
     ));
     let tests = read(&krate.join("src/tests.rs"))?;
     let has = |module: &str| {
@@ -75,7 +73,7 @@ pub fn markdown(project: &Project, patch: &Patch, base: &str) -> Result<String> 
         let uses = |needs: &Vec<String>| needs.iter().any(|need| *need == format!("dep:{name}"));
         let targets = features.iter().filter(|(_, needs)| uses(needs));
         lines.extend(targets.map(|(target, _)| {
-            format!("The fuzz target `{target}` runs the kernel on arbitrary inputs and compares its outputs (`ci/fuzz.sh {target}`).")
+            format!("A fuzz target runs the kernel on arbitrary inputs and compares its outputs (`ci/fuzz.sh {target}`).")
         }));
     }
     lines.push(format!(
@@ -86,6 +84,22 @@ pub fn markdown(project: &Project, patch: &Patch, base: &str) -> Result<String> 
         .map(|line| format!("- {line}"))
         .collect::<Vec<_>>()
         .join("\n"))
+}
+
+/// Returns the names of the tests that a diff adds, as code.
+fn tests_of(diff: &str) -> Vec<String> {
+    let added = diff.lines().filter_map(|line| line.strip_prefix('+'));
+    let mut is_test = false;
+    let mut names = Vec::new();
+    for line in added.map(str::trim) {
+        is_test |= line == "#[test]";
+        if let Some(rest) = line.strip_prefix("fn ").filter(|_| is_test) {
+            let name = rest.split(['(', '<']).next().unwrap_or_default();
+            names.push(format!("`{name}`"));
+            is_test = false;
+        }
+    }
+    names
 }
 
 /// Returns lines for the tests that the manifest names.
@@ -132,6 +146,12 @@ fn read(path: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn added_tests_are_named() {
+        let diff = "+    #[test]\n+    fn a() {\n+    fn helper() {\n #[test]\n-    fn b() {\n+    #[test]\n+    #[cfg(x)]\n+    fn c() {\n";
+        assert_eq!(tests_of(diff), ["`a`", "`c`"]);
+    }
 
     #[test]
     fn tests_of_a_kernel_are_those_that_its_crate_has() {

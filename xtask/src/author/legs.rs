@@ -63,7 +63,11 @@ impl Leg {
             let mut features = own.chain(self.implied.iter().map(String::as_str));
             let path = line.strip_prefix("+++ ").zip(self.path.as_deref());
             path.is_some_and(|(file, path)| file.contains(path))
-                || features.any(|feature| line.contains(&format!("target_feature = \"{feature}\"")))
+                || features.any(|feature| {
+                    // What is compiled where a feature is not there is another leg's.
+                    let has = format!("target_feature = \"{feature}\"");
+                    line.replace(&format!("not({has})"), "").contains(&has)
+                })
         };
         let diff = patch.diff();
         diff.lines().filter(|line| line.starts_with('+')).any(names)

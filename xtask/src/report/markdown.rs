@@ -68,14 +68,14 @@ const FEW: &str = "\u{a7}";
 /// The number of inputs of a first look, `ab --quick`. A record has ten by default.
 const ENOUGH: usize = 5;
 
-/// Tells whether a row was measured with fewer inputs than [`ENOUGH`]. A row without its samples has a pair of each.
-fn has_few(line: &Line<'_>) -> bool {
+/// Returns the number of inputs that a row was measured with, if that is less than [`ENOUGH`]. A row without its samples has a pair of each.
+pub fn few(line: &Line<'_>) -> Option<usize> {
     let inputs: BTreeSet<u64> = line.runs.iter().map(|run| run.seed).collect();
     let inputs = match inputs.len() {
         0 => line.row.pairs,
         inputs => inputs,
     };
-    inputs < ENOUGH
+    Some(inputs).filter(|inputs| *inputs < ENOUGH)
 }
 
 /// Returns the ratio of the bytes that were allocated at a time, where the worker counted them and they are others by more than 1 %.
@@ -114,7 +114,7 @@ pub fn markdown(lines: &[Line<'_>], mut links: Option<&mut Links>) -> String {
     }
     let mut text = table.to_string() + "\n";
     text += &meanings(&text);
-    if lines.iter().any(has_few) {
+    if lines.iter().any(|line| few(line).is_some()) {
         text += &format!("\n{FEW} Measured with fewer than five inputs.\n");
     }
     if lines.iter().any(|line| changed_memory(line).is_some()) {
@@ -155,7 +155,7 @@ fn markdown_cell(line: &Line<'_>, links: Option<&mut Links>) -> String {
         None => format!("{:.3}", row.ratio),
     };
     let interval = format!("{low:.3} to {high:.3}");
-    let mark = line.marks() + if has_few(line) { FEW } else { "" };
+    let mark = line.marks() + if few(line).is_some() { FEW } else { "" };
     let memory = changed_memory(line);
     let memory = memory.map_or_else(String::new, |ratio| format!(", memory {ratio:.3}"));
     match row.verdict {

@@ -749,11 +749,12 @@ fn an_export_has_the_record() {
     let mail = fs::read_to_string(fixture.prover().join("out/0001-demo.patch")).unwrap();
     for expected in [
         "\n\nMeasured with an earlier text of the patch:\n\n",
-        "\n\nTested:\n\n- One test comes with the change.\n",
+        "\n\nTested:\n\n- Tests of this change: `",
         "| `merkle-commit/poseidon1-w8/2^16x64` ",
-        "\nA CPU, 2 cores, rustc 1.95.0, `-C target-cpu=x86-64-v3`:\n\n```\ncargo p3 ab demo\n```\n",
+        "\nA CPU, AVX2, 2 cores, rustc 1.95.0, `-C target-cpu=x86-64-v3`:\n\n| ",
+        "\n\n```\ncargo p3 ab demo\n```\n",
         "\n\nNot measured:\n\n- The present text of the patch.\n- Builds for x86-64-v4, x86-64-v4+ifma.\n",
-        "\n- Any CPU other than A CPU.\n",
+        "\n- More than one thread.\n",
     ] {
         assert!(mail.contains(expected), "{expected}: {mail}");
     }

@@ -188,7 +188,8 @@ pub(crate) fn digits(value: f64, digits: usize) -> String {
 }
 
 /// Formats a time with four digits: none is known more precisely.
-pub(crate) fn time(value: f64) -> String {
+#[must_use]
+pub fn time(value: f64) -> String {
     digits(value, 4)
 }
 
