@@ -16,6 +16,7 @@ case $(uname -m) in
   *) isa=x86-64-v3 ;;
 esac
 
+# Rows are filed as they are measured, and kept whatever ends the run.
+trap 'git ls-files --others benches/record | tar -czf "$out/records.tgz" -T -' EXIT
 cargo p3 ab "$@" --isa "$isa" --seeds 5 --record --loaded --json "$out/ab.json" --html "$out/ab.html"
 cargo p3 report "$out/ab.json" >>"${GITHUB_STEP_SUMMARY:-/dev/null}"
-git ls-files --others benches/record | tar -czf "$out/records.tgz" -T -

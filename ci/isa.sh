@@ -19,18 +19,23 @@ dependency() {
 }
 # Leaves a Linux for virtual machines and a shell in target/bochs.
 unpack_linux() {
-  local dir=$PWD/target/bochs image
-  image=$(dependency linux-image-cloud-amd64 linux-image-) && [[ -n $image ]] && mkdir --parents "$dir" && cd "$dir" &&
-    apt-get download "$image" busybox-static || return
+  local dir=$PWD/target/bochs image shell
+  # Debian's, else Ubuntu's.
+  image=$(dependency linux-image-cloud-amd64 linux-image- || true)
+  [[ -n $image ]] || image=$(dependency linux-image-virtual linux-image-) || return
+  [[ -n $image ]] && mkdir --parents "$dir" && cd "$dir" && apt-get download "$image" busybox-static || return
   for package in *.deb; do
     dpkg --extract "$package" . || return
   done
-  cp bin/busybox busybox && cp boot/vmlinuz-* vmlinuz
+  for shell in bin/busybox usr/bin/busybox; do
+    [[ ! -f $shell ]] || cp "$shell" busybox || return
+  done
+  [[ -f busybox ]] && cp boot/vmlinuz-* vmlinuz
 }
 if ! grep --quiet avx512ifma /proc/cpuinfo; then
   command -v bochs-bin >/dev/null || ci/apt.sh bochs bochs-term vgabios
   [[ -f target/bochs/vmlinuz ]] || (unpack_linux) >&2 ||
-    echo "isa.sh: no Linux for Bochs, neither linux-image-cloud-amd64 nor busybox-static" >&2
+    echo "isa.sh: no Linux for Bochs: linux-image-cloud-amd64 or linux-image-virtual, and busybox-static" >&2
 fi
 
 # Leaves Debian's compiler with the libraries of both architectures in target/rustc-web, and `rustc` there. Installed, the
@@ -47,7 +52,7 @@ unpack_debian_rust() {
   for package in *.deb; do
     dpkg --extract "$package" . || return
   done
-  printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s "$@"\n' "$dir/usr/lib/x86_64-linux-gnu" "$dir/usr/bin/rustc" >rustc
+  printf '#!/bin/sh\nLD_LIBRARY_PATH="%s" exec "%s" "$@"\n' "$dir/usr/lib/x86_64-linux-gnu" "$dir/usr/bin/rustc" >rustc
   chmod +x rustc && ./rustc --version
 }
 if ! rustup target add aarch64-unknown-linux-gnu && [[ ! -x target/rustc-web/rustc ]]; then

@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::Result;
 use diffy::Line;
 
+use crate::author::lints::{self, Finding};
 use crate::emulation;
 use crate::project::Project;
 use crate::test::upstream::{self as suites, Suites};
@@ -220,27 +221,21 @@ impl<'p> Builds<'p> {
         (self.isas.iter().copied()).filter(|isa| patch.header.changes(*isa))
     }
 
-    /// Returns the phrase for a patch that has not failed.
-    pub fn label(&self, patch: &Patch) -> String {
-        let isas = self.isas(patch).map(|isa| isa.to_string());
-        let isas = isas.collect::<Vec<_>>().join(", ");
-        let tested = if self.test { "; suites pass" } else { "" };
-        format!("applies; compiles for {isas}{tested}")
-    }
-
-    /// Returns the first failure with `packages`, which have `patch`, that the packages as `published` do not share.
-    pub fn failure(
+    /// Says what `packages`, which have `patch`, do; as an error, the first failure that the packages as `published` do not share.
+    pub fn outcome(
         &self,
         patch: &Patch,
         packages: &[Package],
         published: &[Package],
-    ) -> Result<Option<String>> {
+    ) -> Result<Result<String, String>> {
+        let mut compiles = Vec::new();
         for isa in self.isas(patch) {
             let Some(error) = self.check(isa, packages)? else {
+                compiles.push(isa.to_string());
                 continue;
             };
             match self.check(isa, published)? {
-                None => return Ok(Some(format!("does not compile for {isa}: {error}"))),
+                None => return Ok(Err(format!("does not compile for {isa}: {error}"))),
                 Some(error) => {
                     let release = self.to;
                     let note = format!(
@@ -250,18 +245,21 @@ impl<'p> Builds<'p> {
                 }
             }
         }
-        if !self.test {
-            return Ok(None);
-        }
-        let Some(error) = self.suites(patch, packages)? else {
-            return Ok(None);
+        let mut said = match &*compiles {
+            [] => "applies; compiles nowhere, as published".to_owned(),
+            isas => format!("applies; compiles for {}", isas.join(", ")),
         };
-        if self.suites(patch, published)?.is_none() {
-            return Ok(Some(format!("upstream's suites fail: {error}")));
+        if self.test {
+            let failed = self.suites(patch, packages)?;
+            said += match failed.is_empty() {
+                true => "; suites pass",
+                false => match lints::new(self.suites(patch, published)?, failed).first() {
+                    Some(test) => return Ok(Err(format!("upstream's suites fail: {test}"))),
+                    None => "; suites fail in what fails as published, too",
+                },
+            };
         }
-        let name = &patch.name;
-        eprintln!("note: {name}: the suites of its packages fail as published too");
-        Ok(None)
+        Ok(Ok(said))
     }
 
     /// Returns the compiler's errors about `packages`; none where they compile.
@@ -307,14 +305,14 @@ impl<'p> Builds<'p> {
         failed(with_rustflags(&mut check, isa.rustflags()))
     }
 
-    /// Returns the failures of upstream's suites on the packages that `patch` touches.
-    fn suites(&self, patch: &Patch, packages: &[Package]) -> Result<Option<String>> {
+    /// Returns the tests that fail of upstream's suites on the packages that `patch` touches.
+    fn suites(&self, patch: &Patch, packages: &[Package]) -> Result<Vec<Finding>> {
         let root = self.dir.join("suites");
         let suites = Suites::write(self.project, root, self.to, packages)?;
         let mut test = cargo();
         test.args([
             "test",
-            "--quiet",
+            "--no-fail-fast",
             "--locked",
             "--lib",
             "--tests",
@@ -326,7 +324,7 @@ impl<'p> Builds<'p> {
         }
         test.current_dir(&suites.root);
         test.env("CARGO_PROFILE_DEV_DEBUG", "false");
-        failed(with_rustflags(&mut test, Isa::Native.rustflags()))
+        lints::failed_tests(with_rustflags(&mut test, Isa::Native.rustflags()))
     }
 }
 

@@ -19,6 +19,7 @@ use p3_patches::catalog::stack::Stack;
 use p3_patches::prover::tree;
 use p3_patches::source::package::Package;
 use paired::cargo::{Toolchain, cargo, with_rustflags};
+use paired::error::Failure;
 use paired::interrupt;
 use paired::isa::Isa;
 
@@ -148,7 +149,7 @@ fn sources(patches: &[Patch], packages: &[Package]) -> Vec<String> {
 }
 
 /// Returns the findings of `after` that `before` does not have: where the same is found more often in a file, the last ones.
-fn new(before: Vec<Finding>, after: Vec<Finding>) -> Vec<Finding> {
+pub(super) fn new(before: Vec<Finding>, after: Vec<Finding>) -> Vec<Finding> {
     let mut known = BTreeMap::new();
     for Finding { file, what, .. } in before {
         *known.entry((file, what)).or_insert(0) += 1;
@@ -290,6 +291,14 @@ fn unformatted(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
     rustfmt.args(["--config", RUSTFMT]).args(there);
     let output = interrupt::output(rustfmt.current_dir(root))?;
     let listed = String::from_utf8(output.stdout).context("rustfmt printed no UTF-8")?;
+    // It lists files and fails, or has read none of them.
+    if !output.status.success() && listed.is_empty() {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let error = stderr.lines().next().unwrap_or("no message");
+        return Err(Failure::environment(format!("rustfmt failed: {error}"))
+            .hint("`rustup update nightly` brings another one")
+            .into());
+    }
     let root = root.canonicalize()?;
     let named = listed.lines().map(|line| {
         let path = PathBuf::from(line);
@@ -342,7 +351,7 @@ fn finding(diagnostic: &Diagnostic) -> Option<Finding> {
 }
 
 /// Returns the tests that fail, or why none could be run.
-fn failed_tests(command: &mut Command) -> Result<Vec<Finding>> {
+pub(super) fn failed_tests(command: &mut Command) -> Result<Vec<Finding>> {
     let output = interrupt::output(command)?;
     let stdout = String::from_utf8_lossy(&output.stdout);
     let mut failed = (stdout.lines())

@@ -99,6 +99,7 @@ fn told(kernel: &Function, dependence: &constant_time::Dependence) -> String {
     let what = match dependence.kind {
         constant_time::Kind::Branch => "branches on data",
         constant_time::Kind::Address => "addresses memory by data",
+        constant_time::Kind::Jump => "jumps to code that is not followed",
     };
     format!("{:#x} {what}, in {}", dependence.instruction, kernel.name)
 }

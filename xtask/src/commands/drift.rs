@@ -98,22 +98,22 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             };
         }
         let need = stack.iter().find(|need| drifted.contains(*need));
-        let failed = if moved.iter().any(|file| !file.problems.is_empty()) {
-            Some("does not apply".to_owned())
+        let outcome = if moved.iter().any(|file| !file.problems.is_empty()) {
+            Err("does not apply".to_owned())
         } else if let Some(need) = need {
-            Some(format!("needs {need}, which has drifted"))
+            Err(format!("needs {need}, which has drifted"))
         } else {
-            builds.failure(patch, &now.packages, &releases.now.packages)?
+            builds.outcome(patch, &now.packages, &releases.now.packages)?
         };
-        let mut report = match &failed {
-            Some(what) => format!("FAIL  {name}: {what}\n"),
-            None => format!("ok    {name}: {}\n", builds.label(patch)),
+        let mut report = match &outcome {
+            Ok(what) => format!("ok    {name}: {what}\n"),
+            Err(what) => format!("FAIL  {name}: {what}\n"),
         };
         for file in &moved {
             report += &file.describe();
         }
         progress.bar.suspend(|| print!("{report}"));
-        drifted.extend(failed.map(|_| name.clone()));
+        drifted.extend(outcome.is_err().then(|| name.clone()));
     }
     progress.finish_and_clear();
     if drifted.is_empty() {

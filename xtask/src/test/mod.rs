@@ -11,11 +11,10 @@ pub mod provers;
 mod suites;
 pub mod upstream;
 
-use std::env;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 pub use list::all;
 pub use need::Need;
@@ -166,9 +165,9 @@ fn in_folder(mut command: Command, folder: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// This tool, as a process of its own.
+/// This tool, as a process of its own: as it runs, though a stage has compiled another one in its place.
 fn own(project: &Project, args: &[&str]) -> Result<Command> {
-    let tool = env::current_exe().context("cannot tell where this tool is")?;
+    let tool = interrupt::executable()?;
     let args = [&["--checkout"], args].concat();
     Ok(in_folder(Command::new(tool), &project.root, &args))
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use flate2::read::GzDecoder;
 
 use super::{Need, Work, in_folder, lacks, own, succeed};
@@ -262,7 +262,13 @@ impl Work for Fuzz {
     fn run(&self, project: &Project) -> Result<()> {
         let mut test = ignored(project, "fuzz");
         test.arg("--exact").args(self.0);
-        succeed(test).map(drop)
+        let output = succeed(test)?;
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let ran = |target: &&&str| printed.contains(&format!("test {target} ... ok"));
+        match self.0.iter().find(|target| !ran(target)) {
+            None => Ok(()),
+            Some(target) => bail!("the fuzz target {target} did not run"),
+        }
     }
 }
 

@@ -86,7 +86,7 @@ impl Upstream {
         let mut test = cargo_for(self.isa, "test", project, &suites.root)?;
         test.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
         bochs::build_for(&mut test, self.isa.rustflags());
-        for folder in ["goldilocks", "dft", "koala-bear"] {
+        for folder in ["goldilocks", "dft", "koala-bear", "baby-bear", "monty-31"] {
             // An older release has fewer patches.
             if suites.root.join(folder).is_dir() {
                 test.args(["--package", &format!("p3-{folder}")]);

@@ -27,7 +27,7 @@ enum Origin {
     Data,
 }
 
-/// A conditional branch or a use of memory that depends on data.
+/// A conditional branch or a use of memory that depends on data, or a jump that is not followed.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Dependence {
     pub instruction: u64,
@@ -38,6 +38,8 @@ pub struct Dependence {
 pub enum Kind {
     Branch,
     Address,
+    /// A jump by a register, where some of the function is reached by such jumps alone.
+    Jump,
 }
 
 /// The result for one function.
@@ -86,6 +88,22 @@ pub fn examine(address: u64, code: &[u8]) -> Examined {
             _ => [next, None],
         };
         pending.extend(ways.into_iter().flatten().map(|way| (way, state.clone())));
+    }
+    let is_code = |instruction: &Instruction| {
+        ![Mnemonic::Nop, Mnemonic::Int3, Mnemonic::INVALID].contains(&instruction.mnemonic())
+    };
+    let mut each = instructions.iter().zip(&states);
+    if each.any(|(instruction, state)| state.is_none() && is_code(instruction)) {
+        let visited = instructions
+            .iter()
+            .zip(&states)
+            .filter(|(_, state)| state.is_some());
+        let jumps = visited
+            .filter(|(instruction, _)| instruction.flow_control() == FlowControl::IndirectBranch);
+        found.extend(jumps.map(|(instruction, _)| Dependence {
+            instruction: instruction.ip(),
+            kind: Kind::Jump,
+        }));
     }
     examined.dependences = found.into_iter().collect();
     examined
@@ -369,6 +387,17 @@ mod tests {
             &[0xc3],                         // ret
         ];
         assert_eq!(kinds(code, Kind::Branch), [0x8]);
+    }
+
+    #[test]
+    fn a_jump_by_a_table_is_told() {
+        let code: &[&[u8]] = &[
+            &[0xff, 0xe0], // jmp *%rax
+            &[0x90],       // nop
+        ];
+        assert_eq!(kinds(code, Kind::Jump), [] as [u64; 0]);
+        let code = [code, &[&[0xc3]]].concat(); // ret
+        assert_eq!(kinds(&code, Kind::Jump), [0]);
     }
 
     #[test]
