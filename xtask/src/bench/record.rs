@@ -352,7 +352,7 @@ fn newest_above(project: &Project, base: &str, name: &str, stem: &str) -> Result
 /// The hashes of patches' code as it is now.
 pub(super) struct Codes {
     codes: BTreeMap<String, String>,
-    with_benches: BTreeMap<String, String>,
+    former: BTreeMap<String, [String; 2]>,
     /// The instruction sets whose builds have no code of a patch, by its name: whatever its code becomes, the same is measured.
     without: BTreeMap<String, Vec<String>>,
 }
@@ -371,7 +371,7 @@ impl Codes {
         }
         Ok(Self {
             codes: project.catalog.codes(base, names)?,
-            with_benches: project.catalog.codes_with_benches(base, names)?,
+            former: project.catalog.former_codes(base, names)?,
             without,
         })
     }
@@ -382,9 +382,8 @@ impl Codes {
             self.without
                 .get(name)
                 .is_some_and(|isas| isas.iter().any(|other| other == isa))
-                || [&self.codes, &self.with_benches]
-                    .map(|codes| codes.get(name))
-                    .contains(&Some(hash))
+                || self.codes.get(name) == Some(hash)
+                || (self.former.get(name)).is_some_and(|former| former.contains(hash))
         };
         recorded.len() == self.codes.len() && recorded.iter().all(is)
     }
@@ -843,17 +842,46 @@ pub mod tests {
         filed.bench("base-layer", "let y = 2;");
         assert!(!is_outdated());
 
-        // A record from the time when benches were code.
+        // Records from the times when lines were hashed as they stood, and when benches were code.
         let names = ["base-layer".to_owned()];
         let catalog = &Project::at(filed.root()).catalog;
         let code = &catalog.codes("0.8.0", &names).unwrap()["base-layer"];
-        let earlier = &catalog.codes_with_benches("0.8.0", &names).unwrap()["base-layer"];
+        let [as_they_stood, earlier] =
+            &catalog.former_codes("0.8.0", &names).unwrap()["base-layer"];
         let path = format!("{RECORDS}/0.8.0/triple-x86-64-v3/base-layer/2026-01-01-narrow.csv");
         let record = fs::read_to_string(filed.root().join(&path)).unwrap();
         assert!(record.contains(code));
+        filed.put(&path, &record.replace(code, as_they_stood));
+        assert!(!is_outdated());
         filed.put(&path, &record.replace(code, earlier));
         assert!(!is_outdated());
         filed.bench("base-layer", "let y = 3;");
+        assert!(is_outdated());
+    }
+
+    /// Git may show one change by several diffs.
+    #[test]
+    fn another_diff_of_the_same_change_makes_no_record_out_of_date() {
+        let filed = Filed::new();
+        let path = "patches/0.8.0/base-layer.patch";
+        let text = fs::read_to_string(filed.root().join(path)).unwrap();
+        let (before, _) = text.split_once("@@").unwrap();
+        let shown = |hunk: &str| {
+            filed.put(
+                path,
+                &format!("{before}@@ -1,2 +1,4 @@\n{hunk}-- \np3-patches\n"),
+            )
+        };
+        let is_outdated = || {
+            let records = records(&Project::at(filed.root()), "0.8.0", "base-layer").unwrap();
+            records[0].outdated
+        };
+        shown(" fn a() {\n }\n+fn b() {\n+}\n");
+        filed.write("base-layer", "2026-01-01", "Narrow", 0.5, &["base-layer"]);
+        assert!(!is_outdated());
+        shown(" fn a() {\n+}\n+fn b() {\n }\n");
+        assert!(!is_outdated());
+        shown(" fn a() {\n }\n+fn c() {\n+}\n");
         assert!(is_outdated());
     }
 

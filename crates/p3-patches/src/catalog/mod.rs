@@ -245,21 +245,21 @@ impl Catalog {
         self.hashes(base, names, Patch::code)
     }
 
-    /// Returns the hashes of [`Self::codes`], each as [`Patch::code_with_benches`] has it.
-    pub fn codes_with_benches(
+    /// Returns the hashes of [`Self::codes`], each as [`Patch::former_codes`] has them.
+    pub fn former_codes(
         &self,
         base: &str,
         names: &[String],
-    ) -> Result<BTreeMap<String, String>> {
-        self.hashes(base, names, Patch::code_with_benches)
+    ) -> Result<BTreeMap<String, [String; 2]>> {
+        self.hashes(base, names, Patch::former_codes)
     }
 
-    fn hashes(
+    fn hashes<H>(
         &self,
         base: &str,
         names: &[String],
-        hash: impl Fn(&Patch) -> String,
-    ) -> Result<BTreeMap<String, String>> {
+        hash: impl Fn(&Patch) -> H,
+    ) -> Result<BTreeMap<String, H>> {
         let hashed = |name: &String| Ok((name.clone(), hash(&self.patch(base, name)?)));
         names.iter().map(hashed).collect()
     }

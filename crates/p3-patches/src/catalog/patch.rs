@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use cargo_metadata::semver::Version;
 
-use crate::catalog::diff::{FilePatch, check_path, parse_diff};
+use crate::catalog::diff::{Change, FilePatch, check_path, parse_diff};
 use crate::catalog::header::{Header, parse_header};
 use crate::source::package::is_bench;
 use paired::error::Failure;
@@ -145,29 +145,34 @@ impl Patch {
         self.files.iter().map(|file| file.text.as_str()).collect()
     }
 
-    /// Returns the SHA-256 of the code that the patch adds and removes in each file. Blank lines, lines of comments, indentation
-    /// and context are left out, and so are benches: patches that differ in these alone make the same program.
+    /// Returns the SHA-256 of the code that the patch adds and removes in each file. The lines of a file that it changes are sorted: one
+    /// change has several diffs, where equal lines follow each other. Blank lines, lines of comments, indentation and context are left
+    /// out, and so are benches: patches that differ in these alone make the same program.
     pub fn code(&self) -> String {
-        Self::code_of(self.files.iter().filter(|file| !is_bench(&file.path)))
+        self.code_of(true, false)
     }
 
-    /// Returns the hash as [`Self::code`] does, of benches, too. Records of before 2026-11-30 have it.
-    pub fn code_with_benches(&self) -> String {
-        Self::code_of(self.files.iter())
+    /// Returns the hashes that records of 2026-11-30 and before have: of the lines as the diff has them, of benches, too, in the second.
+    pub fn former_codes(&self) -> [String; 2] {
+        [false, true].map(|with_benches| self.code_of(false, with_benches))
     }
 
-    fn code_of<'f>(files: impl Iterator<Item = &'f FilePatch>) -> String {
+    fn code_of(&self, is_sorted: bool, with_benches: bool) -> String {
         let mut code = String::new();
-        for file in files {
+        let files = self.files.iter();
+        for file in files.filter(|file| with_benches || !is_bench(&file.path)) {
             code += &format!("{}\n", file.path);
             let hunks = file.text.lines().skip_while(|line| !line.starts_with("@@"));
-            for line in hunks {
-                let changed = line.strip_prefix(['+', '-']).map(str::trim);
-                let is_code = |text: &&str| !text.is_empty() && !text.starts_with("//");
-                if let Some(text) = changed.filter(is_code) {
-                    code += &format!("{}{text}\n", &line[..1]);
-                }
+            let changed = hunks.filter_map(|line| {
+                let text = line.strip_prefix(['+', '-'])?.trim();
+                let is_code = !text.is_empty() && !text.starts_with("//");
+                is_code.then(|| format!("{}{text}\n", &line[..1]))
+            });
+            let mut changed: Vec<_> = changed.collect();
+            if is_sorted && file.change == Change::Modify {
+                changed.sort();
             }
+            code += &changed.concat();
         }
         sha256(code.as_bytes())
     }
