@@ -89,6 +89,15 @@ impl Choice {
 /// A hint for a release that the graph does not have.
 const OWN_RELEASE: &str = "without `--base`, the release that the workspace is locked to is taken";
 
+/// Returns the packages that the patch `name` touches, and those that it needs.
+fn packages_with_needs(catalog: &Catalog, base: &Version, name: &str) -> Result<BTreeSet<String>> {
+    let release = base.to_string();
+    let (_, mut names) = catalog.resolve(Some(&release), &[name.to_owned()])?;
+    // A need that has not been ported is reported where the patches are loaded.
+    names.retain(|name| catalog.has(&release, name));
+    catalog.packages_of(&release, &names)
+}
+
 /// Returns the reason why the patch `name`, or one that it needs, does not fit the graph: it is for a package that the graph has
 /// in another release than `base` only.
 fn in_another_release(
@@ -97,11 +106,7 @@ fn in_another_release(
     base: &Version,
     name: &str,
 ) -> Result<Option<String>> {
-    let release = base.to_string();
-    let (_, mut names) = catalog.resolve(Some(&release), &[name.to_owned()])?;
-    // A need that has not been ported is reported where the patches are loaded.
-    names.retain(|name| catalog.has(&release, name));
-    for package in catalog.packages_of(&release, &names)? {
+    for package in packages_with_needs(catalog, base, name)? {
         let copies = graph.packages.iter().filter(|copy| copy.name == package);
         let copies = copies.collect::<Vec<_>>();
         if let [copy, ..] = copies[..]
@@ -127,8 +132,7 @@ fn from_a_path(
     name: &str,
 ) -> Result<Option<String>> {
     let release = base.to_string();
-    let (_, names) = catalog.resolve(Some(&release), &[name.to_owned()])?;
-    let packages = catalog.packages_of(&release, &names)?;
+    let packages = packages_with_needs(catalog, base, name)?;
     let mut copies = packages
         .iter()
         .filter_map(|package| graph::not_replaceable(graph, package, &release));
