@@ -59,7 +59,7 @@ p3-koala-bear = "=$base"
 p3-merkle-tree = "=$base"
 p3-symmetric = "=$base"
 TOML
-  # What the releases have in common is that of the reviewed lock file.
+  # The reviewed lock file gives the versions of the packages that all releases share.
   cp Cargo.lock "$dir/Cargo.lock"
   published=$(prover)
   cp "$dir/Cargo.toml" "$dir/published.toml"

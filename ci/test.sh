@@ -10,7 +10,7 @@ export CARGO_PROFILE_DEV_DEBUG=false CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_CODEG
 RUST_TEST_THREADS=$((2 * $(getconf _NPROCESSORS_ONLN)))
 export RUST_TEST_THREADS
 
-# What is installed here mostly waits for the network, and does not wait for the tool to be built.
+# The installation of tools mostly waits for the network, so the build of the tool runs beside it.
 cargo test --quiet --locked --package paired --package p3-patches --package xtask --no-run &
 build=$!
 ci/tools.sh
