@@ -14,7 +14,7 @@ use crate::Cli;
 /// Finds the documents.
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    // What is built, and what git or an editor keeps, is in folders of such names.
+    // Folders of other names hold build outputs, and the files of git and of editors.
     let is_ours = |entry: &DirEntry| {
         let name = entry.file_name().to_string_lossy();
         entry.depth() == 0 || name == ".github" || name != "target" && !name.starts_with('.')
@@ -203,7 +203,7 @@ fn commands_in_documents_are_there() {
 
 #[test]
 fn faults_of_commands_are_found() {
-    for (code, fault) in [
+    for (code, expected) in [
         (
             "$ cargo p3 ab batched-permute --quick # a first look\n",
             None,
@@ -223,11 +223,11 @@ fn faults_of_commands_are_found() {
     ] {
         let found: Vec<_> = commands(code)
             .iter()
-            .filter_map(|words| super::documents::fault(words, true))
+            .filter_map(|words| fault(words, true))
             .collect();
-        assert_eq!(found.len(), fault.iter().len(), "{code}: {found:?}");
+        assert_eq!(found.len(), expected.iter().len(), "{code}: {found:?}");
         assert!(
-            found.iter().all(|found| found.contains(fault.unwrap())),
+            found.iter().all(|found| found.contains(expected.unwrap())),
             "{code}: {found:?}"
         );
     }

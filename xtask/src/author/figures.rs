@@ -3,6 +3,8 @@
 //! Each machine and instruction set has a table. Rows that the patch makes faster or slower stand first, then whole proofs, then what is
 //! within the noise.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use cargo_metadata::semver::Version;
 use clap::ValueEnum as _;
@@ -11,6 +13,7 @@ use comfy_table::{Table, presets};
 use crate::bench::built::without;
 use crate::bench::counts::{self, Counts};
 use crate::bench::record;
+use crate::bench::upstream::Bench;
 use crate::project::Project;
 use crate::report::markdown::{changed_memory, few};
 use p3_patches::catalog::patch::Patch;
@@ -62,10 +65,6 @@ impl Records {
     fn is_empty(&self) -> bool {
         self.current.is_empty() && self.earlier.is_empty()
     }
-
-    fn lines(&self) -> Vec<Line<'_>> {
-        [lines(&self.current), lines(&self.earlier)].concat()
-    }
 }
 
 /// Returns the instruction set of a record, which has one.
@@ -108,18 +107,26 @@ impl Figures {
         timed.iter().any(|records| !records.current.is_empty())
     }
 
+    /// Returns the rows that a text is about, by upstream's benches and by the patch's step, or by its stack where that alone was measured:
+    /// of the present text, where that was timed.
+    fn lines(&self) -> Vec<Line<'_>> {
+        let is_current = self.is_current();
+        let timed = [&self.benches, &self.step, &self.stack];
+        let [benches, step, stack] = timed.map(|records| match is_current {
+            true => &records.current,
+            false => &records.earlier,
+        });
+        let rows = if step.is_empty() { stack } else { step };
+        [lines(benches), lines(rows)].concat()
+    }
+
     /// Sums up what is faster: of the machine and instruction set on which most rows are.
     pub fn headline(&self) -> String {
-        let rows = match self.step.current.is_empty() {
-            true => &self.stack,
-            false => &self.step,
-        };
-        let all = [&self.benches.current, &rows.current]
-            .map(|records| lines(records))
-            .concat();
+        let all = self.lines();
         let groups = groups(&all);
         let faster = |lines: &[Line<'_>]| (lines.iter()).filter(|line| is_faster(line)).count();
-        let Some(best) = groups.iter().max_by_key(|lines| faster(lines)) else {
+        let best = groups.iter().max_by_key(|lines| faster(lines));
+        let Some(best) = best.filter(|_| self.is_current()) else {
             return match self.counts.is_empty() {
                 true => "Not timed.".to_owned(),
                 false => "Not timed: instructions were counted.".to_owned(),
@@ -224,24 +231,15 @@ impl Figures {
 
     /// Says what nobody has timed, by upstream's benches or by rows: of the patch's step, or of its stack where that alone was measured.
     pub fn missing(&self, patch: &Patch) -> Vec<String> {
-        let rows = match self.step.is_empty() {
-            true => &self.stack,
-            false => &self.step,
-        };
-        let timed = [&self.benches, rows];
-        if timed.iter().all(|records| records.is_empty()) {
+        let lines = self.lines();
+        if lines.is_empty() {
             return vec!["Nothing was timed.".to_owned()];
-        }
-        let mut lines: Vec<_> = timed.iter().flat_map(|records| records.lines()).collect();
-        if self.is_current() {
-            let current = [&self.benches.current, &rows.current];
-            lines = current.map(|records| self::lines(records)).concat();
         }
         let mut missing = Vec::new();
         if self.release != self.base {
             missing.push(format!("Plonky3 {}.", self.base));
         }
-        if timed.iter().all(|records| records.current.is_empty()) {
+        if !self.is_current() {
             missing.push("The present text of the patch.".to_owned());
         }
         if self.benches.is_empty() && self.step.is_empty() && !self.needs.is_empty() {
@@ -304,12 +302,17 @@ fn build_of(line: &Line<'_>) -> String {
     format!("{cpu}, {vectors}")
 }
 
+/// Tells whether a record is of the machine and the instruction set of a row.
+fn is_of_build(record: &Record, line: &Line<'_>) -> bool {
+    record.machine.cpu == line.record.machine.cpu && isa(record) == line.row.isa
+}
+
 /// Returns the lines of each machine and instruction set, in the order of the first ones.
 fn groups<'a>(lines: &[Line<'a>]) -> Vec<Vec<Line<'a>>> {
     let mut groups: Vec<Vec<Line<'_>>> = Vec::new();
-    let of = |line: &Line<'a>| (line.record.machine.cpu.clone(), line.row.isa.clone());
     for line in lines {
-        match groups.iter_mut().find(|group| of(&group[0]) == of(line)) {
+        let is_alike = |group: &&mut Vec<Line<'_>>| is_of_build(group[0].record, line);
+        match groups.iter_mut().find(is_alike) {
             Some(group) => group.push(*line),
             None => groups.push(vec![*line]),
         }
@@ -332,36 +335,27 @@ fn tables(records: &[Record]) -> String {
             table.add_row(cells(line));
         }
         let machine = &lines[0].record.machine;
-        let mut about = vec![
+        let of_build = || (records.iter()).filter(|record| is_of_build(record, &lines[0]));
+        let flags = of_build().map(|record| escape::code(&record.machine.rustflags));
+        let about = [
             build_of(&lines[0]),
             format!("{} cores", machine.cores),
             escape::text(&machine.rustc),
         ];
-        let flags = lines
-            .iter()
-            .map(|line| escape::code(&line.record.machine.rustflags));
-        about.extend(flags.filter(|flags| !flags.is_empty()));
-        about.dedup();
-        let about = about.join(", ") + ":";
-        let of_group = |record: &&Record| {
-            let is_of = |line: &Line<'_>| std::ptr::eq(line.record, *record);
-            lines.iter().any(is_of)
-        };
-        let mut commands: Vec<String> = Vec::new();
-        for record in records.iter().filter(of_group) {
-            for command in reproduced(record) {
-                if !commands.contains(&command) {
-                    commands.push(command);
-                }
-            }
-        }
-        let commands: String = commands
-            .iter()
-            .map(|command| escape::block(command))
-            .collect();
+        let about = about.into_iter().chain(unique(flags));
+        let about = about.filter(|part| !part.is_empty());
+        let about = about.collect::<Vec<_>>().join(", ") + ":";
+        let commands = unique(of_build().flat_map(reproduced));
+        let commands: String = commands.map(|command| escape::block(&command)).collect();
         format!("{about}\n\n{table}\n\n{commands}")
     });
     tables.collect::<Vec<_>>().join("\n").trim_end().to_owned()
+}
+
+/// Returns each text once, in the order of the first ones.
+fn unique(texts: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
+    let mut known = BTreeSet::new();
+    texts.filter(move |text| known.insert(text.clone()))
 }
 
 /// Returns the cells of a row: its name, the times without and with the patch, and their ratio.
@@ -402,18 +396,18 @@ fn reproduced(record: &Record) -> Vec<String> {
         }
     };
     let mut commands = Vec::new();
-    let bench = words.iter().position(|word| word == "--bench");
-    if let Some(bench) = bench.and_then(|at| words.get(at + 1)) {
-        let mut parts = bench.splitn(3, '/').map(str::to_owned);
-        if let (Some(package), Some(name)) = (parts.next(), parts.next()) {
-            let filter = parts
-                .next()
-                .map_or_else(String::new, |filter| format!(" -- {}", quoted(&filter)));
-            let flags = &record.machine.rustflags;
-            commands.push(format!(
-                "RUSTFLAGS=\"{flags}\" cargo bench -p {package} --bench {name}{filter}"
-            ));
-        }
+    let bench = words.iter().skip_while(|word| *word != "--bench").nth(1);
+    if let Some(Ok(bench)) = bench.map(|bench| bench.parse::<Bench>()) {
+        let Bench {
+            package,
+            name,
+            filter,
+        } = bench;
+        let filter = filter.map_or_else(String::new, |filter| format!(" -- {}", quoted(&filter)));
+        let flags = &record.machine.rustflags;
+        commands.push(format!(
+            "RUSTFLAGS=\"{flags}\" cargo bench -p {package} --bench {name}{filter}"
+        ));
     }
     commands.push(match words.is_empty() {
         true => record.command.clone(),

@@ -64,7 +64,7 @@ impl Leg {
             let path = line.strip_prefix("+++ ").zip(self.path.as_deref());
             path.is_some_and(|(file, path)| file.contains(path))
                 || features.any(|feature| {
-                    // What is compiled where a feature is not there is another leg's.
+                    // Code for builds without the feature is another leg's.
                     let has = format!("target_feature = \"{feature}\"");
                     line.replace(&format!("not({has})"), "").contains(&has)
                 })

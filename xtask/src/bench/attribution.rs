@@ -206,10 +206,7 @@ pub fn markdown(records: &[Record]) -> Option<String> {
             table.add_row(head.into_iter().chain(attribution.cells()));
         }
     }
-    (table.row_count() > 0).then(|| {
-        let table = table.to_string();
-        format!("{CAPTION}\n\n{table}\n")
-    })
+    (table.row_count() > 0).then(|| format!("{CAPTION}\n\n{table}\n"))
 }
 
 #[cfg(test)]

@@ -11,3 +11,4 @@ pub mod curves;
 pub mod filing;
 pub mod memory;
 pub mod record;
+pub mod upstream;

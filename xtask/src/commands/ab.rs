@@ -15,12 +15,13 @@ use super::compared::{
 };
 use super::phases;
 use super::report::TITLE;
-use super::upstream_bench::{self, Bench};
+use super::upstream_bench;
 use crate::bench::build::{self, Builder, Candidate, Purpose, TOOL, Target};
 use crate::bench::built::{self, Built, Named, Subject};
 use crate::bench::filing::{Filed, Filing};
 use crate::bench::memory::{self, Live};
 use crate::bench::record::file_stem;
+use crate::bench::upstream::Bench;
 use crate::project::Project;
 use crate::report::results;
 use p3_patches::catalog::difference::Difference;

@@ -23,8 +23,9 @@ use paired::run::protocol::is_control;
 ///
 /// DIR/NNNN-NAME.patch applies with `git am` to a checkout of Plonky3 at the release: one commit that says what and why. Behind the line
 /// that ends the commit's message stand what was measured with which command, what was not, and how it is tested. DIR/NNNN-NAME.md is the
-/// description with the same, what was gained first. It tells reviewers how to get this repository, by the address of git's remote `origin`. The numbers are the order of the
-/// series, so `git am DIR/*.patch` applies all. The same patch and address give the same bytes.
+/// description with the same, what was gained first. It tells reviewers how to get this repository, by the address of git's remote
+/// `origin`. The numbers are the order of the series, so `git am DIR/*.patch` applies all. The same patch and address give the same
+/// bytes.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cargo p3 export batched-permute --out upstream")]
 pub struct Args {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::env::consts::ARCH;
 use std::io::IsTerminal;
 use std::path::Path;
-use std::str::FromStr;
 
 use anyhow::Result;
 use cargo_metadata::Metadata;
@@ -14,6 +13,7 @@ use super::compared::{self, Compared, header, runnable, set_rustflags, sides};
 use crate::bench::build;
 use crate::bench::filing::{Filed, Filing};
 use crate::bench::record::bench_stem;
+use crate::bench::upstream::Bench;
 use crate::project::Project;
 use crate::test::upstream::Suites;
 use p3_patches::catalog::difference::Difference;
@@ -29,7 +29,7 @@ use paired::isa::Isa;
 use paired::run::input::Input;
 use paired::run::pairs::assert_different;
 use paired::run::program::{Builder, CommandLine, Program};
-use paired::run::sample::{BENCH, Run, Side};
+use paired::run::sample::{BENCH, Side};
 use paired::run::trial::Trial;
 use paired::show::machine::Machine;
 use paired::show::report;
@@ -51,38 +51,6 @@ const SHORT: [&str; 9] = [
     "1000",
     "--noplot",
 ];
-
-/// A bench of upstream's.
-#[derive(Clone)]
-pub struct Bench {
-    package: String,
-    name: String,
-    /// Criterion's filter on the names in it.
-    filter: Option<String>,
-}
-
-impl FromStr for Bench {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut parts = text.splitn(3, '/').map(str::to_owned);
-        let mut part = || {
-            parts
-                .next()
-                .filter(|part| !part.is_empty() && !part.starts_with('-'))
-        };
-        let (Some(package), Some(name)) = (part(), part()) else {
-            return Err(
-                "expected PACKAGE/BENCH or PACKAGE/BENCH/FILTER, as in p3-dft/fft/coset_lde",
-            );
-        };
-        Ok(Self {
-            package,
-            name,
-            filter: part(),
-        })
-    }
-}
 
 /// Runs a bench on Plonky3 with the patches and on Plonky3 with what they need, for each instruction set.
 pub fn run(
@@ -141,8 +109,7 @@ pub fn run(
     let terminal = std::io::stdout().is_terminal();
     let mut runs = Vec::new();
     let mut filed = Ok(Filed::default());
-    for (number, isa) in (1..).zip(&isas) {
-        let isa = *isa;
+    for (number, &isa) in (1..).zip(&isas) {
         let built = bench.build(isa, &root, [&baseline, &candidate], &graphs)?;
         let [baseline, candidate] = built;
         assert_different(
@@ -173,22 +140,17 @@ pub fn run(
         bar.announce(format!("measuring {} for {isa}", bench.name));
         let samples = trial.measure(pairs, || bar.inc())?;
         bar.finish_and_clear();
-        let before = runs.len();
         runs.extend(samples.parts.into_iter().flatten());
-        let report_of = |runs: &[Run]| {
-            let (command, difference) = (command.clone(), difference.clone());
-            compared::report(command, difference, machine.clone(), runs)
-        };
-        let rows = report_of(&runs[before..])?.rows;
+        let (command, difference) = (command.clone(), difference.clone());
+        let report = compared::report(command, difference, machine.clone(), &runs)?;
+        let rows = report.rows.chunk_by(|a, b| a.isa == b.isa).last();
         println!(
             "{isa}:\n{}",
-            report::part_table("bench", BENCH, &rows, terminal)
+            report::part_table("bench", BENCH, rows.unwrap_or_default(), terminal)
         );
-        // What is measured is filed, whatever becomes of the next instruction set.
+        // A failure on the next instruction set leaves the record of this one.
         if let Some(measurement) = &measurement {
-            let is_part = number < isas.len();
-            filed = report_of(&runs)
-                .and_then(|report| measurement.file(&folder, &report, &runs, is_part));
+            filed = measurement.file(&folder, &report, &runs, number < isas.len());
         }
     }
     Ok(filed?.refused()?)

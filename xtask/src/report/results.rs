@@ -63,8 +63,8 @@ pub(super) fn is_proof(row: &Row) -> bool {
 pub fn best<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> Option<Line<'a>> {
     let rank = |line: &Line<'_>| {
         let gains = line.row.verdict == Verdict::Faster;
-        let is_poor = (line.record.outdated, line.loaded());
-        (is_poor, !is_of_prover(line.row), !gains)
+        let old = line.record.outdated;
+        (old, line.loaded(), !is_of_prover(line.row), !gains)
     };
     lines.into_iter().min_by(|a, b| {
         let order = rank(a).cmp(&rank(b));

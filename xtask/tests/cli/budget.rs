@@ -74,7 +74,7 @@ fn proofs_come_first_and_a_budget_that_is_too_small_says_so() {
     }
 }
 
-/// What was measured is shown and written elsewhere, though no record can be.
+/// The tool measures on, shows the rows and writes the other files where no record can be written.
 #[test]
 fn rows_that_cannot_be_filed_are_measured_to_the_end() {
     let killer = project();

@@ -252,21 +252,22 @@ fn apply(
 
     progress.set_message("writing the patched packages");
     // In a clone, nothing but the lock file tells the graph before the trees are there.
-    let recorded_packages = || recorded.iter().flat_map(|stanza| stanza.overrides.keys());
-    let tells = recorded_packages().any(|package| manifest.locks(package));
+    let is_locked = manifest.locked();
+    let mut recorded_packages = recorded.iter().flat_map(|stanza| stanza.overrides.keys());
+    let tells = recorded_packages.any(|package| is_locked(package));
     let is_used = |package: &str| match &unpatched {
         Some(graph) => graph::has(graph, package),
-        None => !tells || manifest.locks(package),
+        None => !tells || is_locked(package),
     };
     let mut plan = tree::plan(catalog, &base, &names, false, is_used)?;
-    plan.assert_available(|package| manifest.locks(package))?;
+    plan.assert_available(&is_locked)?;
     if args.verbose {
         plan.print_notes();
     }
     let mut trees = plan.write_in_use(folder)?;
-    let replaced = match args.names.is_empty() && args.base.is_none() {
-        true => recorded.map(|stanza| replaced(stanza, &trees)),
-        false => None,
+    let replaced = match recorded {
+        Some(stanza) if args.names.is_empty() && args.base.is_none() => replaced(stanza, &trees),
+        _ => None,
     };
     progress.set_message("resolving the graph");
     let mut write = |trees: &[Tree]| {
@@ -306,7 +307,7 @@ fn apply(
     // Where the graph is known, the manifest need not be written for it.
     if let (None, Some(graph)) = (recorded, &unpatched) {
         set_aside(&mut trees, graph)?;
-    } else if !trees.iter().all(|tree| manifest.locks(&tree.package))
+    } else if !trees.iter().all(|tree| is_locked(&tree.package))
         && let Ok(graph) = manifest.resolve_locked()?
     {
         set_aside(&mut trees, &graph)?;
@@ -342,7 +343,7 @@ fn apply(
         doubts,
         foreign,
         incremental,
-        replaced: replaced.flatten(),
+        replaced,
         inert: catalog.inert(&base, &names, &architectures)?,
         isa: effects::isa(&architectures),
         base,

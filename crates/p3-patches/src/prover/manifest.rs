@@ -623,10 +623,10 @@ impl Manifest {
         gone.map(before).collect()
     }
 
-    /// Tells whether the lock file has a package.
-    pub fn locks(&self, package: &str) -> bool {
+    /// Returns a function that tells whether the lock file, as it is now, has a package.
+    pub fn locked(&self) -> impl Fn(&str) -> bool + use<> {
         let lock = self.lock().unwrap_or_default();
-        lock.contains(&format!("\nname = \"{package}\"\n"))
+        move |package| lock.contains(&format!("\nname = \"{package}\"\n"))
     }
 
     /// Resolves the workspace's graph with values of cargo's `--config`, and has cargo bring the lock file up to date.

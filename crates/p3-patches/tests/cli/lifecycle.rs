@@ -284,7 +284,7 @@ fn what_a_prover_does_not_use_is_not_fetched() {
         "{applied}"
     );
     run(&["status"]);
-    // As in a clone.
+    // A clone has no trees.
     fs::remove_dir_all(fixture.prover().join(".p3-patches")).unwrap();
     run(&["apply"]);
     run(&["status"]);
