@@ -18,7 +18,7 @@ fn permutations(criterion: &mut Criterion) {
     {
         use std::arch::x86_64::*;
 
-        use keccak_planes::planes::permute;
+        use keccak_planes::permute;
 
         #[cfg(not(target_feature = "avx2"))]
         type Vector = __m128i;
@@ -29,7 +29,8 @@ fn permutations(criterion: &mut Criterion) {
         /// Calls the kernel as p3-keccak does.
         #[inline(never)]
         fn planes(state: &mut [[u64; LANES]; 25]) {
-            permute::<Vector, LANES>(state);
+            // SAFETY: the build has the instruction set of the vector.
+            unsafe { permute::<Vector, LANES>(state) };
         }
 
         let mut state = [[1; LANES]; 25];

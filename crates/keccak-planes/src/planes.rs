@@ -184,8 +184,12 @@ struct Aligned<T>(T);
 ///
 /// The caller is not inlined: a state that is held in local variables would be split into words
 /// again.
+///
+/// # Safety
+///
+/// The CPU has the instruction set of `W`.
 #[inline(always)]
-pub fn permute<W: Words<N>, const N: usize>(state: &mut [[u64; N]; 25]) {
+pub unsafe fn permute<W: Words<N>, const N: usize>(state: &mut [[u64; N]; 25]) {
     let mut next = Aligned([[0; N]; 25]);
     for [even, odd] in CONSTANTS.as_chunks().0 {
         round::<W, N>(state, &mut next.0, *even);

@@ -94,3 +94,10 @@ fn a_short_output_is_refused() {
     let rows = [[0; 8]; 8];
     transpose_u64(8, 8, |r| &rows[r], &mut [0; 63], 8);
 }
+
+#[test]
+#[should_panic(expected = "dst.len()")]
+fn a_stride_is_refused_at_which_the_end_overflows() {
+    let rows = [[0; 8]; 8];
+    transpose_u64(8, 3, |r| &rows[r], &mut [0; 64], 1 << (usize::BITS - 1));
+}

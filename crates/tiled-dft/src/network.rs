@@ -170,7 +170,8 @@ pub fn transform<F: Field>(
     scale: Option<F>,
     consume: &(impl Fn(usize, RowMajorMatrixView<'_, F>) + Sync),
 ) {
-    assert_dimensions(passes, mat.values.len(), layers);
+    assert_dimensions(passes, mat.width, mat.values.len());
+    assert_layers(passes, layers);
     let rows = Rows::new(mat.values, passes.width << passes.log_block_height);
     first_pass(passes, rows, rows, layers);
     second_pass(passes, mat, layers, scale, consume);
@@ -184,8 +185,9 @@ pub fn transform_oop<F: Field>(
     layers: &[Vec<F>],
     consume: &(impl Fn(usize, RowMajorMatrixView<'_, F>) + Sync),
 ) {
-    assert_eq!(src.dimensions(), dst.dimensions());
-    assert_dimensions(passes, src.values.len(), layers);
+    assert_dimensions(passes, src.width, src.values.len());
+    assert_dimensions(passes, dst.width, dst.values.len());
+    assert_layers(passes, layers);
     if passes.log_blocks == 0 {
         // SAFETY: a field element may be moved to memory that takes one or none; `copy_from_slice`
         // checks the lengths.
@@ -208,11 +210,19 @@ pub fn transform_oop<F: Field>(
     second_pass(passes, &mut dst, layers, None, consume);
 }
 
-/// Guards the pointers of the passes: they stay inside of the matrix, and every element of it is
-/// written.
-fn assert_dimensions<F>(passes: Passes, len: usize, layers: &[Vec<F>]) {
+/// Guards the pointers of the passes: they stay inside of a matrix of this width and of so many
+/// elements, and every one of these is written.
+fn assert_dimensions(passes: Passes, width: usize, len: usize) {
+    let height = 1 << (passes.log_blocks + passes.log_block_height);
+    assert!(
+        width == passes.width && width.checked_mul(height) == Some(len),
+        "incorrect matrix dimensions"
+    );
+}
+
+/// Guards the twiddles of the passes: each layer has one for each of its blocks.
+fn assert_layers<F>(passes: Passes, layers: &[Vec<F>]) {
     let log_h = passes.log_blocks + passes.log_block_height;
-    assert_eq!(len, passes.width << log_h, "incorrect matrix dimensions");
     assert_eq!(layers.len(), log_h, "incorrect number of twiddle layers");
     for (layer, table) in layers.iter().enumerate() {
         assert_eq!(

@@ -65,7 +65,9 @@ fn transpose_words<'a, W: Copy + 'a, const L: usize>(
     if rows == 0 || cols == 0 {
         return;
     }
-    assert!(stride >= rows && dst.len() >= (cols - 1) * stride + rows);
+    // A product that saturates is beyond the end of any slice.
+    let end = (cols - 1).saturating_mul(stride).saturating_add(rows);
+    assert!(stride >= rows && dst.len() >= end);
     for r0 in (0..rows).step_by(L) {
         let height = L.min(rows - r0);
         let sources: [&[W]; L] = array::from_fn(|i| &row(r0 + i.min(height - 1))[..cols]);
