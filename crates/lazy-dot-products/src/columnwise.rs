@@ -37,7 +37,7 @@ pub trait UnreducedSum<F: Field>: Copy {
     /// A weight in the form that products take. The default is zero.
     type Weight: Copy + Default;
 
-    /// Terms that a sum takes, a multiple of [`COLUMNWISE_ROWS`].
+    /// Terms that a sum takes, a multiple of [`COLUMNWISE_ROWS`] above zero.
     const TERMS: usize;
 
     /// Returns the sum of no products.
@@ -74,6 +74,8 @@ pub fn unreduced_columnwise_dot_product<S, F, EF, R, I, const N: usize>(
     R: Iterator<Item = F::Packing>,
     I: Iterator<Item = (R, [EF; N])>,
 {
+    const { assert!(S::TERMS > 0 && S::TERMS.is_multiple_of(COLUMNWISE_ROWS)) };
+
     // Few rows do not pay for the reductions.
     if items
         .size_hint()

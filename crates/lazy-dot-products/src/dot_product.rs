@@ -284,7 +284,9 @@ mod tests {
         let sum = ExtPacking::from(Ext::from_u64(2 * (0..100).step_by(2).sum::<u64>()));
         for vectors in [2, 18] {
             let row = vec![Packing::TWO; vectors - 1];
-            let items = (0..100u64).filter(|i| i % 2 == 0);
+            let mut even = (0..100u64).step_by(2);
+            let items = core::iter::from_fn(|| even.next());
+            assert_eq!(items.size_hint(), (0, None));
             let items = items.map(|i| (row.iter().copied(), [Ext::from_u64(i)]));
             let mut acc = ExtPacking::zero_vec(vectors);
             unreduced_columnwise_dot_product::<Columnwise, Goldilocks, Ext, _, _, 1>(

@@ -9,8 +9,8 @@
 //!
 //! ```text
 //!                  y2     y1     y0
-//!     x0           sum    sum    sum       sums[0], reduced once
-//!     x1           sum    sum    sum       sums[1], reduced once, times 2^s
+//!     x0           sum    sum    sum       sums[0], reduced
+//!     x1           sum    sum    sum       sums[1], reduced, times 2^s, reduced
 //!     position    2^44   2^22      1
 //! ```
 
@@ -108,7 +108,7 @@ impl LazyProduct for core::arch::x86_64::__m512i {}
 const LIMB: u32 = 22;
 const LIMB_MASK: u64 = (1 << LIMB) - 1;
 
-/// Returns sums that cancel `EPSILON` for each of the `reductions` that their products go through.
+/// Returns sums that stand for `-reductions * EPSILON`, since each reduction adds `EPSILON`.
 #[inline(always)]
 pub fn start<V: LazyProduct>(reductions: u64) -> [V; 3] {
     V::limbs_of(Goldilocks::ORDER_U64 - reductions * EPSILON).map(V::splat)
@@ -124,6 +124,8 @@ pub fn reduce<V: LazyProduct>(sums: [V; 3]) -> V {
 /// The sums of the products with the lower digits, and with the upper ones.
 pub type Sums<V> = [[V; 3]; 2];
 
+/// Returns the sums of no products. The upper sums make up for their first reduction, the lower
+/// sums for their own and for the second one of the upper sums.
 #[inline(always)]
 pub fn zero<V: LazyProduct>() -> Sums<V> {
     [start(2), start(1)]

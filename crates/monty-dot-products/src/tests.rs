@@ -29,6 +29,19 @@ fn times(x: u32, y: u32) -> u32 {
     (u64::from(x) * u64::from(y) % u64::from(P)) as u32
 }
 
+/// An iterator need not know how many pairs it has.
+#[test]
+fn uncounted_coefficients_are_added_up() {
+    let full = [Packing::ONE; 4];
+    for count in [0, 1, 7, 8, 9, 40] {
+        let mut pairs = (0..count).map(|_| (&full[..], Packing::TWO));
+        let uncounted = std::iter::from_fn(|| pairs.next());
+        assert_eq!(uncounted.size_hint(), (0, None));
+        let sums = coeffwise_dot_product::<KoalaBearParameters>(4, uncounted);
+        assert_eq!(sums[..4], [Packing::from_usize(2 * count); 4], "{count} pairs");
+    }
+}
+
 /// Eight rows of edges, no two lanes alike, and their products with edges.
 #[test]
 fn a_pass_over_edges_is_exact() {

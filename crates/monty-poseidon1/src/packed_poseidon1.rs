@@ -212,7 +212,11 @@ impl<FP: FieldParameters, const WIDTH: usize> PartialRounds<FP, WIDTH> {
                 .collect();
             Round {
                 // The last round has none.
-                constant: (constants.round_constants.get(r).copied()).unwrap_or(MontyField31::ZERO),
+                constant: if r + 1 < rounds {
+                    constants.round_constants[r]
+                } else {
+                    MontyField31::ZERO
+                },
                 earlier: row(&earlier),
                 row: row(&[w, &[m]].concat()),
             }

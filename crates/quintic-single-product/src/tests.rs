@@ -9,7 +9,7 @@ use core::array;
 use p3_field::extension::QuinticTrinomialExtensionField;
 use p3_field::{BasedVectorSpace, PrimeField32};
 use p3_koala_bear::KoalaBear;
-use p3_patches_testing::koala_bear::{EDGES, Quintic, product, quintic, residue_of};
+use p3_patches_testing::koala_bear::{EDGES, P, Quintic, product, quintic, residue_of};
 use proptest::prelude::*;
 
 use crate::quintic_mul;
@@ -38,6 +38,21 @@ fn edges_in_every_position() {
                 check(array::from_fn(bit), array::from_fn(|i| bit(i + 5)));
             }
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 20_000 }))]
+
+    /// The fifth product of a row is the largest, `(P - 1)(2P - 2)`, and the sums of the other four come near `PB`: the upper end of step 4.
+    #[test]
+    #[cfg_attr(miri, ignore = "the published product is assembly")]
+    fn the_largest_fifth_product(words in any::<[u32; 7]>()) {
+        let last = P - 1;
+        let [a0, a1, a2, a3, b0, b1, b2] = words.map(|word| word % P);
+        // The word of `b3 - b1` is the last one.
+        let b3 = b1.checked_sub(1).unwrap_or(last);
+        check([a0, a1, a2, a3, last].map(residue_of), [b0, b1, b2, b3, last].map(residue_of));
     }
 }
 

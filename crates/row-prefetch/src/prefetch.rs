@@ -19,8 +19,8 @@
 #[cfg(target_arch = "x86_64")]
 const AHEAD: usize = 4096;
 
-/// The vectors of a row. Each has the processor fetch what is [`AHEAD`] bytes further, of this row
-/// or of the next ones.
+/// Returns the vectors of a row. On x86-64, each of 32 bytes or more comes with a prefetch of what
+/// is a page further, of this row or of the next ones.
 ///
 /// A vector of field arithmetic takes dozens of instructions, so that few of the following loads
 /// are under way before it is done, and all but those few wait for memory.
