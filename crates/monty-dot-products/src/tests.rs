@@ -38,7 +38,11 @@ fn uncounted_coefficients_are_added_up() {
         let uncounted = std::iter::from_fn(|| pairs.next());
         assert_eq!(uncounted.size_hint(), (0, None));
         let sums = coeffwise_dot_product::<KoalaBearParameters>(4, uncounted);
-        assert_eq!(sums[..4], [Packing::from_usize(2 * count); 4], "{count} pairs");
+        assert_eq!(
+            sums[..4],
+            [Packing::from_usize(2 * count); 4],
+            "{count} pairs"
+        );
     }
 }
 

@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 
 use crate::run::sample::{Run, Side};
 use crate::show::machine::Machine;
-use crate::show::section::Record;
+use crate::show::section::{Record, Source};
 use crate::stats::row::Row;
 
 /// Returns a record of rows and their samples that is in no file.
 pub fn record(cpu: &str, rows: Vec<Row>, runs: Vec<Run>) -> Record {
     Record {
-        file: None,
-        pooled: Vec::new(),
+        sources: vec![Source {
+            file: None,
+            command: String::new(),
+            rows: rows.clone(),
+        }],
         machine: Machine {
             cpu: cpu.to_owned(),
             cores: 1,
@@ -22,7 +25,6 @@ pub fn record(cpu: &str, rows: Vec<Row>, runs: Vec<Run>) -> Record {
         loaded: BTreeMap::new(),
         rows,
         runs,
-        command: String::new(),
     }
 }
 

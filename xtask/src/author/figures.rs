@@ -15,7 +15,7 @@ use crate::bench::counts::{self, Counts};
 use crate::bench::record;
 use crate::bench::upstream::Bench;
 use crate::project::Project;
-use crate::report::markdown::{changed_memory, few};
+use crate::report::markdown::changed_memory;
 use p3_patches::catalog::patch::Patch;
 use paired::escape;
 use paired::isa::Isa;
@@ -127,15 +127,25 @@ impl Figures {
         let faster = |lines: &[Line<'_>]| (lines.iter()).filter(|line| is_faster(line)).count();
         let best = groups.iter().max_by_key(|lines| faster(lines));
         let Some(best) = best.filter(|_| self.is_current()) else {
-            return match self.counts.is_empty() {
-                true => "Not timed.".to_owned(),
-                false => "Not timed: instructions were counted.".to_owned(),
+            let timed = [&self.benches, &self.step, &self.stack];
+            return if timed.iter().any(|records| !records.is_empty()) {
+                "An earlier text was timed, this one was not.".to_owned()
+            } else if self.counts.is_empty() {
+                "Not timed.".to_owned()
+            } else {
+                "Not timed: instructions were counted.".to_owned()
             };
         };
         if faster(best) == 0 {
             return "No row is faster beyond the noise of the machines that it was measured on."
                 .to_owned();
         }
+        // The rows of a stack are against the release as published.
+        let is_of_stack = self.step.current.is_empty() && self.benches.current.is_empty();
+        let with = match &*self.needs {
+            needs if is_of_stack && !needs.is_empty() => format!(" and {needs}"),
+            _ => String::new(),
+        };
         let of = |is_of: fn(&Line<'_>) -> bool| {
             let mut ratios: Vec<_> = best
                 .iter()
@@ -149,22 +159,22 @@ impl Figures {
                 [least, .., most] => Some(format!("{least:.2} to {most:.2}")),
             }
         };
-        let proofs = match of(|line| is_of_proof(line) && is_faster(line)) {
-            Some(proofs) => Some(format!("whole proofs {proofs}")),
-            None => {
-                of(is_of_proof).map(|proofs| format!("whole proofs {proofs} (within the noise)"))
-            }
-        };
+        let proofs = of(|line| is_of_proof(line) && is_faster(line));
+        let unchanged = of(|line| is_of_proof(line) && line.row.verdict == Verdict::NoChange);
+        let unchanged = unchanged.filter(|_| proofs.is_none());
         let parts = [
             of(|line| is_of_bench(line) && is_faster(line))
                 .map(|benches| format!("upstream's benches {benches}")),
             of(|line| !is_of_bench(line) && !is_of_proof(line) && is_faster(line))
                 .map(|rows| format!("other rows that it makes faster {rows}")),
-            proofs,
+            proofs.map(|proofs| format!("whole proofs {proofs}")),
+            unchanged.map(|proofs| format!("whole proofs {proofs} (within the noise)")),
+            of(|line| line.row.verdict == Verdict::Slower)
+                .map(|rows| format!("rows that it makes slower {rows}")),
         ];
         let parts: Vec<_> = parts.into_iter().flatten().collect();
         format!(
-            "Time with this change, of the time without it, on {}: {}.",
+            "Time with this change{with}, of the time without, on {}: {}.",
             build_of(&best[0]),
             parts.join(", ")
         )
@@ -345,7 +355,12 @@ fn tables(records: &[Record]) -> String {
         let about = about.into_iter().chain(unique(flags));
         let about = about.filter(|part| !part.is_empty());
         let about = about.collect::<Vec<_>>().join(", ") + ":";
-        let commands = unique(of_build().flat_map(reproduced));
+        let sources = lines.iter().flat_map(|line| {
+            let flags = &*line.record.machine.rustflags;
+            let sources = line.record.sources_of(line.row);
+            sources.flat_map(move |source| reproduced(&source.command, flags))
+        });
+        let commands = unique(sources);
         let commands: String = commands.map(|command| escape::block(&command)).collect();
         format!("{about}\n\n{table}\n\n{commands}")
     });
@@ -371,7 +386,7 @@ fn cells(line: &Line<'_>) -> [String; 4] {
     };
     let mut notes = vec![format!("{low:.3} to {high:.3}")];
     notes.extend((row.verdict == Verdict::Slower).then(|| "slower".to_owned()));
-    notes.extend(few(line).map(|inputs| format!("{inputs} inputs")));
+    notes.extend(line.few().map(|inputs| format!("{inputs} inputs")));
     notes.extend(line.loaded().then(|| "loaded machine".to_owned()));
     let memory = changed_memory(line);
     let memory = memory.map_or_else(String::new, |ratio| format!(", memory {ratio:.3}"));
@@ -383,10 +398,10 @@ fn cells(line: &Line<'_>) -> [String; 4] {
     ]
 }
 
-/// Returns the commands that measure the rows of a record again: upstream's own where it has one, then this repository's, without what
-/// files a record.
-fn reproduced(record: &Record) -> Vec<String> {
-    let mut words = without(&record.command, &["--project", "--budget"]);
+/// Returns the commands that measure again what `command` did: upstream's own where it has one, with these compiler flags, then this
+/// repository's, without what files a record.
+fn reproduced(command: &str, flags: &str) -> Vec<String> {
+    let mut words = without(command, &["--project", "--budget"]);
     words.retain(|word| !["--record", "--loaded"].contains(&word.as_str()));
     let quoted = |word: &String| {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._/=+,:@%".contains(c);
@@ -404,13 +419,12 @@ fn reproduced(record: &Record) -> Vec<String> {
             filter,
         } = bench;
         let filter = filter.map_or_else(String::new, |filter| format!(" -- {}", quoted(&filter)));
-        let flags = &record.machine.rustflags;
         commands.push(format!(
             "RUSTFLAGS=\"{flags}\" cargo bench -p {package} --bench {name}{filter}"
         ));
     }
     commands.push(match words.is_empty() {
-        true => record.command.clone(),
+        true => command.to_owned(),
         false => words.iter().map(quoted).collect::<Vec<_>>().join(" "),
     });
     commands
@@ -494,8 +508,8 @@ mod tests {
         ];
         assert_eq!(
             figures(&rows).headline(),
-            "Time with this change, of the time without it, on Narrow, AVX2: upstream's benches 0.50, other rows that it makes \
-             faster 0.25 to 0.75, whole proofs 1.00 (within the noise)."
+            "Time with this change, of the time without, on Narrow, AVX2: upstream's benches 0.50, other rows that it makes \
+             faster 0.25 to 0.75, whole proofs 1.00 (within the noise), rows that it makes slower 1.50."
         );
         assert!(
             figures(&rows[3..])
@@ -503,12 +517,27 @@ mod tests {
                 .starts_with("No row is faster")
         );
         assert_eq!(figures(&[]).headline(), "Not timed.");
+        let slower = figures(&[("lde/x", 0.75, 1), ("stark-prove/x", 1.5, 1)]);
+        assert!(
+            slower
+                .headline()
+                .ends_with("faster 0.75, rows that it makes slower 1.50."),
+            "{}",
+            slower.headline()
+        );
+        let stacked = Figures {
+            needs: "row-tiles".into(),
+            ..figures(&rows)
+        };
+        assert!(
+            (stacked.headline()).starts_with("Time with this change and row-tiles, of the time"),
+            "{}",
+            stacked.headline()
+        );
     }
 
     #[test]
     fn commands_are_those_that_a_reader_can_run() {
-        let mut record = records(&[("lde/x", 0.5, 1)]).swap_remove(0);
-        record.machine.rustflags = "-C one".into();
         for (typed, reproduced) in [
             (
                 "cargo p3 ab x --project /a/b --record --budget 9s --workload 'lde/2^4'",
@@ -524,8 +553,7 @@ mod tests {
                 ],
             ),
         ] {
-            record.command = typed.into();
-            assert_eq!(super::reproduced(&record), reproduced);
+            assert_eq!(super::reproduced(typed, "-C one"), reproduced);
         }
     }
 
@@ -542,6 +570,10 @@ mod tests {
         filed.write("base-layer", "2026-01-01", "Narrow", 0.5, &[]);
         let earlier = figures();
         assert_eq!(headings(&earlier), [(EARLIER, true)]);
+        assert_eq!(
+            earlier.headline(),
+            "An earlier text was timed, this one was not."
+        );
         let patch = Project::at(filed.root())
             .catalog
             .patch("0.8.0", "base-layer");

@@ -8,7 +8,7 @@ use paired::escape;
 use paired::run::protocol::Kind;
 use paired::run::threads;
 use paired::show::machine::known_as;
-use paired::show::section::{self, Record, TableLine, marks};
+use paired::show::section::{self, Record, TableLine};
 use paired::stats::row::{Hashing, Row};
 
 /// Workloads that prove or commit to more than one matrix, by their kind and a part of their name, and the commitment whose tree is
@@ -131,7 +131,8 @@ impl Attribution<'_> {
     pub fn cells(&self) -> [String; 6] {
         let percent = |part: f64| format!("{:.1} %", 100.0 * part);
         let [low, high] = self.proof.ci95;
-        let [of_proof, of_commit] = [self.proof, self.commit].map(|row| marks(self.record, [row]));
+        let [of_proof, of_commit] =
+            [self.proof, self.commit].map(|row| self.record.line(row).marks());
         [
             percent(self.hashing.share),
             format!("{:.3}{of_proof}", self.hashing.ratio),

@@ -5,21 +5,23 @@ use comfy_table::{Table, presets};
 use paired::escape;
 use paired::show::curves::{costs, speed_ups};
 use paired::show::machine::known_as;
-use paired::show::section::{self, Record, TableLine, marks};
+use paired::show::section::{self, Record, TableLine};
+use paired::stats::row::Row;
 
 /// Returns a line for each point of the records' speed-ups.
 fn of_threads(record: &Record) -> Vec<TableLine> {
     let mut lines = Vec::new();
-    for curve in speed_ups(&record.rows) {
+    for curve in speed_ups(record) {
+        let Row { workload, isa, .. } = curve.one.row;
         lines.extend(curve.points.iter().map(|point| TableLine {
-            code: curve.one.workload.clone(),
-            beside: curve.one.isa.clone(),
+            code: workload.clone(),
+            beside: isa.clone(),
             below: known_as(&record.machine.cpu),
             cells: vec![
                 point.threads.to_string(),
-                format!("{:.3}{}", point.row.ratio, marks(record, [point.row])),
-                format!("{:.2}", point.baseline),
-                format!("{:.2}", point.candidate),
+                format!("{:.3}{}", point.line.row.ratio, point.line.marks()),
+                format!("{:.2}{}", point.baseline, curve.one.marks()),
+                format!("{:.2}{}", point.candidate, curve.one.marks()),
             ],
         }));
     }
@@ -42,7 +44,7 @@ fn of_sizes(record: &Record) -> Vec<TableLine> {
                 below: known_as(&record.machine.cpu),
                 cells: vec![
                     format!("2^{}", point.log_size),
-                    format!("{:.3}{}", point.row.ratio, marks(record, [point.row])),
+                    format!("{:.3}{}", point.line.row.ratio, point.line.marks()),
                     baseline,
                     candidate,
                     held,
@@ -65,7 +67,7 @@ struct Form {
 const FORMS: [Form; 2] = [
     Form {
         title: "Speed-up by threads",
-        caption: "A speed-up is the time on one thread divided by the time on several, in one record. At best it is their number.",
+        caption: "A speed-up is the time on one thread divided by the time on several, in one measurement. At best it is their number.",
         heads: &[
             "threads",
             "time with / without",
@@ -76,7 +78,7 @@ const FORMS: [Form; 2] = [
     },
     Form {
         title: "Cost by size",
-        caption: "The time and the most memory of an element, without the patches and with them. An element is a row's part in one column.",
+        caption: "The time and the most memory of an element, without the patches and with them. An element is a row's part in one column. A blank: the bytes were not counted.",
         heads: &[
             "rows",
             "time with / without",
@@ -140,7 +142,6 @@ mod tests {
     use crate::bench::record::tests::report;
     use paired::run::sample::Run;
     use paired::run::threads;
-    use paired::stats::row::Row;
     use paired::testing::runs;
 
     /// Returns a record of a workload at each factor of its time, under a name and on a number of threads.

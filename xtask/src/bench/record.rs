@@ -18,7 +18,7 @@ use paired::isa::Isa;
 use paired::run::sample::Run;
 use paired::show::machine::Machine;
 use paired::show::report::{csv, parse_csv};
-use paired::show::section::Record;
+use paired::show::section::{Record, Source};
 use paired::stats::row::{Row, is_ratio};
 use paired::terminal::shown;
 use paired::text;
@@ -319,8 +319,9 @@ pub fn file_name(time: &str, cpu: &str) -> String {
     format!("{}-{}", time.replace(':', "-"), words.join("-"))
 }
 
-/// Returns the records of `name` on `base` with all that it needs, for each TRIPLE-ISA and CPU: those of the patches' present code, each
-/// with the rows that no newer one has, else the newest. Samples of records with the same executables are pooled.
+/// Returns the records of `name` on `base` with all that it needs, for each TRIPLE-ISA and CPU: those of the patches' present code, then
+/// those of earlier code, each with the rows that none before it has, the newest first. Samples of records with the same executables are
+/// pooled.
 pub fn records(project: &Project, base: &str, name: &str) -> Result<Vec<Record>> {
     let asked = match name {
         SERIES => Vec::new(),
@@ -389,7 +390,7 @@ impl Codes {
     }
 }
 
-/// Returns the newest records whose folders are `stem` or, where that ends with [`ON`], begin with it.
+/// Returns the records whose folders are `stem` or, where that ends with [`ON`], begin with it, as [`records`] has them.
 fn newest(
     project: &Project,
     base: &str,
@@ -403,10 +404,8 @@ fn newest(
     let mut present = None;
     for machine in entries(root, &release, true)? {
         let machine = format!("{release}/{machine}");
-        let of_machine = records.len();
         let is_asked =
             |folder: &String| folder == stem || stem.ends_with(ON) && folder.starts_with(stem);
-        let mut workers = Vec::new();
         let mut files = Vec::new();
         for folder in entries(root, &machine, true)?
             .iter()
@@ -419,9 +418,10 @@ fn newest(
         }
         // A name begins with the time.
         files.sort();
+        let mut filed = Vec::new();
         for (name, folder) in files.iter().rev() {
             let file = format!("{folder}/{name}");
-            let (head, mut runs) = read(root, &file)?;
+            let (head, runs) = read(root, &file)?;
             let (candidate, baseline) = match &present {
                 Some(present) => present,
                 None => present.insert((
@@ -432,50 +432,52 @@ fn newest(
             let isa = &runs[0].isa;
             let outdated =
                 !candidate.are(&head.patches, isa) || !baseline.are(&head.baseline_patches, isa);
+            filed.push((outdated, file, head, runs));
+        }
+        // A row of an earlier text is shown where there is none of the present one.
+        filed.sort_by_key(|(outdated, ..)| *outdated);
+        let of_machine = records.len();
+        let mut workers = Vec::new();
+        for (outdated, file, head, mut runs) in filed {
             let is_of_cpu = |at: &usize| records[*at].machine.cpu == head.machine.cpu;
             let of_cpu: Vec<_> = (of_machine..records.len()).filter(is_of_cpu).collect();
-            let is_same =
-                |at: &usize| !head.workers.is_empty() && workers[at - of_machine] == head.workers;
+            let is_same = |at: &usize| {
+                !head.workers.is_empty()
+                    && workers[at - of_machine] == head.workers
+                    && records[*at].outdated == outdated
+            };
             let same = of_cpu.iter().copied().find(is_same);
-            let first = of_cpu.first().copied().filter(|_| same.is_none());
-            let replaced = first.filter(|&known| !outdated && records[known].outdated);
             // A row is of one pair of executables, the newest that ran it.
-            let others = (of_cpu.iter()).filter(|at| ![same, replaced].contains(&Some(**at)));
+            let others = of_cpu.iter().filter(|at| same != Some(**at));
             let elsewhere: BTreeSet<_> = others
                 .flat_map(|at| records[*at].rows.iter().map(|row| row.workload.clone()))
                 .collect();
             runs.retain(|run| !elsewhere.contains(&run.workload));
-            if runs.is_empty() || (outdated && first.is_some()) {
+            if runs.is_empty() {
                 continue;
             }
+            let source = Source {
+                rows: rows(&file, &runs)?,
+                file: Some(file.clone()),
+                command: head.command,
+            };
             if let Some(known) = same {
                 let record = &mut records[known];
                 pool(&mut record.runs, runs);
                 record.rows = rows(&file, &record.runs)?;
-                record.pooled.push(file);
+                record.sources.push(source);
                 record.loaded.extend(head.loaded);
                 continue;
             }
-            let record = Record {
-                rows: rows(&file, &runs)?,
-                file: Some(file.clone()),
-                pooled: Vec::new(),
+            records.push(Record {
+                rows: source.rows.clone(),
+                sources: vec![source],
                 machine: head.machine,
                 outdated,
                 loaded: head.loaded,
                 runs,
-                command: head.command,
-            };
-            match replaced {
-                Some(known) => {
-                    records[known] = record;
-                    workers[known - of_machine] = head.workers;
-                }
-                None => {
-                    records.push(record);
-                    workers.push(head.workers);
-                }
-            }
+            });
+            workers.push(head.workers);
         }
     }
     Ok(records)
@@ -901,14 +903,20 @@ pub mod tests {
         let [x, y] = ["merkle-commit/x/2^4", "lde/y"];
         write("2026-01-01", 0.25, x, "aa");
         let older = write("2026-01-02", 0.5, x, "bb");
-        write("2026-01-03", 0.75, y, "bb");
+        let other = write("2026-01-03", 0.75, y, "bb");
         let newest = write("2026-01-04", 0.5, x, "bb");
         let records = records(&Project::at(filed.root()), "0.8.0", "quick-sponge").unwrap();
         let [record] = &records[..] else {
             panic!("one CPU")
         };
-        assert_eq!(record.file.as_ref(), Some(&newest));
-        assert_eq!(record.pooled.last(), Some(&older));
+        // A row leads to the files that have it, and to no other.
+        let files_of = |row: &Row| -> Vec<_> {
+            (record.sources_of(row))
+                .filter_map(|source| source.file.clone())
+                .collect()
+        };
+        assert_eq!(files_of(&record.rows[0]), [newest, older]);
+        assert_eq!(files_of(&record.rows[1]), [other]);
         let rows = record.rows.iter();
         let rows: Vec<_> = rows.map(|row| (&*row.workload, row.ratio)).collect();
         assert_eq!(rows, [(x, 0.5), (y, 0.75)]);
@@ -951,7 +959,15 @@ pub mod tests {
             rows.collect::<Vec<_>>()
         };
         let found: Vec<_> = records.iter().map(rows).collect();
-        assert_eq!(found, [[(x.into(), 0.75)], [(y.into(), 0.5)]]);
+        // The row that the present code lacks is that of an earlier one.
+        assert_eq!(
+            found,
+            [[(x.into(), 0.75)], [(y.into(), 0.5)], [(z.into(), 0.25)]]
+        );
+        assert_eq!(
+            records.iter().map(|record| record.outdated).collect::<Vec<_>>(),
+            [false, false, true]
+        );
     }
 
     #[test]
@@ -1166,7 +1182,7 @@ pub mod tests {
         fs::remove_file(filed.root().join(&file)).unwrap();
         filed.put(&file.replace("narrow", "https-h-narrow"), &text);
         let records = records(&Project::at(filed.root()), "0.8.0", "quick-sponge").unwrap();
-        let shown = serde_json::to_string(&records).unwrap() + &records[0].command;
+        let shown = serde_json::to_string(&records).unwrap() + &records[0].sources[0].command;
         assert_eq!(shown.matches("https://h").count(), 5, "{shown}");
         assert_eq!(records[0].runs[0].workload, "https://h/x");
         assert!(!shown.contains("s3cr3t"), "{shown}");

@@ -277,8 +277,9 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     };
     let mut is_unfiled = false;
     let complete = |runs: &[Run]| {
-        let filed = match args.record {
-            true => report_of(runs).and_then(|report| file(&report, runs, true)),
+        let (runs, _) = compared::plausible(runs);
+        let filed = match args.record && !runs.is_empty() {
+            true => report_of(&runs).and_then(|report| file(&report, &runs, true)),
             false => Ok(()),
         };
         // The next row may be filed, and so may all in the end. What was measured is shown in any case.
@@ -299,10 +300,21 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
             return Err(error);
         }
     };
+    let (runs, wrong) = match compared::plausible(&runs) {
+        (kept, wrong) if !kept.is_empty() => (kept, wrong),
+        // The report says what is wrong.
+        _ => (runs, Vec::new()),
+    };
     let report = report_of(&runs)?;
     // Each file is tried, and the figures are shown, whatever cannot be written.
-    let mut written = file(&report, &runs, !left_out.is_empty());
+    let mut written = file(&report, &runs, !left_out.is_empty() || !wrong.is_empty());
     note_left_out(&left_out);
+    for what in &wrong {
+        print_line(
+            "warning",
+            &format!("left out, since its figures contradict themselves: {what}"),
+        );
+    }
     let disturbed = runs.iter().filter(|run| run.disturbed()).count();
     if disturbed > 0 {
         eprintln!(

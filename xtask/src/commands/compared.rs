@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -355,7 +356,7 @@ fn measure_row(
     (left, sizes): (Option<Duration>, &Sizes),
     bar: &Progress,
 ) -> Result<Result<Vec<Run>, Lacking>> {
-    let (mut ended, of) = (0, plan.runs());
+    let of = plan.runs();
     let pass_over = |ended| (ended..of).for_each(|_| bar.inc());
     let too_large = sizes.too_large(row).map(Lacking::Memory);
     let too_late = || (left == Some(Duration::ZERO)).then_some(Lacking::Time(None));
@@ -363,12 +364,13 @@ fn measure_row(
         pass_over(0);
         return Ok(Err(lacking));
     }
-    let began = Instant::now();
+    let mut last = Instant::now();
+    let mut pace = Pace::default();
     let mut takes = None;
     let runs = pairs::measure(copies, row, isa, plan, |runs| {
         (0..runs).for_each(|_| bar.inc());
-        ended += runs;
-        takes = too_long_for(left, began.elapsed(), (ended, of));
+        pace.note(runs, mem::replace(&mut last, Instant::now()).elapsed());
+        takes = pace.too_long_for(left, plan);
         match takes {
             Some(_) => bail!("{} would not end in time", row.name),
             None => Ok(()),
@@ -376,21 +378,47 @@ fn measure_row(
     });
     if takes.is_some() {
         bar.rename(format!("{isa} {} (left out)", row.name));
-        pass_over(ended);
+        pass_over(pace.ended);
         return Ok(Err(Lacking::Time(takes)));
     }
     runs.map(Ok)
 }
 
-/// Returns the time of a row that took some time for the first of its runs, where that is more than what was `left` when it began. A
-/// row that has all its runs has ended.
-fn too_long_for(
-    left: Option<Duration>,
-    took: Duration,
-    (runs, of): (u64, u64),
-) -> Option<Duration> {
-    let takes = took.mul_f64(of as f64 / runs as f64);
-    (runs < of && left.is_some_and(|left| takes > left)).then_some(takes)
+/// The time that a row took so far.
+#[derive(Default)]
+struct Pace {
+    /// The number of seeds whose processes are prepared, and the time that this took.
+    prepared: (u64, Duration),
+    /// The number of runs that have ended.
+    ended: u64,
+    /// The time of these runs.
+    running: Duration,
+}
+
+impl Pace {
+    /// Notes the time of so many runs; none stand for a seed that was prepared.
+    fn note(&mut self, runs: u64, took: Duration) {
+        if runs == 0 {
+            self.prepared.0 += 1;
+            self.prepared.1 += took;
+        } else {
+            self.ended += runs;
+            self.running += took;
+        }
+    }
+
+    /// Returns the time that the row takes by what it took so far, where that is more than what was `left` when it began. A row that
+    /// has all its runs has ended.
+    fn too_long_for(&self, left: Option<Duration>, plan: &Plan) -> Option<Duration> {
+        let of = |time: Duration, (done, all): (u64, u64)| match done {
+            0 => Duration::ZERO,
+            done => time.mul_f64(all as f64 / done as f64),
+        };
+        let (seeds, preparing) = self.prepared;
+        let takes =
+            of(preparing, (seeds, plan.seeds)) + of(self.running, (self.ended, plan.runs()));
+        (self.ended < plan.runs() && left.is_some_and(|left| takes > left)).then_some(takes)
+    }
 }
 
 fn no_row_fits(budget: Duration, left_out: &[(String, Lacking)]) -> anyhow::Error {
@@ -438,6 +466,19 @@ pub fn sides(difference: &Difference) -> String {
     )
 }
 
+/// Parts the samples of rows whose figures do not contradict themselves from the others, of which it returns what is wrong.
+pub fn plausible(runs: &[Run]) -> (Vec<Run>, Vec<String>) {
+    let mut kept = Vec::new();
+    let mut wrong = Vec::new();
+    for row in runs.chunk_by(|a, b| (&a.workload, &a.isa) == (&b.workload, &b.isa)) {
+        match Row::read(row) {
+            Ok(_) => kept.extend_from_slice(row),
+            Err(what) => wrong.push(what),
+        }
+    }
+    (kept, wrong)
+}
+
 /// Returns the report of runs; an error where its figures contradict themselves.
 pub fn report(
     command: String,
@@ -474,17 +515,61 @@ pub fn header(machine: &Machine) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use paired::run::sample::Side;
+    use paired::testing::runs;
 
     #[test]
     fn a_row_has_to_end_in_time() {
         let seconds = Duration::from_secs;
         let left = |start: u64| Some(seconds(100 - start));
-        // One of ten runs took 4 s: 40 s in all.
-        let after = |start, runs| too_long_for(left(start), seconds(4 * runs), (runs, 10));
-        assert_eq!(after(60, 1), None);
-        assert_eq!(after(61, 1), Some(seconds(40)));
-        assert_eq!(after(61, 9), Some(seconds(40)));
-        assert_eq!(after(61, 10), None);
-        assert_eq!(too_long_for(None, seconds(4), (1, 10)), None);
+        let plan = Plan {
+            seeds: 2,
+            reps: 1,
+            timeout: seconds(1),
+        };
+        let of = plan.runs();
+        // Each run takes a second.
+        let after = |start, runs| {
+            let mut pace = Pace::default();
+            pace.note(runs, seconds(runs));
+            pace.too_long_for(left(start), &plan)
+        };
+        assert_eq!(after(100 - of, 1), None);
+        assert_eq!(after(101 - of, 1), Some(seconds(of)));
+        assert_eq!(after(101 - of, of - 1), Some(seconds(of)));
+        assert_eq!(after(101 - of, of), None);
+
+        // Its inputs are made once for each seed, not for each run.
+        let mut pace = Pace::default();
+        pace.note(0, seconds(20));
+        assert_eq!(pace.too_long_for(left(60), &plan), None);
+        assert_eq!(pace.too_long_for(left(61), &plan), Some(seconds(40)));
+        pace.note(1, seconds(1));
+        assert_eq!(pace.too_long_for(left(60 - of), &plan), None);
+        assert_eq!(
+            pace.too_long_for(left(61 - of), &plan),
+            Some(seconds(40 + of))
+        );
+        assert_eq!(pace.too_long_for(None, &plan), None);
+    }
+
+    #[test]
+    fn a_row_that_contradicts_itself_keeps_no_other_from_its_file() {
+        let good = runs(0.5);
+        let mut bad = runs(0.5);
+        for run in &mut bad {
+            run.workload = "lde/x/2^4x1".into();
+            if run.side == Side::Candidate {
+                run.wall_ns *= 1_000_000_000;
+                run.cpu_ns *= 1_000_000_000;
+            }
+        }
+        let (kept, wrong) = plausible(&[bad, good.clone()].concat());
+        assert_eq!(kept.len(), good.len());
+        assert_eq!(kept[0].workload, good[0].workload);
+        let [what] = &wrong[..] else {
+            panic!("one row is wrong: {wrong:?}")
+        };
+        assert!(what.contains("lde/x/2^4x1"), "{what}");
     }
 }

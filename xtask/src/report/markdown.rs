@@ -1,6 +1,6 @@
 //! Rows as tables of Markdown.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::hash::Hash;
 
 use comfy_table::{Table, presets};
@@ -8,8 +8,9 @@ use comfy_table::{Table, presets};
 use crate::bench::record;
 use paired::escape;
 use paired::show::machine::known_as;
-use paired::show::section::{LOADED, Line, OUTDATED};
+use paired::show::section::{FEW, LOADED, Line, OUTDATED};
 use paired::stats::ratio::Verdict;
+use paired::stats::row::counts_bytes;
 
 /// The files that ratios in a text of this repository lead to. A table has their numbers, the text's end their paths.
 #[derive(Default)]
@@ -62,27 +63,10 @@ impl<T: Copy + Eq + Hash> Unique<T> {
     }
 }
 
-/// Marks a ratio of fewer inputs than [`ENOUGH`].
-const FEW: &str = "\u{a7}";
-
-/// The number of inputs of a first look, `ab --quick`. A record has ten by default.
-const ENOUGH: usize = 5;
-
-/// Returns the number of inputs that a row was measured with, if that is less than [`ENOUGH`]. A row without its samples has a pair of each.
-pub fn few(line: &Line<'_>) -> Option<usize> {
-    let inputs: BTreeSet<u64> = line.runs.iter().map(|run| run.seed).collect();
-    let inputs = match inputs.len() {
-        0 => line.row.pairs,
-        inputs => inputs,
-    };
-    Some(inputs).filter(|inputs| *inputs < ENOUGH)
-}
-
 /// Returns the ratio of the bytes that were allocated at a time, where the worker counted them and they are others by more than 1 %.
 pub fn changed_memory(line: &Line<'_>) -> Option<f64> {
-    let is_counted = line.runs.iter().all(|run| run.live_bytes.is_some());
     let ratio = line.row.memory_ratio;
-    ratio.filter(|ratio| !line.runs.is_empty() && is_counted && (ratio - 1.0).abs() > 0.01)
+    ratio.filter(|ratio| counts_bytes(line.runs) && (ratio - 1.0).abs() > 0.01)
 }
 
 /// Effects as Markdown: a line per workload and CPU, a column per ISA, below it what the marks mean. Ratios link to their records
@@ -114,9 +98,6 @@ pub fn markdown(lines: &[Line<'_>], mut links: Option<&mut Links>) -> String {
     }
     let mut text = table.to_string() + "\n";
     text += &meanings(&text);
-    if lines.iter().any(|line| few(line).is_some()) {
-        text += &format!("\n{FEW} Measured with fewer than five inputs.\n");
-    }
     if lines.iter().any(|line| changed_memory(line).is_some()) {
         text += "\nMemory is the most bytes that were allocated at a time, with / without, where that changes by more than 1 %.\n";
     }
@@ -137,25 +118,30 @@ pub fn meanings(text: &str) -> String {
             record::LOADED
         );
     }
+    if text.contains(FEW) {
+        meanings += &format!("\n{FEW} Measured with fewer than five inputs.\n");
+    }
     meanings
 }
 
 fn markdown_cell(line: &Line<'_>, links: Option<&mut Links>) -> String {
     let Line { record, row, .. } = line;
     let [low, high] = row.ci95;
+    let mut ratio = format!("{:.3}", row.ratio);
     let mut pooled = String::new();
-    let ratio = match links.zip(record.file.as_ref()) {
-        Some((links, file)) => {
-            let ratio = format!("[{:.3}][{}]", row.ratio, links.number(file));
-            for file in &record.pooled {
-                pooled += &format!(" [+][{}]", links.number(file));
-            }
-            ratio
+    if let Some(links) = links {
+        let mut files = record
+            .sources_of(row)
+            .filter_map(|source| source.file.as_ref());
+        if let Some(file) = files.next() {
+            ratio = format!("[{ratio}][{}]", links.number(file));
         }
-        None => format!("{:.3}", row.ratio),
-    };
+        for file in files {
+            pooled += &format!(" [+][{}]", links.number(file));
+        }
+    }
     let interval = format!("{low:.3} to {high:.3}");
-    let mark = line.marks() + if few(line).is_some() { FEW } else { "" };
+    let mark = line.marks();
     let memory = changed_memory(line);
     let memory = memory.map_or_else(String::new, |ratio| format!(", memory {ratio:.3}"));
     match row.verdict {

@@ -119,8 +119,12 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
             if !step.is_empty() {
                 sections.push(Section {
                     title: match &**needs {
-                        [] => format!("{name} on others, Plonky3 {base}"),
-                        needs => format!("{name} on {}, Plonky3 {base}", needs.join(", ")),
+                        needs
+                            if !needs.is_empty() && step.iter().any(|record| !record.outdated) =>
+                        {
+                            format!("{name} on {}, Plonky3 {base}", needs.join(", "))
+                        }
+                        _ => format!("{name} on others, Plonky3 {base}"),
                     },
                     release: base.clone(),
                     records: step,
@@ -246,7 +250,12 @@ mod tests {
         let section = section(&report, &runs, &files);
         assert_eq!(section.title, "a, b together, Plonky3 0.8.0");
         let seen: Vec<_> = (section.records.iter())
-            .map(|record| (&*record.machine.rustflags, record.file.as_deref()))
+            .map(|record| {
+                (
+                    &*record.machine.rustflags,
+                    record.sources[0].file.as_deref(),
+                )
+            })
             .collect();
         assert_eq!(
             seen,

@@ -372,7 +372,8 @@ fn check_held(holding: &Holding) -> Result<(), String> {
 }
 
 /// Measures one row in `plan.reps` rounds for each of `copies`, with a seed each from 1. `progress` is called with the number of runs
-/// that have ended since its last call, of [`Plan::runs`] in all; the measurement ends where it fails.
+/// that have ended since its last call, of [`Plan::runs`] in all, and with none whenever the processes of a seed are prepared; the
+/// measurement ends where it fails.
 ///
 /// Returns the samples in the order in which they were taken, eight for each round. Fails where outputs differ, where a worker
 /// reports times that its run cannot have taken, crashes or is late, and after an interrupt.
@@ -388,6 +389,7 @@ pub fn measure(
     for (seed, copies) in (1..).zip(copies) {
         let executables = [&*copies.baseline, &copies.candidate, &copies.control];
         let mut trio = Trio::prepare(executables, row, seed, plan.timeout)?;
+        progress(0)?;
         for _ in 0..WARM_UPS {
             trio.run_each()?;
             progress(SIDES)?;

@@ -4,12 +4,12 @@ use std::slice;
 
 use crate::run::{sizes, threads};
 use crate::show::section::{Line, Record, lines};
-use crate::stats::row::{Row, memories};
+use crate::stats::row::{Row, counts_bytes, memories};
 
-/// A workload on one thread and on several, in one record.
+/// A workload on one thread and on several.
 pub struct SpeedUps<'a> {
     /// The row on one thread.
-    pub one: &'a Row,
+    pub one: Line<'a>,
     /// The points, by their threads, more than one each.
     pub points: Vec<SpeedUp<'a>>,
 }
@@ -19,35 +19,49 @@ pub struct SpeedUp<'a> {
     /// The number of threads.
     pub threads: usize,
     /// The row on these threads.
-    pub row: &'a Row,
+    pub line: Line<'a>,
     /// The baseline's time on one thread, divided by its time on these.
     pub baseline: f64,
     /// The candidate's time on one thread, divided by its time on these.
     pub candidate: f64,
 }
 
-/// Returns the workloads of a record that were measured on one thread and on several, in the order of the rows.
+/// Returns the workloads of a record that one measurement has on one thread and on several, in the order of the rows. Times of several
+/// measurements are of a machine at several times, and are not divided by each other.
 #[must_use]
-pub fn speed_ups(rows: &[Row]) -> Vec<SpeedUps<'_>> {
-    let curve = |one| {
-        let points = rows.iter().filter_map(|row| speed_up(one, row));
-        let mut points: Vec<_> = points.collect();
-        points.sort_by_key(|point| point.threads);
-        SpeedUps { one, points }
+pub fn speed_ups(record: &Record) -> Vec<SpeedUps<'_>> {
+    let lines = lines(slice::from_ref(record));
+    let curve = |one: &Line<'_>| {
+        let points = lines.iter().filter_map(|line| speed_up(one.row, line));
+        points.collect::<Vec<_>>()
     };
-    let curves = rows.iter().map(curve);
-    curves.filter(|curve| !curve.points.is_empty()).collect()
+    let mut curves = Vec::new();
+    for one in &lines {
+        let mut points = curve(one);
+        points.sort_by_key(|point| point.threads);
+        if !points.is_empty() {
+            curves.push(SpeedUps { one: *one, points });
+        }
+    }
+    curves
 }
 
-/// Returns `row` as a point of the curve of `one`, if it is the same workload on more threads.
-fn speed_up<'a>(one: &Row, row: &'a Row) -> Option<SpeedUp<'a>> {
-    let (workload, threads) = threads::split(&row.workload);
-    let is_of = threads > 1 && workload == one.workload && row.isa == one.isa;
-    (is_of && is_timed(row)).then(|| SpeedUp {
+/// Returns a line as a point of the curve of `one`, if it is the same workload on more threads. The times are of the newest measurement
+/// that has both.
+fn speed_up<'a>(one: &Row, line: &Line<'a>) -> Option<SpeedUp<'a>> {
+    let Row { workload, isa, .. } = line.row;
+    let (name, threads) = threads::split(workload);
+    if threads == 1 || name != one.workload || *isa != one.isa {
+        return None;
+    }
+    let mut sources = line.record.sources_of(line.row);
+    let [one, several] =
+        sources.find_map(|source| Some([source.row(name, isa)?, source.row(workload, isa)?]))?;
+    is_timed(several).then(|| SpeedUp {
         threads,
-        row,
-        baseline: one.baseline / row.baseline,
-        candidate: one.candidate / row.candidate,
+        line: *line,
+        baseline: one.baseline / several.baseline,
+        candidate: one.candidate / several.candidate,
     })
 }
 
@@ -56,7 +70,7 @@ fn is_timed(row: &Row) -> bool {
     row.baseline > 0.0 && row.candidate > 0.0
 }
 
-/// A family of workloads of several sizes, in one record.
+/// A family of workloads of several sizes.
 pub struct Costs<'a> {
     /// The name of the family, with `2^N` in the place of the size.
     pub family: String,
@@ -71,10 +85,10 @@ pub struct Cost<'a> {
     /// The logarithm of the number of rows.
     pub log_size: u32,
     /// The row of the report.
-    pub row: &'a Row,
+    pub line: Line<'a>,
     /// The time of an element without and with the patches, in nanoseconds.
     pub ns: [f64; 2],
-    /// The memory of an element without and with the patches, in bytes, where the samples tell it: see [`Row::memory_ratio`].
+    /// The memory of an element without and with the patches, in bytes, where the samples count it: see [`counts_bytes`].
     pub bytes: Option<[f64; 2]>,
 }
 
@@ -86,7 +100,8 @@ const SIZES: usize = 3;
 #[must_use]
 pub fn costs(record: &Record) -> Vec<Costs<'_>> {
     let mut families: Vec<Costs<'_>> = Vec::new();
-    for Line { row, runs, .. } in lines(slice::from_ref(record)) {
+    for line in lines(slice::from_ref(record)) {
+        let Line { row, runs, .. } = line;
         if !is_timed(row) || row.unit != "ms" {
             continue;
         }
@@ -96,9 +111,10 @@ pub fn costs(record: &Record) -> Vec<Costs<'_>> {
         let elements = 2_f64.powi(log_size as i32) * sizes::width(&family) as f64;
         let cost = Cost {
             log_size,
-            row,
+            line,
             ns: [row.baseline, row.candidate].map(|ms| ms * 1e6 / elements),
-            bytes: memories(runs).map(|both| both.map(|bytes| bytes / elements)),
+            bytes: (memories(runs).filter(|_| counts_bytes(runs)))
+                .map(|both| both.map(|bytes| bytes / elements)),
         };
         let mut known = families.iter_mut();
         match known.find(|known| known.family == family && known.isa == row.isa) {
@@ -121,6 +137,7 @@ pub fn costs(record: &Record) -> Vec<Costs<'_>> {
 mod tests {
     use super::*;
     use crate::run::sample::Side;
+    use crate::show::section::Source;
     use crate::testing::{record, runs};
 
     fn row(workload: &str, isa: &str, baseline: f64, candidate: f64) -> Row {
@@ -145,14 +162,30 @@ mod tests {
             row("lde/z", "v3", 1.0, 1.0),
             row("lde/z/2-threads", "v3", 0.0, 0.0),
         ];
-        let curves = speed_ups(&rows);
+        let mut record = record("", rows.to_vec(), Vec::new());
+        let curves = speed_ups(&record);
         let [curve] = &curves[..] else {
             panic!("one workload is there on one thread and on several")
         };
-        assert_eq!(curve.one.workload, "lde/x");
+        assert_eq!(curve.one.row.workload, "lde/x");
         let points = curve.points.iter();
         let points: Vec<_> = (points.map(|at| (at.threads, at.baseline, at.candidate))).collect();
         assert_eq!(points, [(2, 2.0, 2.0), (4, 4.0, 3.0)]);
+
+        // Two threads by another measurement, which had the machine for itself, and four by the first one.
+        record.sources[0].rows.remove(2);
+        record.sources.insert(
+            0,
+            Source {
+                file: None,
+                command: String::new(),
+                rows: vec![row("lde/x/2-threads", "v3", 1.0, 1.0)],
+            },
+        );
+        let curves = speed_ups(&record);
+        let points = curves[0].points.iter();
+        let points: Vec<_> = points.map(|at| (at.threads, at.baseline)).collect();
+        assert_eq!(points, [(4, 4.0)]);
     }
 
     #[test]
@@ -174,7 +207,7 @@ mod tests {
                 81_920
             });
         }
-        let record = record("", rows, samples);
+        let mut record = record("", rows, samples);
         let curves = costs(&record);
         let [curve] = &curves[..] else {
             panic!("one family is there at three sizes")
@@ -188,5 +221,10 @@ mod tests {
             (20, [2.0, 1.0], None),
         ];
         assert_eq!(points, expected);
+        // The memory of a process is not that of its elements.
+        for run in &mut record.runs {
+            run.peak_kib = run.live_bytes.take().map(|bytes| bytes / 1024);
+        }
+        assert_eq!(costs(&record)[0].points[0].bytes, None);
     }
 }

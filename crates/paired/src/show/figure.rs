@@ -11,7 +11,7 @@ use crate::run::sample::{Run, Side};
 use crate::show::curves::{Cost, Costs, SpeedUp, SpeedUps, costs, speed_ups};
 use crate::show::machine::known_as;
 use crate::show::report::digits;
-use crate::show::section::{LOADED, Line, OUTDATED, Record, marks as marks_of};
+use crate::show::section::{FEW, LOADED, Line, OUTDATED, Record, marks as marks_of};
 use crate::stats::ratio::{Verdict, median};
 use crate::stats::row::{Row, calm_rounds};
 
@@ -286,6 +286,7 @@ fn meanings<'a>(lines: &'a [Line<'a>]) -> impl Iterator<Item = String> {
     let of = [
         (OUTDATED, "of an earlier text of the patches"),
         (LOADED, "the machine was loaded"),
+        (FEW, "of fewer than five inputs"),
     ];
     let is_there = |mark: &str| lines.iter().any(|line| line.marks().contains(mark));
     let there = of.into_iter().filter(move |(mark, _)| is_there(mark));
@@ -344,11 +345,13 @@ impl Chart {
             [[1.0, 1.0]].into_iter().chain(points).collect()
         };
         Self {
-            title: curve.one.workload.clone(),
+            title: curve.one.row.workload.clone(),
             under: under(
-                &curve.one.isa,
+                &curve.one.row.isa,
                 record,
-                curve.points.iter().map(|point| point.row),
+                [curve.one]
+                    .into_iter()
+                    .chain(curve.points.iter().map(|point| point.line)),
             ),
             across: ticks.clone(),
             up: ticks,
@@ -371,7 +374,7 @@ impl Chart {
         let label = |cost: &Cost<'_>| (place(cost), format!("2^{}", cost.log_size));
         Self {
             title: costs.family.clone(),
-            under: under(costs.isa, record, costs.points.iter().map(|cost| cost.row)),
+            under: under(costs.isa, record, costs.points.iter().map(|cost| cost.line)),
             across: costs.points.iter().map(label).collect(),
             up: ends.map(|ns| (ns, digits(ns, 3) + " ns")).into(),
             diagonal: false,
@@ -426,9 +429,13 @@ impl Chart {
 }
 
 /// Returns what stands under the title of a chart of these rows: the instruction set and the CPU, with the marks of the record.
-fn under<'r>(isa: &str, record: &Record, rows: impl IntoIterator<Item = &'r Row>) -> String {
+fn under<'l>(
+    isa: &str,
+    record: &Record,
+    lines: impl IntoIterator<Item = Line<'l>> + Clone,
+) -> String {
     let cpu = known_as(&record.machine.cpu);
-    format!("{isa}, {cpu} {}", marks_of(record, rows))
+    format!("{isa}, {cpu} {}", marks_of(lines))
         .trim_end()
         .to_owned()
 }
@@ -459,7 +466,7 @@ fn board(records: &[Record]) -> Option<([u32; 2], Markup)> {
     const HEIGHT: u32 = 230;
     let mut charts = Vec::new();
     for record in records {
-        let speed_ups = speed_ups(&record.rows);
+        let speed_ups = speed_ups(record);
         charts.extend((speed_ups.iter()).map(|curve| Chart::of_threads(curve, record)));
         charts.extend((costs(record).iter()).map(|costs| Chart::of_sizes(costs, record)));
     }

@@ -306,14 +306,22 @@ fn table_row(line: &Line<'_>, cpu: Option<String>, scale: &Scale) -> Markup {
 
 /// Writes the machine and the build of each record, and the command once for neighbours that share it.
 fn provenance(section: &Section<'_>, up: Option<&str>) -> Markup {
-    let commands = || section.records.chunk_by(|a, b| a.command == b.command);
+    let commands = |record: &Record| -> Vec<String> {
+        let mut commands: Vec<_> = (record.sources.iter())
+            .map(|source| source.command.clone())
+            .filter(|command| !command.is_empty())
+            .collect();
+        commands.dedup();
+        commands
+    };
+    let alike = || (section.records).chunk_by(|a, b| commands(a) == commands(b));
     markup(html! {
-        @ for records in commands() {
+        @ for records in alike() {
             ul { @ for record in records { li : machine(record, up); } }
-            @ if !records[0].command.is_empty() {
-                details(open ?= commands().count() == 1) {
+            @ for command in commands(&records[0]) {
+                details(open ?= alike().count() == 1) {
                     summary : "Command";
-                    pre { code : &records[0].command; }
+                    pre { code : command; }
                 }
             }
         }
@@ -322,8 +330,7 @@ fn provenance(section: &Section<'_>, up: Option<&str>) -> Markup {
 
 fn machine(
     Record {
-        file,
-        pooled,
+        sources,
         machine,
         rows,
         outdated,
@@ -338,7 +345,8 @@ fn machine(
         rustflags,
     } = machine;
     let cores_are = if *cores == 1 { "core" } else { "cores" };
-    let files = file.iter().chain(pooled).enumerate();
+    let files = sources.iter().filter_map(|source| source.file.as_ref());
+    let files = files.enumerate();
     markup(html! {
         @ if let Some(row) = rows.first() {
             b : &row.isa;

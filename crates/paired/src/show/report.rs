@@ -23,7 +23,7 @@ use crate::run::protocol::MOST_THREADS;
 use crate::run::sample::{RUN, Run, SPAN, check_rounds};
 use crate::run::spans;
 use crate::show::machine::Machine;
-use crate::show::section::Record;
+use crate::show::section::{Record, Source};
 use crate::stats::ratio::Verdict;
 use crate::stats::row::Row;
 use crate::terminal::shown;
@@ -451,15 +451,20 @@ impl<S> Report<S> {
                 isas.push(&row.isa);
             }
         }
-        let record = |isa: &str| Record {
-            pooled: Vec::new(),
-            file: files.get(isa).cloned(),
-            machine: self.machine.with_isa(isa),
-            outdated: false,
-            loaded: BTreeMap::new(),
-            rows: (self.rows.iter().filter(|row| row.isa == isa).cloned()).collect(),
-            runs: (runs.iter().filter(|run| run.isa == isa).cloned()).collect(),
-            command: self.command.clone(),
+        let record = |isa: &str| {
+            let rows: Vec<_> = (self.rows.iter().filter(|row| row.isa == isa).cloned()).collect();
+            Record {
+                sources: vec![Source {
+                    file: files.get(isa).cloned(),
+                    command: self.command.clone(),
+                    rows: rows.clone(),
+                }],
+                machine: self.machine.with_isa(isa),
+                outdated: false,
+                loaded: BTreeMap::new(),
+                rows,
+                runs: (runs.iter().filter(|run| run.isa == isa).cloned()).collect(),
+            }
         };
         isas.into_iter().map(record).collect()
     }

@@ -6,18 +6,13 @@ use serde::Serialize;
 
 use crate::run::sample::Run;
 use crate::show::machine::Machine;
-use crate::stats::row::Row;
+use crate::stats::row::{Row, inputs};
 
 /// A comparison on one machine with one instruction set.
 #[derive(Serialize)]
 pub struct Record {
-    /// The file with the samples, relative to the project's root and with `/` between the parts; `None` for samples without a
-    /// file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    /// The files whose samples are pooled with those of `file`, in the same form.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub pooled: Vec<String>,
+    /// The measurements whose samples are pooled here, the newest first.
+    pub sources: Vec<Source>,
     /// The machine, with the flags of this ISA.
     #[serde(flatten)]
     pub machine: Machine,
@@ -32,9 +27,48 @@ pub struct Record {
     /// The samples, in the order in which they were taken.
     #[serde(skip)]
     pub runs: Vec<Run>,
-    /// The command that measured this.
+}
+
+/// A measurement: a command, and the samples that it took.
+#[derive(Serialize)]
+pub struct Source {
+    /// The file with the samples, relative to the project's root and with `/` between the parts; `None` for samples without a
+    /// file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The command.
     #[serde(skip)]
     pub command: String,
+    /// One row for each workload that it measured, by its samples alone.
+    #[serde(skip)]
+    pub rows: Vec<Row>,
+}
+
+impl Record {
+    /// Returns the measurements that have samples of a row, the newest first.
+    pub fn sources_of(&self, row: &Row) -> impl Iterator<Item = &Source> {
+        (self.sources.iter()).filter(|source| source.row(&row.workload, &row.isa).is_some())
+    }
+
+    /// Returns a row of this record with its samples.
+    #[must_use]
+    pub fn line<'a>(&'a self, row: &'a Row) -> Line<'a> {
+        let mut rows = (self.runs).chunk_by(|a, b| (&a.workload, &a.isa) == (&b.workload, &b.isa));
+        let is_of = |runs: &&[Run]| (&runs[0].workload, &runs[0].isa) == (&row.workload, &row.isa);
+        Line {
+            record: self,
+            row,
+            runs: rows.find(is_of).unwrap_or_default(),
+        }
+    }
+}
+
+impl Source {
+    /// Returns the row of a workload.
+    #[must_use]
+    pub fn row(&self, workload: &str, isa: &str) -> Option<&Row> {
+        (self.rows.iter()).find(|row| (&*row.workload, &*row.isa) == (workload, isa))
+    }
 }
 
 /// A section of a page: a heading, the comparisons below it, and tables of text.
@@ -90,6 +124,12 @@ pub const OUTDATED: &str = "\u{2020}";
 /// Marks a ratio that a loaded machine took.
 pub const LOADED: &str = "\u{2021}";
 
+/// Marks a ratio of fewer inputs than [`ENOUGH`].
+pub const FEW: &str = "\u{a7}";
+
+/// The number of inputs of a first look.
+const ENOUGH: usize = 5;
+
 /// A row with the record that has it.
 #[derive(Clone, Copy)]
 pub struct Line<'a> {
@@ -108,19 +148,32 @@ impl Line<'_> {
         self.record.loaded.contains_key(&self.row.workload)
     }
 
-    /// Returns the marks of the ratio: [`OUTDATED`], [`LOADED`], both or none.
+    /// Returns the number of inputs that the ratio is of, if these are few. A row without its samples has a pair of each.
+    #[must_use]
+    pub fn few(&self) -> Option<usize> {
+        let inputs = match self.runs {
+            [] => self.row.pairs,
+            runs => inputs(runs),
+        };
+        Some(inputs).filter(|inputs| *inputs < ENOUGH)
+    }
+
+    /// Returns the marks of the ratio, of [`OUTDATED`], [`LOADED`] and [`FEW`].
     #[must_use]
     pub fn marks(&self) -> String {
-        marks(self.record, [self.row])
+        marks([*self])
     }
 }
 
-/// Returns the marks of what is made of these rows of a record.
+/// Returns the marks of what is made of these rows.
 #[must_use]
-pub fn marks<'r>(record: &Record, rows: impl IntoIterator<Item = &'r Row>) -> String {
-    let mut rows = rows.into_iter();
-    let loaded = rows.any(|row| record.loaded.contains_key(&row.workload));
-    let marks = [(record.outdated, OUTDATED), (loaded, LOADED)];
+pub fn marks<'l>(lines: impl IntoIterator<Item = Line<'l>> + Clone) -> String {
+    let any = |is: fn(&Line<'_>) -> bool| lines.clone().into_iter().any(|line| is(&line));
+    let marks = [
+        (any(|line| line.record.outdated), OUTDATED),
+        (any(|line| line.loaded()), LOADED),
+        (any(|line| line.few().is_some()), FEW),
+    ];
     let marks = marks.iter().filter_map(|(is, mark)| is.then_some(*mark));
     marks.collect()
 }

@@ -1,6 +1,6 @@
 //! The row of a report: the figures that the samples of one workload give.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -310,6 +310,12 @@ fn logs(runs: &[Run], time: fn(&Run) -> u64, log: fn(&Pair) -> f64) -> Result<Ve
     Ok(blocks.into_values().collect())
 }
 
+/// Returns the number of inputs that a row's ratio is of: those with a round that is not left out.
+pub(crate) fn inputs(runs: &[Run]) -> usize {
+    let rounds = calm_rounds(runs).into_keys();
+    rounds.map(|(seed, _)| seed).collect::<BTreeSet<_>>().len()
+}
+
 /// Groups the samples into rounds, by seed and number, and leaves out the rounds with a disturbed run.
 ///
 /// All rounds stay where more than half are disturbed, or where only rounds of one seed would be left. Wall-clock time and CPU
@@ -374,6 +380,12 @@ fn memory_ratio(runs: &[Run]) -> Option<f64> {
     Some(round4(candidate / baseline))
 }
 
+/// Tells whether the worker counted the bytes that were allocated. The resident memory, which older samples have, is that of the whole
+/// process, its inputs among it.
+pub fn counts_bytes(runs: &[Run]) -> bool {
+    !runs.is_empty() && runs.iter().all(|run| run.live_bytes.is_some())
+}
+
 /// Returns the largest memory of a baseline's process and of a candidate's, in bytes: the bytes that were allocated at a time where all
 /// samples have these, else the resident memory. Of [`LITTLE`] bytes and fewer there is none: a ratio of a few vectors misleads.
 ///
@@ -381,7 +393,7 @@ fn memory_ratio(runs: &[Run]) -> Option<f64> {
 /// the first half of its runs is compared.
 pub(crate) fn memories(runs: &[Run]) -> Option<[f64; 2]> {
     const KIB: u64 = 1024;
-    let counts_live = runs.iter().all(|run| run.live_bytes.is_some());
+    let counts_live = counts_bytes(runs);
     let mut runs_of = BTreeMap::new();
     for run in runs {
         let of_process: &mut Vec<_> = runs_of.entry((run.seed, run.side)).or_default();
