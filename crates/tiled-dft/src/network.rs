@@ -170,7 +170,7 @@ pub fn transform<F: Field>(
     scale: Option<F>,
     consume: &(impl Fn(usize, RowMajorMatrixView<'_, F>) + Sync),
 ) {
-    assert_dimensions(passes, mat.width, mat.values.len());
+    assert_dimensions(passes, mat.width(), mat.values.len());
     assert_layers(passes, layers);
     let rows = Rows::new(mat.values, passes.width << passes.log_block_height);
     first_pass(passes, rows, rows, layers);
@@ -185,8 +185,8 @@ pub fn transform_oop<F: Field>(
     layers: &[Vec<F>],
     consume: &(impl Fn(usize, RowMajorMatrixView<'_, F>) + Sync),
 ) {
-    assert_dimensions(passes, src.width, src.values.len());
-    assert_dimensions(passes, dst.width, dst.values.len());
+    assert_dimensions(passes, src.width(), src.values.len());
+    assert_dimensions(passes, dst.width(), dst.values.len());
     assert_layers(passes, layers);
     if passes.log_blocks == 0 {
         // SAFETY: a field element may be moved to memory that takes one or none; `copy_from_slice`
