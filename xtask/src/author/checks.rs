@@ -333,8 +333,10 @@ fn header(project: &Project, base: &str, entry: &Entry) -> Result<()> {
     ci_features(header, base)?;
     let states = ["open", "closed", "merged"];
     let is_thread = |thread: &String| {
-        let number = thread.strip_prefix('#')?.split_once(' ')?;
-        (number.0.parse::<u32>().is_ok() && states.contains(&number.1)).then_some(())
+        let (number, rest) = thread.strip_prefix('#')?.split_once(' ')?;
+        let (state, why) = rest.split_once(" (").unwrap_or((rest, "why)"));
+        let is_whole = why.ends_with(')') && why.len() > 1;
+        (number.parse::<u32>().is_ok() && states.contains(&state) && is_whole).then_some(())
     };
     if let Some(other) = header
         .related
@@ -342,7 +344,7 @@ fn header(project: &Project, base: &str, entry: &Entry) -> Result<()> {
         .find(|thread| is_thread(thread).is_none())
     {
         bail!(
-            "`Related:` names `{other}`, which is not of the form `#1667 closed`; states are {}",
+            "`Related:` names `{other}`, which is not of the form `#1667 closed` or `#1667 closed (why)`; states are {}",
             states.join(", ")
         );
     }
