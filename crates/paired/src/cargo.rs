@@ -28,6 +28,32 @@ pub fn cargo() -> Command {
     cargo
 }
 
+/// Returns a `cargo` command that runs in a folder, as a user's would there. Under `cargo run`, `CARGO` and `RUSTUP_TOOLCHAIN` are the
+/// choice of the folder in which that was started; where this folder or one above it has a file that pins a toolchain, rustup's proxy
+/// goes by that.
+pub fn cargo_in(folder: &Path) -> Command {
+    let mut cargo = in_folder(folder, cargo(), "cargo");
+    cargo.env(COLOR.0, COLOR.1);
+    cargo
+}
+
+/// Returns `command` in a folder, or the program `proxy` of `PATH`, as [`cargo_in`] says.
+fn in_folder(folder: &Path, command: Command, proxy: &str) -> Command {
+    const PINS: [&str; 2] = ["rust-toolchain.toml", "rust-toolchain"];
+    let pins = |folder: &Path| PINS.iter().any(|pin| folder.join(pin).exists());
+    let is_pinned = || folder.ancestors().any(pins);
+    let mut command = match from_here("CARGO").is_some() && is_pinned() {
+        false => command,
+        true => {
+            let mut proxy = Command::new(proxy);
+            proxy.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
+            proxy
+        }
+    };
+    command.current_dir(folder);
+    command
+}
+
 /// The variable that comes before all others that color what cargo prints, and before its configuration.
 pub const COLOR: (&str, &str) = ("CARGO_TERM_COLOR", "never");
 
@@ -164,11 +190,10 @@ pub fn incremental(folder: &Path, configs: &[String]) -> Result<Option<&'static 
 
 /// Returns the output of `cargo config get` with these arguments, the last of which is a key; `None` where the key is not set.
 fn configured(folder: &Path, args: &[&str], configs: &[String]) -> Result<Option<String>> {
-    let mut get = cargo();
+    let mut get = cargo_in(folder);
     get.args(["config", "get", "-Z", "unstable-options"])
         .args(args)
         .args(configs.iter().flat_map(|value| ["--config", value]))
-        .current_dir(folder)
         // The subcommand is unstable.
         .env("RUSTC_BOOTSTRAP", "1");
     let output = interrupt::output(&mut get)?;
@@ -338,11 +363,16 @@ pub fn rustc() -> Command {
     Command::new(from_here("RUSTC").unwrap_or_else(|| "rustc".into()))
 }
 
-/// Returns a `rustc` command that runs in a folder, whose `rust-toolchain.toml` rustup follows.
+/// Returns a `rustc` command that runs in a folder, as [`cargo_in`] has it.
 pub fn rustc_in(folder: &Path) -> Command {
-    let mut rustc = rustc();
-    rustc.current_dir(folder);
-    rustc
+    match from_here("RUSTC") {
+        Some(named) => {
+            let mut rustc = Command::new(named);
+            rustc.current_dir(folder);
+            rustc
+        }
+        None => in_folder(folder, rustc(), "rustc"),
+    }
 }
 
 impl Toolchain {
@@ -424,6 +454,23 @@ mod tests {
 
     use super::*;
     use crate::error::Kind;
+
+    /// These tests run under `cargo`, which sets `CARGO`.
+    #[test]
+    fn a_folder_that_pins_a_toolchain_is_given_to_rustup() {
+        let dir = tempfile::tempdir().unwrap();
+        let below = dir.path().join("a");
+        std::fs::create_dir(&below).unwrap();
+        let own = env::var_os("CARGO").unwrap();
+        assert_eq!(cargo_in(&below).get_program(), own);
+        std::fs::write(dir.path().join("rust-toolchain.toml"), "").unwrap();
+        let cargo = cargo_in(&below);
+        assert_eq!(cargo.get_program(), "cargo");
+        assert_eq!(cargo.get_current_dir(), Some(&*below));
+        let variables: Vec<_> = cargo.get_envs().collect();
+        assert!(variables.contains(&("RUSTUP_TOOLCHAIN".as_ref(), None)));
+        assert!(variables.contains(&(COLOR.0.as_ref(), Some(COLOR.1.as_ref()))));
+    }
 
     /// A program that is no cargo may stand in its place, and rustup answers where the toolchain is missing.
     #[test]

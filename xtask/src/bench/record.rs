@@ -965,7 +965,10 @@ pub mod tests {
             [[(x.into(), 0.75)], [(y.into(), 0.5)], [(z.into(), 0.25)]]
         );
         assert_eq!(
-            records.iter().map(|record| record.outdated).collect::<Vec<_>>(),
+            records
+                .iter()
+                .map(|record| record.outdated)
+                .collect::<Vec<_>>(),
             [false, false, true]
         );
     }

@@ -211,7 +211,10 @@ fn apply(
     let source = args.source.url(manifest)?;
     // Recorded patches are replaced in one step: they stay in place until then.
     let unpatched = match (recorded, recorded_source) {
-        (None, _) => Some(manifest.resolve(lock, &[])?),
+        (None, _) => {
+            manifest.restore_left_behind(lock, &catalog.patches)?;
+            Some(manifest.resolve(lock, &[])?)
+        }
         (Some(_), Some(git)) => Some(manifest.graph_from(git, folder, &catalog.patches)?),
         (Some(_), None) => None,
     };
@@ -313,7 +316,8 @@ fn apply(
         set_aside(&mut trees, &graph)?;
     }
     let mut metadata = write(&trees)?;
-    if (missing.iter()).any(|package| graph::has(&metadata, package)) {
+    let is_new = |package: &String| !is_locked(package) && graph::has(&metadata, package);
+    if missing.iter().any(is_new) {
         // The lock file has this package since cargo has resolved the graph.
         return apply([file, lock], args, catalog, manifest, folder, progress);
     }
@@ -372,11 +376,18 @@ fn incremental(manifest: &Manifest, trees: &[Tree]) -> Result<Vec<String>> {
         });
     }
     let root = manifest.root();
-    let everywhere = cargo::incremental(root, &[])?;
     const KEY: &str = "profile.release.incremental";
-    let configured = cargo::configuration(root, KEY, &[])? == true;
-    let settings = everywhere.into_iter().chain(configured.then_some(KEY));
-    notes.extend(settings.map(slower));
+    let profiles = manifest.configured_incremental()?;
+    // A variable is no part of a table of the configuration.
+    let of_release = !profiles.iter().any(|profile| profile == "release")
+        && cargo::configuration(root, KEY, &[])? == true;
+    let profiles = profiles.iter();
+    let profiles = profiles.map(|profile| format!("profile {profile} of cargo's configuration"));
+    let everywhere = cargo::incremental(root, &[])?.map(str::to_owned);
+    let settings = profiles
+        .chain(everywhere)
+        .chain(of_release.then(|| KEY.to_owned()));
+    notes.extend(settings.map(|setting| slower(&setting)));
     Ok(notes)
 }
 

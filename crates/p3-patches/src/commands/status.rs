@@ -214,17 +214,17 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     };
     let looked_at = plain::read(&manifest.path).ok();
     let patches = &patches;
+    let lock = manifest.lock()?;
+    if lock.is_empty() && (args.without_cargo || args.published_lock.is_some()) {
+        let what = format!("{}: no Cargo.lock beside it", shown(&manifest.path));
+        return Err(Failure::input(what)
+            .hint("--without-cargo and --published-lock look at a workspace that has been built")
+            .into());
+    }
     if let Some(path) = &args.published_lock {
         write_published_lock(path, args, &manifest, patches)?;
     }
     let catalog = Catalog::load(patches)?;
-    let lock = manifest.lock()?;
-    if args.without_cargo && lock.is_empty() {
-        let what = format!("{}: no Cargo.lock beside it", shown(&manifest.path));
-        return Err(Failure::input(what)
-            .hint("--without-cargo looks at a workspace that has been built")
-            .into());
-    }
     let workspace = Workspace {
         args,
         patches,
@@ -628,8 +628,10 @@ impl Workspace<'_> {
             };
             graph::in_place_of_crates_io(&locked.to_string(), &from)
         };
-        let is_foreign =
-            |locked: &&&Locked| git.is_none() || GitSource::parse(&locked.source).as_ref() != git;
+        let is_foreign = |locked: &&&Locked| {
+            let locked = GitSource::parse(&locked.source);
+            !git.is_some_and(|git| locked.is_some_and(|locked| git.is_locked_to(&locked)))
+        };
         let locked: Vec<_> = elsewhere.iter().filter(is_foreign).collect();
         let mut foreign: Vec<_> = locked.iter().copied().map(shown).collect();
         // Cargo has not written yet to the lock file what the manifest says by now.

@@ -77,19 +77,28 @@ impl GitSource {
 
     /// Tells whether a manifest that asks for this source gets a `locked` one: whether both have one repository and pin the same.
     pub fn asks_for(&self, locked: &Self) -> bool {
-        // Newer lock files have such a reference as a URL's query has it.
-        let encoded = |(key, value): (&str, &str)| {
-            let byte = |byte: u8| match byte {
-                b'*' | b'-' | b'.' | b'_' => char::from(byte).to_string(),
-                byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
-                byte => format!("%{byte:02X}"),
-            };
-            (key.to_owned(), value.bytes().map(byte).collect::<String>())
-        };
         let (asked, pinned) = (self.reference(), locked.reference());
         let pins_the_same = asked == pinned
             || asked.map(encoded) == pinned.map(|(key, value)| (key.to_owned(), value.to_owned()));
         locked.is_at(self.url()) && pins_the_same
+    }
+
+    /// Tells whether both are one commit of one repository, pinned alike.
+    pub fn is_locked_to(&self, locked: &Self) -> bool {
+        self.asks_for(locked) && self.commit() == locked.commit()
+    }
+
+    /// Returns the source as a lock file has it that is written for the first time: from version 4 on, a branch, tag or revision is
+    /// encoded as in the query of a URL.
+    pub fn in_lock(&self, version: i64) -> Self {
+        let (url, _, commit) = self.parts();
+        match self.reference() {
+            Some(reference) if version >= 4 => {
+                let (key, value) = encoded(reference);
+                Self(format!("git+{url}?{key}={value}#{commit}"))
+            }
+            _ => self.clone(),
+        }
     }
 
     /// Tells whether `rev` is how the prover pins it, or the commit that this comes to, by as many digits as tell commits apart.
@@ -144,6 +153,16 @@ impl fmt::Display for GitSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&without_credentials(&self.0))
     }
+}
+
+/// Returns a branch, tag or revision as the query of a URL has it.
+fn encoded((key, value): (&str, &str)) -> (String, String) {
+    let byte = |byte: u8| match byte {
+        b'*' | b'-' | b'.' | b'_' => char::from(byte).to_string(),
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    (key.to_owned(), value.bytes().map(byte).collect::<String>())
 }
 
 /// Cargo's rule for when two addresses are of one repository, which may be a registry's index.

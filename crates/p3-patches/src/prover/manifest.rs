@@ -21,9 +21,9 @@ use crate::prover::tree::Tree;
 use crate::prover::workspace;
 use crate::source::locked::{self, Locked};
 use crate::source::registry::{self, Comparison};
-use crate::source::resolve::{self, CACHE_FIRST, NETWORK_FIRST};
+use crate::source::resolve::{self, NETWORK_FIRST};
 use paired::address::without_credentials;
-use paired::cargo::{self, cargo, configuration};
+use paired::cargo::{self, cargo_in, configuration, configuration_with_origins};
 use paired::error::Failure;
 use paired::files::dir::{Dir, Place, is_link};
 use paired::files::plain;
@@ -54,8 +54,8 @@ impl Manifest {
         let path = path::absolute(member).context("cannot tell the current folder")?;
         let folder = path.parent().context("a manifest lies in a folder")?;
         workspace::assert_plain_above(folder)?;
-        let mut locating = cargo();
-        locating.args(locate).arg(&path).current_dir(folder);
+        let mut locating = cargo_in(folder);
+        locating.args(locate).arg(&path);
         let output = interrupt::output(&mut locating)?;
         if !output.status.success() {
             let error = cargo::error_of(&output)?;
@@ -103,6 +103,7 @@ impl Manifest {
     pub fn load_by_itself(member: &Path) -> Result<Self> {
         let text = read_toml(member)?;
         let path = path::absolute(member).context("cannot tell the current folder")?;
+        let path = workspace::normal(&path);
         let root = workspace::root(&path)?;
         if !root.exists() {
             let what = format!("belongs to {}, which is not there", shown(&root));
@@ -305,6 +306,26 @@ impl Manifest {
         let text = join(&self.original, stanza);
         parse(&self.path, &text)?;
         Ok(text)
+    }
+
+    /// Lists the profiles that optimize and compile incrementally by cargo's configuration, and not by the manifest alone. The block cannot
+    /// except the trees there: a manifest comes after the configuration.
+    pub fn configured_incremental(&self) -> Result<Vec<String>> {
+        let own = parse(&self.path, &self.original)?;
+        let configured = configuration_with_origins(self.root(), "profile", &[])?;
+        let mut both = own.clone();
+        overlay(both.as_table_mut(), configured.as_table());
+        let slow = |document: &DocumentMut| -> BTreeSet<String> {
+            let tables = document.get("profile").and_then(Item::as_table_like);
+            let names = tables.into_iter().flat_map(|tables| {
+                let slow = tables
+                    .iter()
+                    .filter(|(profile, _)| slows_trees(tables, profile));
+                slow.map(|(profile, _)| profile.to_owned())
+            });
+            names.collect()
+        };
+        Ok(slow(&both).difference(&slow(&own)).cloned().collect())
     }
 
     /// Returns the profiles that optimize and compile incrementally, each with the packages of `trees` that the block can except from
@@ -588,10 +609,10 @@ impl Manifest {
         stanza: Option<&Stanza>,
         patches: &Patches,
     ) -> Result<Vec<Locked>> {
-        let Some(recorded) = &self.stanza else {
-            return Ok(Vec::new());
-        };
         let locked = locked::packages(lock)?;
+        let Some(recorded) = &self.stanza else {
+            return self.left_behind(&locked, patches);
+        };
         let goes = |package: &&String| {
             let stays = stanza.is_some_and(|stanza| stanza.overrides.contains_key(*package));
             let is_tree = |locked: &Locked| {
@@ -606,8 +627,9 @@ impl Manifest {
             // The packages that no tree stands in for may have moved to another commit since.
             Some(git) => {
                 let mut sources = sources_of(&git.source, lock)?.into_iter();
-                let moved = sources.find(|source| source.reference() == git.source.reference());
-                Some(moved.unwrap_or_else(|| git.source.clone()))
+                let moved = sources.find(|source| git.source.asks_for(source));
+                let version = locked::version(lock)?;
+                Some(moved.unwrap_or_else(|| git.source.in_lock(version)))
             }
         };
         let before = |package: &String| match &git {
@@ -621,6 +643,61 @@ impl Manifest {
         };
         let gone = recorded.overrides.keys().filter(goes);
         gone.map(before).collect()
+    }
+
+    /// Returns the packages that a lock file still has from trees, though the manifest names none: after a block was deleted by hand,
+    /// or a `try` was killed while it built. They come from the repository that others of their release come from, or from the registry.
+    fn left_behind(&self, locked: &[Locked], patches: &Patches) -> Result<Vec<Locked>> {
+        let mut found = Vec::new();
+        let from_nowhere = locked
+            .iter()
+            .filter(|locked| locked.source.is_empty() && locked.name.starts_with("p3-"));
+        let mut from_nowhere = from_nowhere.peekable();
+        if from_nowhere.peek().is_none() {
+            return Ok(found);
+        }
+        // The workspace's own packages have no source either. Where a manifest cannot be read, nothing is known to be left behind.
+        let Ok(own) = self.own_packages() else {
+            return Ok(found);
+        };
+        for Locked { name, version, .. } in
+            from_nowhere.filter(|locked| !own.contains(&locked.name))
+        {
+            let Some(published) = registry::reviewed(patches, name, version)? else {
+                continue;
+            };
+            let sibling = locked.iter().find(|sibling| {
+                let is_of_release = sibling.name.starts_with("p3-") && sibling.version == *version;
+                is_of_release && GitSource::parse(&sibling.source).is_some()
+            });
+            found.push(match sibling {
+                None => published,
+                Some(sibling) => Locked {
+                    source: sibling.source.clone(),
+                    checksum: String::new(),
+                    ..published
+                },
+            });
+        }
+        Ok(found)
+    }
+
+    /// Returns the names of the workspace's packages, and of those that its manifests have by a path.
+    fn own_packages(&self) -> Result<BTreeSet<String>> {
+        let own = self.own()?;
+        let mut manifests = vec![own.clone()];
+        for path in workspace::others(&self.path, &own, self.root())? {
+            manifests.push(toml::from_str(&read_toml(&path)?)?);
+        }
+        let name = |manifest: &toml::Table| {
+            Some(manifest.get("package")?.get("name")?.as_str()?.to_owned())
+        };
+        Ok(manifests.iter().filter_map(name).collect())
+    }
+
+    /// Restores the sources of packages that a lock file still has from trees, though the manifest names none.
+    pub fn restore_left_behind(&self, lock: &mut Restore<'_>, patches: &Patches) -> Result<()> {
+        self.change_lock(lock, |lock| self.without_trees(lock, None, patches))
     }
 
     /// Returns a function that tells whether the lock file, as it is now, has a package.
@@ -651,12 +728,8 @@ impl Manifest {
 
     /// Resolves the graph, whatever becomes of the lock file.
     fn resolve_anew(&self, configs: &[&str]) -> Result<Metadata> {
-        // With a lock file nothing has to be looked up; without one, offline would mean whatever happens to be cached.
-        let attempts = match self.lock_file().exists() {
-            true => CACHE_FIRST,
-            false => NETWORK_FIRST,
-        };
-        let graph = resolve::resolve(attempts, |options| {
+        // There is no lock file, or it lacks a version: offline, that would be whatever happens to be cached.
+        let graph = resolve::resolve(NETWORK_FIRST, |options| {
             self.metadata(&[options, configs].concat())
         })?;
         graph.or_else(|error| {
@@ -694,7 +767,8 @@ impl Manifest {
     /// Returns the folder in which cargo builds.
     pub fn target_folder(&self) -> Result<PathBuf> {
         let metadata = self.assert_readable()?;
-        Ok(metadata.target_directory.into_std_path_buf())
+        // Cargo prints the path as it is configured, and compares that of a tree without `..`.
+        Ok(workspace::normal(metadata.target_directory.as_std_path()))
     }
 
     fn metadata(&self, options: &[&str]) -> Result<Result<Metadata, String>> {
@@ -703,6 +777,19 @@ impl Manifest {
         let path = self.path.to_str().context("a path that is not UTF-8")?;
         let whole = ["--manifest-path", path, "--all-features"];
         resolve::metadata(self.root(), &[&whole, options].concat())
+    }
+}
+
+/// Writes the values of the table `over` into a table, and tables into its tables.
+fn overlay(table: &mut dyn TableLike, over: &dyn TableLike) {
+    for (key, item) in over.iter() {
+        if let Some(over) = item.as_table_like()
+            && let Some(into) = table.get_mut(key).and_then(Item::as_table_like_mut)
+        {
+            overlay(into, over);
+        } else {
+            table.insert(key, item.clone());
+        }
     }
 }
 
@@ -855,11 +942,15 @@ fn assert_no_overrides(
         let package = item.get("package").and_then(toml::Value::as_str);
         let package = package.unwrap_or(name);
         if trees.contains_key(package) {
+            let from_git = item.get("git").is_some();
             let item = shown(item.to_string());
             let what = format!("{place}: already patches {package} to `{item}`");
-            return Err(Failure::input(what).hint(format!(
-                "remove that entry of `{table}`, or add the change to {package} there"
-            )));
+            return Err(Failure::input(what).hint(match from_git {
+                true => format!(
+                    "have the dependencies name the repository, in place of `{table}`; then `apply --source` names it, too"
+                ),
+                false => format!("remove that entry of `{table}`, or add the change to {package} there"),
+            }));
         }
     }
     Ok(())

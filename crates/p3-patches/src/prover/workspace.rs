@@ -259,7 +259,7 @@ fn excludes(manifest: &Table, root: &Path, folder: &Path) -> bool {
 }
 
 /// Resolves the parts `.` and `..` of a path by their names, as cargo does.
-fn normal(path: &Path) -> PathBuf {
+pub fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {

@@ -68,6 +68,12 @@ pub fn published(lock: &str) -> Result<Vec<Locked>> {
     Ok(packages)
 }
 
+/// Returns the version of the format of a lock file's text; 0 stands for those without one.
+pub fn version(lock: &str) -> Result<i64> {
+    let lock: Lock = toml::from_str(lock).map_err(|error| unparsed(&error))?;
+    Ok(lock.version.unwrap_or_default())
+}
+
 /// Returns the packages in the text of a lock file.
 pub fn packages(lock: &str) -> Result<Vec<Locked>> {
     let lock: Lock = toml::from_str(lock).map_err(|error| unparsed(&error))?;

@@ -15,7 +15,7 @@ use crate::source::locked::RESTORE;
 use crate::source::manifests::assert_of_manifests;
 use paired::address::without_credentials;
 use paired::cargo::{
-    COLOR, REPLACED, Toolchain, cargo, configuration, configuration_with_origins, configured_by,
+    REPLACED, Toolchain, cargo_in, configuration, configuration_with_origins, configured_by,
     error_of, is_offline, origin, out_of_a_wrong_configuration, rustc_in, unparsed,
 };
 use paired::error::Failure;
@@ -115,13 +115,11 @@ fn targets(dir: &Path) -> Result<Vec<String>> {
 fn ask(dir: &Path, options: &[&str]) -> Result<Result<Metadata, String>> {
     assert_plain_tarballs()?;
     let options = options.iter().copied().map(str::to_owned);
-    let mut command = MetadataCommand::new();
+    let mut command = cargo_in(dir);
     command
-        .cargo_path(cargo().get_program())
-        .current_dir(dir)
-        .env(COLOR.0, COLOR.1)
-        .other_options(options.collect::<Vec<_>>());
-    let output = interrupt::output(&mut command.cargo_command())?;
+        .args(["metadata", "--format-version", "1"])
+        .args(options);
+    let output = interrupt::output(&mut command)?;
     if !output.status.success() {
         return Ok(Err(error_of(&output)?));
     }

@@ -172,6 +172,22 @@ fn trees_are_not_compiled_incrementally() {
     let said = "note: CARGO_INCREMENTAL has cargo compile patched packages incrementally";
     let applied = fixture.transcript(&output);
     assert!(applied.contains(said), "{applied}");
+
+    // The profiles of cargo's configuration add to the manifest's.
+    let configured = "[profile.dev]\nopt-level = 3\n\n[profile.slow]\ninherits = \"dev\"\n\n\
+                      [profile.fast]\ninherits = \"release\"\n\n[profile.whole]\ninherits = \"dev\"\nincremental = false\n";
+    write(&fixture.prover().join(".cargo/config.toml"), configured);
+    fixture.set_manifest(&original);
+    let applied = fixture.succeed(&["apply", "demo"]);
+    let noted = |profile: &str| {
+        let said = format!("note: profile {profile} of cargo's configuration has cargo compile");
+        applied.contains(&said)
+    };
+    assert_eq!(
+        ["dev", "slow", "fast", "whole"].map(noted),
+        [true, true, false, false],
+        "{applied}"
+    );
 }
 
 /// `dev` and its heirs are incremental where they say nothing of it. That matters where they optimize.
@@ -499,6 +515,25 @@ fn a_block_that_was_deleted_leaves_nothing() {
     fixture.set_manifest(&manifest);
     fixture.succeed(&["apply", "demo"]);
     fixture.succeed(&["status"]);
+}
+
+/// What trees have stood in for stays at its version, though a newer one is there.
+#[test]
+fn a_block_that_was_deleted_leaves_the_versions() {
+    let fixture = Fixture::new().with_older_base();
+    let lock = fixture.lock();
+    let manifest = fixture.manifest();
+    for args in [&["remove"][..], &["apply"]] {
+        fixture.succeed(&["apply", "demo"]);
+        assert_ne!(fixture.lock(), lock);
+        fixture.set_manifest(&manifest);
+        fixture.succeed(args);
+        if args == ["apply"] {
+            fixture.succeed(&["status"]);
+            fixture.succeed(&["remove"]);
+        }
+        assert_eq!(fixture.lock(), lock);
+    }
 }
 
 /// The head of what a lock file has of an override that nothing uses.

@@ -27,6 +27,18 @@ const BUILD_DIR: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/cli");
 pub const DEMO: &str = include_str!("../fixtures/demo.patch");
 pub const STACKED: &str = include_str!("../fixtures/stacked.patch");
 
+/// Returns the patch `demo` with a file of p3-keccak, too.
+#[allow(dead_code, reason = "tests of one tool use it")]
+pub fn demo_with_keccak() -> String {
+    let note = "diff --git a/keccak/src/note.rs b/keccak/src/note.rs\nnew file mode 100644\nindex 0000000..b1d7a09\n\
+                --- /dev/null\n+++ b/keccak/src/note.rs\n@@ -0,0 +1 @@\n+//! A note.\ndiff --git a/symmetric";
+    DEMO.replace(
+        "p3-goldilocks, p3-symmetric",
+        "p3-goldilocks, p3-keccak, p3-symmetric",
+    )
+    .replacen("diff --git a/symmetric", note, 1)
+}
+
 /// The kernel that the patch `demo` names.
 pub const KERNEL: &str = include_str!("../fixtures/demo.rs");
 

@@ -8,7 +8,9 @@ use std::process::Command;
 use insta::assert_snapshot;
 use toml::{Table, Value};
 
-use crate::fixture::{Fixture, MANIFEST, assert_ended, cargo_home, git, redact_hashes, write};
+use crate::fixture::{
+    Fixture, MANIFEST, assert_ended, cargo_home, demo_with_keccak, git, redact_hashes, write,
+};
 use crate::vendored::vendor;
 
 /// The prover, and the repository that it has p3-goldilocks from.
@@ -416,6 +418,52 @@ fn a_branch_that_is_named_after_an_issue() {
         run.starts_with("exit 3\n") && run.contains("fix-#13, "),
         "{run}"
     );
+}
+
+/// Lock files of version 4 have a branch as the query of a URL has it.
+#[test]
+fn a_branch_with_a_slash() {
+    let user = GitUser::new();
+    git(&user.repository, &["checkout", "--quiet", "-B", "for/0.8"]);
+    user.pin("branch", "for/0.8");
+    let lock = user.fixture.lock();
+    assert!(lock.contains("?branch=for%2F0.8#"), "{lock}");
+    assert!(user.apply(&["demo"]).starts_with("exit 0\n"));
+    user.fixture.succeed(&["status"]);
+    user.fixture.succeed(&["status", "--without-cargo"]);
+    user.fixture.succeed(&["remove"]);
+    assert_eq!(user.fixture.lock(), lock);
+
+    // The siblings of what is patched have moved on.
+    assert!(user.apply(&["demo"]).starts_with("exit 0\n"));
+    write(&user.repository.join("README.md"), "Later.\n");
+    user.commit();
+    user.fixture.cargo(&["update", "p3-field"]);
+    assert_ended(&user.run(&["status"]), 1, "but locked to git+");
+    user.fixture.succeed(&["remove"]);
+    let lock = user.fixture.lock();
+    assert!(!lock.contains(&user.release), "{lock}");
+    assert!(user.graph().values().all(|sources| sources.len() == 1));
+}
+
+/// A package that a patch changes, and that the prover lacked, comes from the registry later.
+#[test]
+fn a_package_that_comes_in_from_the_registry_is_refused() {
+    let user = GitUser::new();
+    write(&user.fixture.patch("demo"), &demo_with_keccak());
+    assert!(user.apply(&["demo"]).starts_with("exit 0\n"));
+    let applied = user.fixture.manifest();
+    let (before, after) = applied.split_once("p3-goldilocks").unwrap();
+    user.fixture.set_manifest(&format!(
+        "{before}p3-keccak = \"0.8\"\np3-goldilocks{after}"
+    ));
+    user.fixture.cargo(&["metadata", "--format-version", "1"]);
+    for args in [&["apply"][..], &["apply", "demo"]] {
+        let before = user.fixture.state();
+        let run = user.run(args);
+        assert_ended(&run, 3, "takes Plonky3 0.8.0 from git+file://");
+        assert_eq!(user.fixture.state(), before);
+    }
 }
 
 /// Cargo updates the packages of a branch that moves on, but for those that a tree stands in for.
@@ -919,6 +967,27 @@ fn a_manifest_that_patches_the_package_already() {
         user.fixture.relock();
         let run = user.apply_fails(&["demo"]);
         assert!(run.contains("already patches p3-symmetric to"), "{run}");
+    }
+}
+
+/// An override of the registry's packages by a repository is in the way of another one. The dependencies can name the repository themselves.
+#[test]
+fn a_prover_that_overrides_the_registry_by_a_repository() {
+    let user = GitUser::new();
+    let from = format!("{{ git = \"{}\", rev = \"{}\" }}", user.url(), user.release);
+    let patch = format!("[patch.crates-io]\np3-goldilocks = {from}\np3-symmetric = {from}\n");
+    user.fixture.set_manifest(&format!("{MANIFEST}\n{patch}"));
+    user.fixture.relock();
+    let hint = "hint: have the dependencies name the repository, in place of `[patch.crates-io]`; then `apply --source` names it, too";
+    for args in [
+        &["apply", "demo"][..],
+        &["apply", "demo", "--source", &user.url()],
+    ] {
+        let before = user.fixture.state();
+        let run = user.run(args);
+        assert_ended(&run, 3, "already patches p3-");
+        assert!(run.contains(hint), "{run}");
+        assert_eq!(user.fixture.state(), before);
     }
 }
 

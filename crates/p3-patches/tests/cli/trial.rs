@@ -388,6 +388,17 @@ fn secrets_are_kept_out_of_the_files() {
     assert!(output.status.success());
 }
 
+/// Cargo prints the folder as it is configured, and its graph has the trees in there without `..`.
+#[test]
+fn a_target_folder_may_lead_out_of_the_workspace() {
+    let prover = Prover::new(SLEEP, SLEEP);
+    let configured = prover.path("prover/.cargo/config.toml");
+    write(&configured, "build.target-dir = \"../built\"\n");
+    let printed = prover.run(&["demo"]);
+    assert!(printed.contains("base 0.8.0, patches demo, "), "{printed}");
+    assert!(prover.path("built/p3-try").is_dir());
+}
+
 #[test]
 fn without_names_apply_chooses() {
     let prover = Prover::new(SLEEP, SLEEP);

@@ -376,6 +376,19 @@ fn overrides_of_the_users_own_are_told() {
     assert_ended(&run, 1, "replaces p3-goldilocks:0.8.0 in `[replace]`");
 }
 
+/// The folder that the command is started in is no part of a path that leads out of it.
+#[test]
+fn a_path_out_of_another_workspace_leads_to_the_prover() {
+    let fixture = Fixture::new();
+    fixture.succeed(&["apply", "demo"]);
+    write(&fixture.project().join("Cargo.toml"), "[workspace]\n");
+    let args = [&STATUS[..], &["--manifest-path", "../prover/Cargo.toml"]].concat();
+    let mut status = fixture.command(&args);
+    let run = fixture.transcript(&status.current_dir(fixture.project()).output().unwrap());
+    assert!(run.starts_with("exit 0\n"), "{run}");
+    assert_eq!(run.matches("intact  yes").count(), 2, "{run}");
+}
+
 /// A member with a lock file of its own, which cargo does not read.
 #[test]
 fn a_member_is_seen_as_part_of_its_workspace() {

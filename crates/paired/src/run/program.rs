@@ -19,8 +19,8 @@ use tempfile::TempPath;
 use wait4::Wait4;
 
 use crate::cargo::{
-    self, COLOR, Toolchain, cargo, cargo_error, configuration, configuration_with_origins,
-    incremental, rustc,
+    self, COLOR, Toolchain, cargo_error, cargo_in, configuration, configuration_with_origins,
+    incremental, rustc_in,
 };
 use crate::error::Failure;
 use crate::files::claimed::{self, Claimed};
@@ -422,19 +422,18 @@ impl Builder<'_> {
                 None => self.toolchain()?.host,
             },
         };
-        let rustc = in_folder(self.folder, rustc(), "rustc");
-        Rustflags::read(rustc, self.folder, &configs, &target)
+        Rustflags::read(rustc_in(self.folder), self.folder, &configs, &target)
     }
 
     fn cargo(&self) -> Command {
-        let mut command = in_folder(self.folder, cargo(), "cargo");
+        let mut command = cargo_in(self.folder);
         without_own_variables(&mut command);
         command
     }
 
     /// Asks the compiler that cargo uses in the folder for its version and host. Fails where it cannot be run.
     pub fn toolchain(&self) -> Result<Toolchain> {
-        Toolchain::of(in_folder(self.folder, rustc(), "rustc"))
+        Toolchain::of(rustc_in(self.folder))
     }
 }
 
@@ -485,20 +484,6 @@ fn without_own_variables(command: &mut Command) {
             _ => command.env_remove(LOADER_PATH),
         };
     }
-}
-
-/// Returns `command` in a folder, or rustup's `proxy` where the folder pins a toolchain: the toolchain of `command` was chosen
-/// for the folder in which this tool was started.
-fn in_folder(folder: &Path, command: Command, proxy: &str) -> Command {
-    let pins = ["rust-toolchain.toml", "rust-toolchain"];
-    let mut above = folder.ancestors();
-    let pinned = above.any(|folder| pins.iter().any(|pin| folder.join(pin).exists()));
-    let mut command = if pinned { Command::new(proxy) } else { command };
-    if pinned {
-        command.env_remove("RUSTUP_TOOLCHAIN");
-    }
-    command.current_dir(folder);
-    command
 }
 
 /// An executable, with the arguments, folder, environment and runner of its runs.
