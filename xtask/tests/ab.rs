@@ -230,9 +230,10 @@ fn a_row_on_several_threads_has_a_line_and_a_speed_up() {
         ];
         assert_eq!(rows, expected, "{lines}");
         let speed_up = predicate::str::is_match(
-            r"`merkle-commit/large/2\^9` \| .* \| native +\| 2 +\| 0\.500 +\| 1\.50 +\| 2\.00 +\|",
+            r"`merkle-commit/large/2\^9` \| .* \| native +\| 2 +\| 0\.500§ +\| 1\.50§ +\| 2\.00§ +\|",
         );
-        ab.stdout(speed_up.unwrap());
+        ab.stdout(speed_up.unwrap())
+            .stdout(contains("\n§ Measured with fewer than five inputs.\n"));
     }
     ab(&["--threads", "1,4096"])
         .code(3)
@@ -267,7 +268,7 @@ fn a_family_is_measured_at_each_size_that_the_memory_allows() {
     let ab_of = ab(&["6,2,5,4,3", "--workload", "lde/*/2^Nx8"]).success();
     let line = |size: &str| {
         format!(
-            r"`lde/x/2\^Nx8` \| .* \| native +\| {size} +\| 1\.000 +\| 62\.50 +\| 62\.50 +\| \d+\.\d +\| "
+            r"`lde/x/2\^Nx8` \| .* \| native +\| {size} +\| 1\.000§ +\| 62\.50 +\| 62\.50 +\| +\| +\|"
         )
     };
     let lines = ["2\\^2", "2\\^3", "2\\^4"].map(line);

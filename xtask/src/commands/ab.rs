@@ -23,6 +23,7 @@ use crate::bench::memory::{self, Live};
 use crate::bench::record::file_stem;
 use crate::bench::upstream::Bench;
 use crate::project::Project;
+use crate::report::markdown::meanings;
 use crate::report::results;
 use p3_patches::catalog::difference::Difference;
 use p3_patches::cli::Place;
@@ -332,9 +333,11 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     }
     // Last, since it may fail: the figures are in the files by now.
     println!("{}", report::table(&report.rows, stdout.is_terminal()));
-    for table in results::tables(&section.records) {
+    let tables: Vec<_> = results::tables(&section.records).collect();
+    for table in &tables {
         println!("\n{table}");
     }
+    print!("{}", meanings(&tables.concat()));
     if let Some(note) = of_compiler(&report.rows) {
         print_line("note", &note);
     }
