@@ -365,14 +365,12 @@ pub fn rustc() -> Command {
 
 /// Returns a `rustc` command that runs in a folder, as [`cargo_in`] has it.
 pub fn rustc_in(folder: &Path) -> Command {
-    match from_here("RUSTC") {
-        Some(named) => {
-            let mut rustc = Command::new(named);
-            rustc.current_dir(folder);
-            rustc
-        }
-        None => in_folder(folder, rustc(), "rustc"),
+    let mut rustc = rustc();
+    if from_here("RUSTC").is_none() {
+        return in_folder(folder, rustc, "rustc");
     }
+    rustc.current_dir(folder);
+    rustc
 }
 
 impl Toolchain {

@@ -101,18 +101,26 @@ impl Figures {
         })
     }
 
+    /// Returns the records of upstream's benches, of the patch's step, and of its stack.
+    fn timed(&self) -> [&Records; 3] {
+        [&self.benches, &self.step, &self.stack]
+    }
+
     /// Tells whether the present text of the patch was timed.
     fn is_current(&self) -> bool {
-        let timed = [&self.benches, &self.step, &self.stack];
-        timed.iter().any(|records| !records.current.is_empty())
+        (self.timed().iter()).any(|records| !records.current.is_empty())
+    }
+
+    /// Tells whether a text of the patch was timed.
+    fn is_timed(&self) -> bool {
+        self.timed().iter().any(|records| !records.is_empty())
     }
 
     /// Returns the rows that a text is about, by upstream's benches and by the patch's step, or by its stack where that alone was measured:
     /// of the present text, where that was timed.
     fn lines(&self) -> Vec<Line<'_>> {
         let is_current = self.is_current();
-        let timed = [&self.benches, &self.step, &self.stack];
-        let [benches, step, stack] = timed.map(|records| match is_current {
+        let [benches, step, stack] = self.timed().map(|records| match is_current {
             true => &records.current,
             false => &records.earlier,
         });
@@ -127,8 +135,7 @@ impl Figures {
         let faster = |lines: &[Line<'_>]| (lines.iter()).filter(|line| is_faster(line)).count();
         let best = groups.iter().max_by_key(|lines| faster(lines));
         let Some(best) = best.filter(|_| self.is_current()) else {
-            let timed = [&self.benches, &self.step, &self.stack];
-            return if timed.iter().any(|records| !records.is_empty()) {
+            return if self.is_timed() {
                 "An earlier text was timed, this one was not.".to_owned()
             } else if self.counts.is_empty() {
                 "Not timed.".to_owned()
@@ -181,10 +188,7 @@ impl Figures {
     }
 
     fn is_empty(&self) -> bool {
-        self.benches.is_empty()
-            && self.step.is_empty()
-            && self.stack.is_empty()
-            && self.counts.is_empty()
+        !self.is_timed() && self.counts.is_empty()
     }
 
     /// Returns headings with the tables below them.

@@ -328,26 +328,26 @@ pub fn records(project: &Project, base: &str, name: &str) -> Result<Vec<Record>>
         name => vec![name.to_owned()],
     };
     let (_, names) = project.catalog.chosen(Some(base), &asked)?;
-    newest(project, base, name, &names, &[])
+    filed(project, base, name, &names, &[])
 }
 
 /// Returns the records of `name` as a step, on a baseline that has the patches which `name` stacks on in `base`. One on other patches
 /// counts as outdated: those that it stacked on before.
 pub fn step_records(project: &Project, base: &str, name: &str) -> Result<Vec<Record>> {
-    newest_above(project, base, name, &format!("{name}{ON}"))
+    filed_above(project, base, name, &format!("{name}{ON}"))
 }
 
 /// Returns the records of upstream's benches with `name` and with what it needs alone.
 pub fn bench_records(project: &Project, base: &str, name: &str) -> Result<Vec<Record>> {
-    newest_above(project, base, name, &bench_stem(&[name.to_owned()]))
+    filed_above(project, base, name, &bench_stem(&[name.to_owned()]))
 }
 
-/// Returns the newest records of `stem`, whose baseline has what `name` stacks on in `base`.
-fn newest_above(project: &Project, base: &str, name: &str, stem: &str) -> Result<Vec<Record>> {
+/// Returns the records of `stem`, whose baseline has what `name` stacks on in `base`.
+fn filed_above(project: &Project, base: &str, name: &str, stem: &str) -> Result<Vec<Record>> {
     let asked = [name.to_owned()];
     let below = project.catalog.below(&Version::parse(base)?, &asked)?;
     let (_, names) = project.catalog.chosen(Some(base), &asked)?;
-    newest(project, base, stem, &names, &below)
+    filed(project, base, stem, &names, &below)
 }
 
 /// The hashes of patches' code as it is now.
@@ -391,7 +391,7 @@ impl Codes {
 }
 
 /// Returns the records whose folders are `stem` or, where that ends with [`ON`], begin with it, as [`records`] has them.
-fn newest(
+fn filed(
     project: &Project,
     base: &str,
     stem: &str,
@@ -556,6 +556,7 @@ pub mod tests {
     use std::os::unix::fs::symlink;
 
     use paired::run::protocol::is_control;
+    use paired::run::sample::by_row;
     use proptest::{collection, prelude::*};
     use statrs::distribution::{Binomial, DiscreteCDF};
 
@@ -910,11 +911,7 @@ pub mod tests {
             panic!("one CPU")
         };
         // A row leads to the files that have it, and to no other.
-        let files_of = |row: &Row| -> Vec<_> {
-            (record.sources_of(row))
-                .filter_map(|source| source.file.clone())
-                .collect()
-        };
+        let files_of = |row: &Row| record.files_of(row).collect::<Vec<_>>();
         assert_eq!(files_of(&record.rows[0]), [newest, older]);
         assert_eq!(files_of(&record.rows[1]), [other]);
         let rows = record.rows.iter();
@@ -1303,7 +1300,7 @@ pub mod tests {
             if head.workers.is_empty() || file.contains(&format!("{BENCH}/")) {
                 continue;
             }
-            for row in runs.chunk_by(|a, b| (&a.workload, &a.isa) == (&b.workload, &b.isa)) {
+            for row in by_row(&runs) {
                 for part in 0..head.seeds as u64 / SEEDS {
                     let of_part = row.iter().filter(|run| (run.seed - 1) / SEEDS == part);
                     let runs = of_part.cloned().collect::<Vec<_>>();

@@ -20,7 +20,7 @@ use paired::error::Failure;
 use paired::isa::Isa;
 use paired::run::pairs::{self, Copies, Plan, Workers};
 use paired::run::protocol::RowInfo;
-use paired::run::sample::Run;
+use paired::run::sample::{Run, by_row};
 use paired::run::sizes;
 use paired::show::machine::Machine;
 use paired::show::report::Report;
@@ -396,7 +396,7 @@ struct Pace {
 }
 
 impl Pace {
-    /// Notes the time of so many runs; none stand for a seed that was prepared.
+    /// Notes the time of so many runs. Zero runs stand for a seed that was prepared.
     fn note(&mut self, runs: u64, took: Duration) {
         if runs == 0 {
             self.prepared.0 += 1;
@@ -466,11 +466,11 @@ pub fn sides(difference: &Difference) -> String {
     )
 }
 
-/// Parts the samples of rows whose figures do not contradict themselves from the others, of which it returns what is wrong.
+/// Returns the samples of the rows whose figures hold, and for each other row the contradiction in its figures.
 pub fn plausible(runs: &[Run]) -> (Vec<Run>, Vec<String>) {
     let mut kept = Vec::new();
     let mut wrong = Vec::new();
-    for row in runs.chunk_by(|a, b| (&a.workload, &a.isa) == (&b.workload, &b.isa)) {
+    for row in by_row(runs) {
         match Row::read(row) {
             Ok(_) => kept.extend_from_slice(row),
             Err(what) => wrong.push(what),
@@ -539,7 +539,7 @@ mod tests {
         assert_eq!(after(101 - of, of - 1), Some(seconds(of)));
         assert_eq!(after(101 - of, of), None);
 
-        // Its inputs are made once for each seed, not for each run.
+        // A row's inputs are made once for each seed, not for each run.
         let mut pace = Pace::default();
         pace.note(0, seconds(20));
         assert_eq!(pace.too_long_for(left(60), &plan), None);

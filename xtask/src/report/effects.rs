@@ -48,12 +48,9 @@ fn of_record(section: &Section, record: &Record) -> Option<Effect> {
     let row = best(lines(slice::from_ref(record)))?.row;
     let cpu = known_as(&record.machine.cpu);
     let verdict = Some(row.verdict);
-    let mut files = record
-        .sources_of(row)
-        .filter_map(|source| source.file.as_ref());
     effect(
         section,
-        files.next()?,
+        record.files_of(row).next()?,
         cpu,
         &row.workload,
         row.ratio,

@@ -130,9 +130,7 @@ fn markdown_cell(line: &Line<'_>, links: Option<&mut Links>) -> String {
     let mut ratio = format!("{:.3}", row.ratio);
     let mut pooled = String::new();
     if let Some(links) = links {
-        let mut files = record
-            .sources_of(row)
-            .filter_map(|source| source.file.as_ref());
+        let mut files = record.files_of(row);
         if let Some(file) = files.next() {
             ratio = format!("[{ratio}][{}]", links.number(file));
         }

@@ -146,14 +146,18 @@ impl Run {
     }
 }
 
+/// Groups neighbouring samples of the same workload and instruction set: those of a row, where a file has them.
+pub fn by_row(runs: &[Run]) -> impl Iterator<Item = &[Run]> {
+    runs.chunk_by(|a, b| (&a.workload, &a.isa) == (&b.workload, &b.isa))
+}
+
 /// Checks that the samples of a row follow one another, in whole rounds that have their runs once and in their order; an error names
 /// the round.
 pub(crate) fn check_rounds(runs: &[Run]) -> Result<(), String> {
-    let is_one_row = |a: &Run, b: &Run| (&a.workload, &a.isa) == (&b.workload, &b.isa);
     let halves = ROUND.split_at(ROUND.len() / 2);
     let whole = [&ROUND[..], halves.0, halves.1];
     let mut rows = BTreeSet::new();
-    for row in runs.chunk_by(is_one_row) {
+    for row in by_row(runs) {
         let Run { workload, isa, .. } = &row[0];
         if !rows.insert((workload, isa)) {
             return Err(format!("{workload}: samples for {isa} in two places"));

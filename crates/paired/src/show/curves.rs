@@ -31,19 +31,15 @@ pub struct SpeedUp<'a> {
 #[must_use]
 pub fn speed_ups(record: &Record) -> Vec<SpeedUps<'_>> {
     let lines = lines(slice::from_ref(record));
-    let curve = |one: &Line<'_>| {
-        let points = lines.iter().filter_map(|line| speed_up(one.row, line));
-        points.collect::<Vec<_>>()
-    };
-    let mut curves = Vec::new();
-    for one in &lines {
-        let mut points = curve(one);
+    let curve = |&one| {
+        let Line { row, .. } = one;
+        let points = lines.iter().filter_map(|line| speed_up(row, line));
+        let mut points: Vec<_> = points.collect();
         points.sort_by_key(|point| point.threads);
-        if !points.is_empty() {
-            curves.push(SpeedUps { one: *one, points });
-        }
-    }
-    curves
+        SpeedUps { one, points }
+    };
+    let curves = lines.iter().map(curve);
+    curves.filter(|curve| !curve.points.is_empty()).collect()
 }
 
 /// Returns a line as a point of the curve of `one`, if it is the same workload on more threads. The times are of the newest measurement
@@ -172,7 +168,7 @@ mod tests {
         let points: Vec<_> = (points.map(|at| (at.threads, at.baseline, at.candidate))).collect();
         assert_eq!(points, [(2, 2.0, 2.0), (4, 4.0, 3.0)]);
 
-        // Two threads by another measurement, which had the machine for itself, and four by the first one.
+        // A newer measurement has the row on two threads, and no row on one.
         record.sources[0].rows.remove(2);
         record.sources.insert(
             0,

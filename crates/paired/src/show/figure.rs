@@ -428,7 +428,7 @@ impl Chart {
     }
 }
 
-/// Returns what stands under the title of a chart of these rows: the instruction set and the CPU, with the marks of the record.
+/// Returns the text under the title of a chart of these rows: the instruction set and the CPU, with the marks of the rows.
 fn under<'l>(
     isa: &str,
     record: &Record,

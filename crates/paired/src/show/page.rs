@@ -306,14 +306,6 @@ fn table_row(line: &Line<'_>, cpu: Option<String>, scale: &Scale) -> Markup {
 
 /// Writes the machine and the build of each record, and the command once for neighbours that share it.
 fn provenance(section: &Section<'_>, up: Option<&str>) -> Markup {
-    let commands = |record: &Record| -> Vec<String> {
-        let mut commands: Vec<_> = (record.sources.iter())
-            .map(|source| source.command.clone())
-            .filter(|command| !command.is_empty())
-            .collect();
-        commands.dedup();
-        commands
-    };
     let alike = || (section.records).chunk_by(|a, b| commands(a) == commands(b));
     markup(html! {
         @ for records in alike() {
@@ -326,6 +318,14 @@ fn provenance(section: &Section<'_>, up: Option<&str>) -> Markup {
             }
         }
     })
+}
+
+/// Returns the commands that measured a record, each once where neighbours are the same.
+fn commands(record: &Record) -> Vec<&str> {
+    let commands = record.sources.iter().map(|source| &*source.command);
+    let mut commands: Vec<_> = commands.filter(|command| !command.is_empty()).collect();
+    commands.dedup();
+    commands
 }
 
 fn machine(

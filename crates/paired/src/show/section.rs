@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use crate::run::sample::Run;
+use crate::run::sample::{Run, by_row};
 use crate::show::machine::Machine;
 use crate::stats::row::{Row, inputs};
 
@@ -50,15 +50,19 @@ impl Record {
         (self.sources.iter()).filter(|source| source.row(&row.workload, &row.isa).is_some())
     }
 
+    /// Returns the files that have samples of a row, the newest first.
+    pub fn files_of(&self, row: &Row) -> impl Iterator<Item = &str> {
+        (self.sources_of(row)).filter_map(|source| source.file.as_deref())
+    }
+
     /// Returns a row of this record with its samples.
     #[must_use]
     pub fn line<'a>(&'a self, row: &'a Row) -> Line<'a> {
-        let mut rows = (self.runs).chunk_by(|a, b| (&a.workload, &a.isa) == (&b.workload, &b.isa));
         let is_of = |runs: &&[Run]| (&runs[0].workload, &runs[0].isa) == (&row.workload, &row.isa);
         Line {
             record: self,
             row,
-            runs: rows.find(is_of).unwrap_or_default(),
+            runs: by_row(&self.runs).find(is_of).unwrap_or_default(),
         }
     }
 }
@@ -185,10 +189,7 @@ pub fn lines(records: &[Record]) -> Vec<Line<'_>> {
     for record in records {
         let of = |run: &'_ Run| (run.workload.clone(), run.isa.clone());
         let mut samples = HashMap::new();
-        for runs in record
-            .runs
-            .chunk_by(|a, b| (&a.workload, &a.isa) == (&b.workload, &b.isa))
-        {
+        for runs in by_row(&record.runs) {
             samples.entry(of(&runs[0])).or_insert(runs);
         }
         lines.extend(record.rows.iter().map(|row| {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::isa;
-use crate::run::sample::{BENCH, ITERATIONS, LONGEST_NS, MOST_KIB, RUN, Run, SPAN, Side};
+use crate::run::sample::{BENCH, ITERATIONS, LONGEST_NS, MOST_KIB, RUN, Run, SPAN, Side, by_row};
 use crate::stats::ratio::{Ratio, Verdict, median};
 use crate::text;
 
@@ -294,9 +294,7 @@ impl Row {
     /// Evaluates samples of several workloads, one row for each run of samples with the same workload and instruction set. Fails
     /// as [`Self::new`] does.
     pub fn all(runs: &[Run]) -> Result<Vec<Self>> {
-        runs.chunk_by(|a, b| (&a.workload, &a.isa) == (&b.workload, &b.isa))
-            .map(Self::new)
-            .collect()
+        by_row(runs).map(Self::new).collect()
     }
 }
 
