@@ -88,8 +88,8 @@ impl GitSource {
         self.asks_for(locked) && self.commit() == locked.commit()
     }
 
-    /// Returns the source as a lock file has it that is written for the first time: from version 4 on, a branch, tag or revision is
-    /// encoded as in the query of a URL.
+    /// Returns the source as cargo writes it to a lock file of this version: from version 4 on, it encodes a branch, tag or revision as in
+    /// the query of a URL.
     pub fn in_lock(&self, version: i64) -> Self {
         let (url, _, commit) = self.parts();
         match self.reference() {

@@ -517,7 +517,7 @@ fn a_block_that_was_deleted_leaves_nothing() {
     fixture.succeed(&["status"]);
 }
 
-/// What trees have stood in for stays at its version, though a newer one is there.
+/// A package that a tree has stood in for stays at its version, though the registry has a newer one.
 #[test]
 fn a_block_that_was_deleted_leaves_the_versions() {
     let fixture = Fixture::new().with_older_base();
