@@ -10,7 +10,7 @@ mod interleaved;
 fn poseidon2(criterion: &mut Criterion) {
     use batched_permute::Interleaved;
 
-    interleaved::bench_widths!(criterion, Interleaved);
+    interleaved::bench_widths!(criterion, "batched-permute", Interleaved);
 }
 
 #[cfg(not(all(target_arch = "x86_64", target_feature = "avx2")))]

@@ -10,7 +10,7 @@ mod interleaved;
 fn poseidon2(criterion: &mut Criterion) {
     use ifma_permute::IfmaPoseidon2;
 
-    interleaved::bench_widths!(criterion, IfmaPoseidon2);
+    interleaved::bench_widths!(criterion, "ifma-permute", IfmaPoseidon2);
 }
 
 #[cfg(not(all(target_arch = "x86_64", target_feature = "avx512ifma")))]

@@ -52,10 +52,10 @@ pub fn bench<A, Published, const WIDTH: usize>(
     reason = "the bench of Poseidon1 includes this module too"
 )]
 macro_rules! bench_widths {
-    ($criterion:expr, $kernel:ident) => {
-        interleaved::bench_widths!($criterion, $kernel, 8, 12, 16)
+    ($criterion:expr, $name:literal, $kernel:ident) => {
+        interleaved::bench_widths!($criterion, $name, $kernel, 8, 12, 16)
     };
-    ($criterion:expr, $kernel:ident, $($width:literal),*) => {$({
+    ($criterion:expr, $name:literal, $kernel:ident, $($width:literal),*) => {$({
         use p3_field::Field;
         use p3_goldilocks::{Goldilocks, Poseidon2Goldilocks};
         use p3_poseidon2::ExternalLayerConstants;
@@ -80,7 +80,7 @@ macro_rules! bench_widths {
         let published = Poseidon2Goldilocks::<$width>::new(external, internal.to_vec());
         interleaved::bench(
             $criterion,
-            "packed-poseidon2",
+            $name,
             &published,
             [
                 &|states| permute::<1>(&kernel, states),

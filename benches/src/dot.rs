@@ -220,7 +220,8 @@ fn matrix<F: PrimeField64>(rng: &mut SmallRng, height: usize, width: usize) -> R
     RowMajorMatrix::new(values, width)
 }
 
-fn coefficients<F: PrimeField64, EF: BasedVectorSpace<F>>(elements: &[EF]) -> Vec<u8> {
+/// Encodes the coefficients of elements of an extension.
+pub fn coefficients<F: PrimeField64, EF: BasedVectorSpace<F>>(elements: &[EF]) -> Vec<u8> {
     let coefficients = elements
         .iter()
         .flat_map(|x| x.as_basis_coefficients_slice());

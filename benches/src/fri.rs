@@ -15,39 +15,26 @@ use p3_fri::{
 use p3_goldilocks::{Goldilocks, Poseidon2Goldilocks, default_goldilocks_poseidon2_8};
 use p3_koala_bear::KoalaBear;
 use p3_matrix::dense::RowMajorMatrix;
-use p3_merkle_tree::MerkleTreeMmcs;
-use p3_symmetric::{PaddingFreeSponge, TruncatedPermutation};
 use rand::distr::{Distribution, StandardUniform};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 
 use crate::extension::{Element, Quintic, coefficients};
+use crate::merkle::{self, GoldilocksMmcs};
 use crate::monty31;
-use crate::row::{Packed, Prepared, to_bytes};
+use crate::row::{Prepared, to_bytes};
 use crate::timing::time;
 
 type Perm = Poseidon2Goldilocks<8>;
 pub type Challenge = BinomialExtensionField<Goldilocks, 2>;
 pub type Challenger = DuplexChallenger<Goldilocks, Perm, 8, 4>;
-type ValMmcs = MerkleTreeMmcs<
-    Packed,
-    Packed,
-    PaddingFreeSponge<Perm, 8, 4, 4>,
-    TruncatedPermutation<Perm, 2, 4, 8>,
-    2,
-    4,
->;
+type ValMmcs = GoldilocksMmcs<Perm, 8, 4, 2>;
 pub type Pcs<F, EF, M> = TwoAdicFriPcs<F, Radix2DitParallel<F>, M, ExtensionMmcs<F, EF, M>>;
 pub type GoldilocksPcs = Pcs<Goldilocks, Challenge, ValMmcs>;
 
 pub fn val_mmcs() -> ValMmcs {
-    let permutation = default_goldilocks_poseidon2_8();
-    MerkleTreeMmcs::new(
-        PaddingFreeSponge::new(permutation.clone()),
-        TruncatedPermutation::new(permutation),
-        0,
-    )
+    merkle::mmcs(default_goldilocks_poseidon2_8(), 0)
 }
 
 /// The logarithm of the blowup of [`pcs`].

@@ -30,7 +30,6 @@ static HEAP: Heap = Heap {
 };
 
 /// From here on, memory is the arena's.
-#[cfg_attr(not(feature = "since-0-8"), allow(dead_code))]
 pub fn count_instructions() {
     HEAP.arena.counting.store(true, Ordering::Relaxed);
 }

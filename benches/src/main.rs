@@ -2,8 +2,11 @@
 //!
 //! The worker is built twice from this source, on Plonky3 as published and on a patched tree, so it may only use what both have.
 
-// Rows that are left out leave their modules without a caller.
-#![cfg_attr(not(all(feature = "components", feature = "proofs")), allow(dead_code))]
+// Rows that are left out, and those that an older release lacks, leave their modules without a caller.
+#![cfg_attr(
+    not(all(feature = "components", feature = "proofs", feature = "since-0-8")),
+    allow(dead_code)
+)]
 
 #[cfg(feature = "since-0-8")]
 mod bits_air;
@@ -14,8 +17,6 @@ mod component_rows;
 mod dft;
 #[cfg(feature = "since-0-8")]
 mod dot;
-// Its numbers of passes are for `units`.
-#[cfg_attr(not(feature = "since-0-8"), allow(dead_code))]
 mod extension;
 #[cfg(feature = "since-0-8")]
 mod fri;
@@ -27,10 +28,7 @@ mod keccak;
 #[cfg(feature = "since-0-5")]
 mod merkle;
 #[cfg(feature = "since-0-5")]
-// Its challenger is for the rows that prove.
-#[cfg_attr(not(feature = "since-0-8"), allow(dead_code))]
 mod monty31;
-#[cfg_attr(not(feature = "since-0-5"), allow(dead_code))]
 mod permute;
 #[cfg(feature = "since-0-8")]
 mod phases;
@@ -39,8 +37,6 @@ mod poseidon2_air;
 #[cfg(all(feature = "proofs", feature = "since-0-8"))]
 mod proof_rows;
 mod protocol;
-// An older release's rows need less of it.
-#[cfg_attr(not(feature = "since-0-8"), allow(dead_code))]
 mod row;
 mod rows;
 mod spans;

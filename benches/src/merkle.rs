@@ -27,14 +27,15 @@ impl<P, const WIDTH: usize> Permutation<WIDTH> for P where
 {
 }
 
-type GoldilocksMmcs<P, const WIDTH: usize, const RATE: usize, const ARITY: usize> = MerkleTreeMmcs<
-    Packed,
-    Packed,
-    PaddingFreeSponge<P, WIDTH, RATE, 4>,
-    TruncatedPermutation<P, ARITY, 4, WIDTH>,
-    ARITY,
-    4,
->;
+pub type GoldilocksMmcs<P, const WIDTH: usize, const RATE: usize, const ARITY: usize> =
+    MerkleTreeMmcs<
+        Packed,
+        Packed,
+        PaddingFreeSponge<P, WIDTH, RATE, 4>,
+        TruncatedPermutation<P, ARITY, 4, WIDTH>,
+        ARITY,
+        4,
+    >;
 
 pub fn mmcs<P: Permutation<WIDTH>, const WIDTH: usize, const RATE: usize, const ARITY: usize>(
     permutation: P,

@@ -122,7 +122,9 @@ impl Family {
         let (before, after) = self.name.split_once(SIZE)?;
         let log_size = row.strip_prefix(before)?.strip_suffix(after)?;
         let log_size = log_size.strip_prefix("2^")?.parse().ok()?;
-        (log_size <= MOST_LOG_SIZE as usize).then_some(log_size)
+        // No other text is one: `parse` takes a sign and zeros, too.
+        let is_one = row == format!("{before}2^{log_size}{after}");
+        (is_one && log_size <= MOST_LOG_SIZE as usize).then_some(log_size)
     }
 }
 

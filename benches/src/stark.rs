@@ -6,7 +6,7 @@ use p3_air::{Air, AirBuilder, BaseAir, DebugConstraintBuilder};
 use p3_batch_stark::{BatchProof, ProverData, StarkInstance, prove_batch, verify_batch};
 use p3_challenger::GrindingChallenger;
 use p3_commit::{Pcs as CommitmentScheme, PolynomialSpace, UnivariateStarkPcs};
-use p3_field::{BasedVectorSpace, Field, PrimeField64};
+use p3_field::{Field, PrimeField64};
 use p3_goldilocks::{Goldilocks, default_goldilocks_poseidon2_8};
 use p3_keccak_air::{KeccakAir, NUM_KECCAK_COLS, NUM_ROUNDS, generate_trace_rows};
 use p3_matrix::dense::RowMajorMatrix;
@@ -19,8 +19,9 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 use crate::bits_air::Bits;
+use crate::dot::coefficients;
 use crate::fri::{Challenge, Challenger, GoldilocksPcs, LOG_BLOWUP, pcs, val_mmcs};
-use crate::row::{Prepared, encode, from_bytes, to_bytes};
+use crate::row::{Prepared, from_bytes, to_bytes};
 use crate::timing::time;
 
 pub type Config = StarkConfig<GoldilocksPcs, Challenge, Challenger>;
@@ -179,11 +180,7 @@ where
                 alpha,
             )
         });
-        let coefficients: Vec<Val<SC>> = quotient
-            .iter()
-            .flat_map(|value| value.as_basis_coefficients_slice().to_vec())
-            .collect();
-        (timing, encode(&coefficients))
+        (timing, coefficients::<Val<SC>, _>(&quotient))
     })
 }
 

@@ -197,11 +197,11 @@ impl<I> MutationTest<'_, I> {
     /// Panics if a mutation is missed and not declared equivalent, or declared and none of its kind is missed.
     #[must_use]
     pub fn run(&self) -> String {
-        let mutations = self.survey(&|| {
+        let mutations = survey(self.files, &|| {
             (self.value)(&self.inputs[0]);
         });
         if let Some(bounds) = self.bounds {
-            let same = self.survey(bounds) == mutations;
+            let same = survey(self.files, bounds) == mutations;
             assert!(same, "{}: other operations on intervals", self.name);
         }
         for (i, input) in self.inputs.iter().enumerate() {
@@ -254,13 +254,9 @@ impl<I> MutationTest<'_, I> {
             total.bounds += tally.bounds;
             total.value += tally.value;
             total.missed += tally.missed;
-            let Tally {
-                sites,
-                bounds,
-                value,
-                missed,
-            } = tally;
-            let mut verdict = format!("{sites}: {bounds} by bounds, {value} by value");
+            let (sites, missed) = (tally.sites, tally.missed);
+            let caught = format!("{} by bounds, {} by value", tally.bounds, tally.value);
+            let mut verdict = format!("{sites}: {caught}");
             if missed > 0 {
                 let reason = (self.equivalent.iter())
                     .position(|known| kind == known.kind && line.contains(known.place));
@@ -283,19 +279,10 @@ impl<I> MutationTest<'_, I> {
         for (known, used) in self.equivalent.iter().zip(declared) {
             assert!(used, "{name}: {known:?} is caught, or not there");
         }
-        let Tally {
-            sites,
-            bounds,
-            value,
-            missed,
-        } = total;
         format!(
-            "{name}: {sites} mutations, {bounds} caught by bounds, {value} by value, {missed} equivalent\n{list}"
+            "{name}: {} mutations, {} caught by bounds, {} by value, {} equivalent\n{list}",
+            total.sites, total.bounds, total.value, total.missed
         )
-    }
-
-    fn survey(&self, kernel: &dyn Fn()) -> Vec<Mutation> {
-        survey(self.files, kernel)
     }
 
     fn ending(&self, target: usize, kernel: &dyn Fn() -> bool) -> Ending {
