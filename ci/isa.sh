@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # On x86-64 Linux, installs what the tests of NEON need: Rust for aarch64, a cross linker, an emulator. Without them the
-# tests skip NEON by name. Also LLVM's models of cores, without which `cargo p3 inspect count` and `preflight` print no cycles, and
+# tests skip NEON by name. Also LLVM's models of cores, without which `cargo p3 inspect count` and `inspect kernels` print no cycles, and
 # z3, without which there are no proofs. Where the CPU lacks AVX-512, Bochs, and a Linux that it starts.
 # Elsewhere there is nothing to install.
 set -euo pipefail

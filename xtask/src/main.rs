@@ -36,7 +36,7 @@ use p3_patches::commands::ALIAS;
 use paired::error::Failure;
 use paired::exit;
 
-use commands::{ab, check, constant_time, count, drift, edit, export, phases, preflight, refresh};
+use commands::{ab, check, constant_time, count, drift, edit, export, preflight, refresh};
 
 /// Optimizations of Plonky3 as patches: apply them, check them, measure them, send them upstream.
 #[derive(Parser)]
@@ -65,7 +65,7 @@ enum Command {
     #[command(hide = true)]
     Drift(drift::Args),
     #[command(hide = true)]
-    Phases(phases::Args),
+    Phases(ab::Args),
     #[command(hide = true)]
     Count(count::Args),
     #[command(hide = true)]
@@ -118,7 +118,10 @@ fn run(cli: Cli) -> Result<()> {
         Command::Test(args) => commands::test::run(&args, project),
         Command::Export(args) => export::run(&args, project),
         Command::Drift(args) => drift::run(&args, project),
-        Command::Phases(args) => phases::run(&args, project),
+        Command::Phases(mut args) => {
+            args.phases = true;
+            ab::run(args, project)
+        }
         Command::Count(args) => {
             commands::inspect::run(commands::inspect::Mode::Count(args), project)
         }

@@ -1,4 +1,4 @@
-//! `phases` on workers whose commitments gain as the permutation does, by the batch, or that have no phases.
+//! `ab --phases` on workers whose commitments gain as the permutation does, by the batch, or that have no phases.
 //!
 //! The workers are shell scripts that speak the protocol of `benches/src/protocol.rs`.
 
@@ -92,7 +92,7 @@ done
         command
             .arg("--project")
             .arg(self.dir.path())
-            .args(["phases", "--seeds", "2", "--reps", "1", "--workers"])
+            .args(["ab", "--phases", "--seeds", "2", "--workers"])
             .args([baseline, candidate])
             .timeout(Duration::from_secs(60));
         command
@@ -105,7 +105,8 @@ done
             .assert()
             .success();
         let stdout = String::from_utf8(output.get_output().stdout.clone()).unwrap();
-        let (_, printed) = stdout.split_once("order ABBAABBA\n").unwrap();
+        // Below the table of all rows.
+        let (_, printed) = stdout.split_once("\n\n").unwrap();
         printed.to_owned()
     }
 }
@@ -122,34 +123,6 @@ fn a_commitment_that_gains_by_the_batch() {
     let fixture = Fixture::new();
     let candidate = fixture.candidate([1.0, 0.9, 0.7, 0.7]);
     insta::assert_snapshot!(fixture.printed(&candidate));
-}
-
-#[test]
-fn json_holds_the_rows_of_each_permutation_and_raw_samples_lie_beside_it() {
-    let fixture = Fixture::new();
-    let json = fixture.path("phases.json");
-    fixture
-        .phases(
-            &fixture.worker("baseline", &ROWS),
-            &fixture.candidate([0.8; 4]),
-        )
-        .arg("--json")
-        .arg(&json)
-        .assert()
-        .success();
-    let report: serde_json::Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
-    assert_eq!(report["schema"], 2);
-    let permutation = &report["permutations"][0];
-    assert_eq!(permutation["permutation"], "p");
-    assert_eq!(permutation["isa"], "native");
-    assert_eq!(permutation["external"]["workload"], "phase/p/external");
-    assert_eq!(permutation["external"]["ratio"], 0.8);
-    assert_eq!(permutation["internal"]["ratio"], 0.8);
-    assert_eq!(permutation["commit"]["workload"], "merkle-commit/p/2^4");
-    assert_eq!(permutation["remark"], serde_json::Value::Null);
-    let csv = fs::read_to_string(fixture.path("phases.csv")).unwrap();
-    // Two seeds of one round of eight runs for each row, and a line of names.
-    assert_eq!(csv.lines().count(), 4 * 16 + 1);
 }
 
 #[test]

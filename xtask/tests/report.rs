@@ -412,7 +412,7 @@ fn samples_that_are_none_are_refused_by_name() {
     let hashing = hashing.replace(",\n", ",,1000000\n");
     for (text, why) in [
         (hashing.into_bytes(), "more hashing than it took"),
-        (vec![0xff], "not UTF-8"),
+        (vec![0xff], "invalid utf-8"),
         (
             whole.replace("2^16x64", "2^16x65").into_bytes(),
             "2^16x65, x86-64-v3: no row of the report",

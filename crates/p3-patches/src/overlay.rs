@@ -118,22 +118,12 @@ impl Overlay {
 
     /// Returns a line for the whole, and one for each package.
     pub fn describe(&self) -> String {
-        let Provenance {
-            patches_sha256,
-            packages,
-            ..
-        } = &self.provenance;
-        let title = self.provenance.title();
-        let packages = packages.iter().map(|stamp| {
-            let Stamp {
-                package, version, ..
-            } = stamp;
-            format!("\n  {package} {version}")
-        });
-        format!(
-            "{title}\n  patches {patches_sha256}{}",
-            packages.collect::<String>()
-        )
+        let of = &self.provenance;
+        let mut text = format!("{}\n  patches {}", of.title(), of.patches_sha256);
+        for stamp in &of.packages {
+            text += &format!("\n  {} {}", stamp.package, stamp.version);
+        }
+        text
     }
 }
 
@@ -149,11 +139,11 @@ fn publish(out: &Dir, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     let own = before.union(&new).cloned().collect::<Vec<_>>().join("\n");
     unfinished.replace(unfinished.dir.place(OWN)?, own.as_bytes())?;
 
-    let staged = unfinished.temporary()?;
+    let staged = unfinished.dir.temporary()?;
     let entries = staged.folder();
     let written = tree::write_files(entries, files);
     if written.is_ok() {
-        unfinished.sync()?;
+        unfinished.dir.sync_all()?;
         // An entry that was not there before belongs to another program.
         let put = |name: &String| {
             let place = out.place(name)?;
@@ -169,13 +159,13 @@ fn publish(out: &Dir, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
             .filter(|name| *name != PROVENANCE)
             .try_for_each(put)?;
         // The provenance vouches for what is on the disk.
-        unfinished.sync()?;
+        unfinished.dir.sync_all()?;
         put(&PROVENANCE.to_owned())?;
         for name in before.difference(&new) {
             out.rename(name.as_ref(), entries, name.as_ref())?;
         }
         // The old content goes when no power failure brings it back.
-        unfinished.sync()?;
+        unfinished.dir.sync_all()?;
     }
     out.remove(UNFINISHED.as_ref())?;
     written
@@ -245,7 +235,8 @@ impl Provenance {
              ```toml\n[patch.crates-io]\n",
             names = names(patches, ", ")
         );
-        for Stamp { package, .. } in packages {
+        for stamp in packages {
+            let package = &stamp.package;
             text += &format!("{package} = {{ git = \"URL\", branch = \"{branch}\" }}\n");
         }
         text += &format!(
@@ -256,19 +247,11 @@ impl Provenance {
              ## Provenance\n\n\
              | package | registry's tarball, SHA-256 | upstream's commit | folder there | patches |\n|---|---|---|---|---|\n"
         );
-        for Stamp {
-            package,
-            version,
-            checksum,
-            commit,
-            folder,
-            patches,
-            ..
-        } in packages
-        {
-            let names = names(patches, ", ");
+        for stamp in packages {
+            let names = names(&stamp.patches, ", ");
             text += &format!(
-                "| {package} {version} | `{checksum}` | `{commit}` | {folder} | {names} |\n"
+                "| {} {} | `{}` | `{}` | {} | {names} |\n",
+                stamp.package, stamp.version, stamp.checksum, stamp.commit, stamp.folder
             );
         }
         text += "\n| patch, in order | SHA-256 |\n|---|---|\n";

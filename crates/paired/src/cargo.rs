@@ -289,9 +289,9 @@ pub fn cargo_error(stderr: &str) -> String {
     let cause = causes.last();
     let above = causes.iter().take(causes.len().saturating_sub(1));
     let named = above.rev().find(|cause| is_about_configuration(cause));
-    match (error, cause) {
-        (Some(error), _) if let Some(place) = place => format!("{place}: {error}"),
-        (Some(error), Some(cause)) => {
+    match (error, place, cause) {
+        (Some(error), Some(place), _) => format!("{place}: {error}"),
+        (Some(error), None, Some(cause)) => {
             // The system's errors name no file.
             let file = causes.iter().rev().nth(1);
             let file = file.filter(|_| cause.contains("(os error "));
@@ -310,12 +310,12 @@ pub fn cargo_error(stderr: &str) -> String {
             let of_program = of_program.map_or_else(String::new, |error| format!(": {error}"));
             format!("{error}: {named}{cause}{of_program}{offline}")
         }
-        (Some(error), None) if error.ends_with(':') => {
+        (Some(error), None, None) if error.ends_with(':') => {
             let list = lines.iter().skip_while(|line| !line.ends_with(error));
             let items = list.skip(1).map_while(|line| item(line));
             format!("{error} {}", items.collect::<Vec<_>>().join(", "))
         }
-        (Some(error), None) => {
+        (Some(error), None, None) => {
             let told = RESOLVERS.iter().filter_map(|(begin, mark)| {
                 let line = lines.iter().find(|line| line.starts_with(begin))?;
                 let line = mark.unwrap_or(line).split_whitespace();

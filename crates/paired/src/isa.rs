@@ -32,10 +32,9 @@ pub enum Isa {
 /// Deserializes the name of an instruction set, and refuses any other text.
 pub fn name<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
     let name = String::deserialize(text)?;
-    let mut known = Isa::value_variants().iter();
-    match known.any(|isa| isa.to_string() == name) {
-        true => Ok(name),
-        false => Err(D::Error::custom(format_args!(
+    match Isa::from_str(&name, false) {
+        Ok(_) => Ok(name),
+        Err(_) => Err(D::Error::custom(format_args!(
             "{name:?} is no instruction set"
         ))),
     }
@@ -124,18 +123,8 @@ impl Isa {
 
     /// Refuses an instruction set that this CPU cannot run; the message names the features that the CPU lacks.
     pub fn check(self) -> Result<(), Failure> {
-        let missing = self.missing();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let usable = Self::value_variants()
-            .iter()
-            .filter(|isa| isa.missing().is_empty());
-        let usable: Vec<String> = usable.map(Self::to_string).collect();
-        Err(
-            Failure::input(format!("{self}: this CPU lacks {}", missing.join(", ")))
-                .hint(format!("give one that it can run: {}", usable.join(", "))),
-        )
+        let why = format!("this CPU lacks {}", self.missing().join(", "));
+        self.refuse_unless(|isa| isa.missing().is_empty(), &why)
     }
 
     /// Returns the features that the instruction set needs and this CPU lacks.

@@ -144,17 +144,10 @@ pub fn print_json(value: &impl Serialize) {
 
 /// Escapes the control characters in the text of JSON, but for its line breaks.
 fn escaped_json(json: &str) -> String {
-    let mut escaped = String::new();
-    for c in json.chars() {
-        match c {
-            c if is_control(c) && c != '\n' => {
-                let units = c.encode_utf16(&mut [0; 2]).to_vec();
-                escaped.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
-            }
-            c => escaped.push(c),
-        }
-    }
-    escaped
+    escaped_by(json, &['\n'], |c| {
+        let units = c.encode_utf16(&mut [0; 2]).to_vec();
+        units.iter().map(|unit| format!("\\u{unit:04x}")).collect()
+    })
 }
 
 /// Prints `what: text` to stderr, without the credentials in addresses and with control characters escaped, since `text` may
@@ -175,14 +168,17 @@ pub fn print_lines<'l>(lines: impl IntoIterator<Item = &'l str>) {
 
 /// Escapes control characters, except for those that are `kept`.
 fn escaped(text: &str, kept: &[char]) -> String {
-    let mut escaped = String::new();
-    for c in text.chars() {
-        match c {
-            c if is_control(c) && !kept.contains(&c) => escaped.extend(c.escape_default()),
-            c => escaped.push(c),
-        }
-    }
-    escaped
+    escaped_by(text, kept, |c| c.escape_default().collect())
+}
+
+fn escaped_by(text: &str, kept: &[char], escape: impl Fn(char) -> String) -> String {
+    let escaped = text
+        .chars()
+        .map(|c| match is_control(c) && !kept.contains(&c) {
+            true => escape(c),
+            false => c.to_string(),
+        });
+    escaped.collect()
 }
 
 #[cfg(test)]

@@ -143,7 +143,7 @@ fn sections(
     for (heading, text) in figures.sections() {
         push(heading, text);
     }
-    push("Not measured", list(&figures.missing(patch)));
+    push("Not measured", list(&figures.missing()));
     push("Tested", evidence::markdown(project, patch, base)?);
     push("CI", legs::markdown(patch, base)?);
     push("Risk", format!("{}.", header.risk.trim_end_matches('.')));

@@ -37,13 +37,13 @@ impl<'d> Index<'d> {
         // The least that git takes for a repository: `git init` does more than a copy needs.
         let cannot = |path: &Path| format!("cannot write {}", shown(path));
         for folder in ["objects", "refs", "info"] {
-            let folder = to.path().join(folder);
+            let folder = to.folder().path().join(folder);
             fs::create_dir(&folder).with_context(|| cannot(&folder))?;
         }
-        let head = to.path().join("HEAD");
+        let head = to.folder().path().join("HEAD");
         fs::write(&head, "ref: refs/heads/main\n").with_context(|| cannot(&head))?;
         for name in ["index", "info/exclude"] {
-            let (from, to) = (of_git(name)?, to.path().join(name));
+            let (from, to) = (of_git(name)?, to.folder().path().join(name));
             if from.exists() {
                 plain::copy(&from, &to).with_context(|| format!("cannot copy {}", shown(&from)))?;
             }
@@ -58,7 +58,7 @@ impl<'d> Index<'d> {
     /// Runs git on the repository's files, with this index. A commit of the repository's has no name but its hash there.
     pub fn git(&self, args: &[&str]) -> Result<String> {
         let places = [
-            ("GIT_DIR", self.copy.path()),
+            ("GIT_DIR", self.copy.folder().path()),
             ("GIT_WORK_TREE", Path::new(".")),
             ("GIT_OBJECT_DIRECTORY", &self.objects),
         ];

@@ -1,15 +1,12 @@
 //! The part of a proof's saving that follows from faster hashing, by its share of the proof, beside the saving measured.
 
-use std::collections::BTreeMap;
+use std::slice;
 
-use comfy_table::{Table, presets};
-
-use paired::escape;
 use paired::run::protocol::Kind;
 use paired::run::threads;
 use paired::show::machine::known_as;
-use paired::show::section::{self, Record, TableLine};
-use paired::stats::row::{Hashing, Row};
+use paired::show::section::{self, Line, Record, TableLine, lines};
+use paired::stats::row::Hashing;
 
 /// Workloads that prove or commit to more than one matrix, by their kind and a part of their name, and the commitment whose tree is
 /// most like theirs: over the same field, by the same hash, with rows of about as many elements. The first that fits counts. A proof
@@ -61,27 +58,27 @@ fn commitment_like(workload: &str) -> Option<&'static str> {
 const WIDEST: f64 = 0.05;
 
 /// A proof and a commitment of one record.
-pub struct Attribution<'a> {
-    record: &'a Record,
-    pub proof: &'a Row,
-    pub commit: &'a Row,
+struct Attribution<'a> {
+    proof: Line<'a>,
+    commit: Line<'a>,
     hashing: Hashing,
 }
 
-/// Returns every proof with the commitment like it, in the order of the rows; none where hashing was not measured.
-pub fn attributions(record: &Record) -> Vec<Attribution<'_>> {
-    let keys = record.rows.iter().rev();
-    let rows: BTreeMap<_, _> = keys.map(|row| ((&*row.isa, &*row.workload), row)).collect();
-    let pairs = record.rows.iter().filter_map(|proof| {
+/// Returns each proof with the commitment like it, in the order of the rows; none where hashing was not measured.
+fn attributions(record: &Record) -> Vec<Attribution<'_>> {
+    let lines = lines(slice::from_ref(record));
+    let pairs = lines.iter().filter_map(|proof| {
+        let row = proof.row;
         // The commitments are on one thread.
-        let (_, 1) = threads::split(&proof.workload) else {
+        let (_, 1) = threads::split(&row.workload) else {
             return None;
         };
+        let like = commitment_like(&row.workload)?;
+        let is_like = |line: &&Line<'_>| (&*line.row.workload, &line.row.isa) == (like, &row.isa);
         Some(Attribution {
-            record,
-            proof,
-            commit: rows.get(&(&*proof.isa, commitment_like(&proof.workload)?))?,
-            hashing: proof.hashing?,
+            proof: *proof,
+            commit: *lines.iter().find(is_like)?,
+            hashing: row.hashing?,
         })
     });
     pairs.collect()
@@ -90,7 +87,7 @@ pub fn attributions(record: &Record) -> Vec<Attribution<'_>> {
 impl Attribution<'_> {
     /// Returns the share of the proof's time that is saved if its hashing gains what the commitment did and nothing else changes.
     fn follows(&self) -> f64 {
-        self.saved(self.commit.ratio)
+        self.saved(self.commit.row.ratio)
     }
 
     fn saved(&self, ratio: f64) -> f64 {
@@ -98,20 +95,20 @@ impl Attribution<'_> {
     }
 
     fn measured(&self) -> f64 {
-        1.0 - self.proof.ratio
+        1.0 - self.proof.row.ratio
     }
 
     /// By how much more was saved than follows; nothing where the intervals of the two meet.
     fn surplus(&self) -> Option<f64> {
-        let [low, high] = self.proof.ci95;
-        let [commit_low, commit_high] = self.commit.ci95;
+        let [low, high] = self.proof.row.ci95;
+        let [commit_low, commit_high] = self.commit.row.ci95;
         let meet = 1.0 - high <= self.saved(commit_low) && self.saved(commit_high) <= 1.0 - low;
         (!meet).then(|| self.measured() - self.follows())
     }
 
     /// Tells whether the saving measured is wider than [`WIDEST`] and may be none: it would agree with almost anything.
     fn is_wide(&self) -> bool {
-        let [low, high] = self.proof.ci95;
+        let [low, high] = self.proof.row.ci95;
         high >= 1.0 && high - low > WIDEST
     }
 
@@ -128,15 +125,14 @@ impl Attribution<'_> {
 
     /// Returns the cells of a line: what hashing is of the proof, what it gained there and alone, what follows, what was
     /// measured.
-    pub fn cells(&self) -> [String; 6] {
+    fn cells(&self) -> [String; 6] {
         let percent = |part: f64| format!("{:.1} %", 100.0 * part);
-        let [low, high] = self.proof.ci95;
-        let [of_proof, of_commit] =
-            [self.proof, self.commit].map(|row| self.record.line(row).marks());
+        let [low, high] = self.proof.row.ci95;
+        let [of_proof, of_commit] = [self.proof, self.commit].map(|line| line.marks());
         [
             percent(self.hashing.share),
             format!("{:.3}{of_proof}", self.hashing.ratio),
-            format!("{:.3}{of_commit}", self.commit.ratio),
+            format!("{:.3}{of_commit}", self.commit.row.ratio),
             percent(self.follows()),
             format!(
                 "{}{of_proof} ({} to {})",
@@ -163,51 +159,27 @@ const HEADS: [&str; 6] = [
 const CAPTION: &str = "Hashing is the time inside the spans in which Merkle trees are built, of the proof without the patches. \
      The saving that follows is that share of what the commitment alone gains.";
 
-/// Returns the savings as a page shows them, where there are any.
+/// Returns the table of the savings, where there are any.
 pub fn table(records: &[Record]) -> Option<section::Table> {
     let lines = records.iter().flat_map(attributions);
-    let lines = lines.map(|row| TableLine {
-        code: row.proof.workload.clone(),
-        beside: row.proof.isa.clone(),
-        below: format!(
-            "{}, {}",
-            row.commit.workload,
-            known_as(&row.record.machine.cpu)
-        ),
-        cells: row.cells().into(),
+    let lines = lines.map(|saving| {
+        let Line { record, row, .. } = saving.proof;
+        let (commit, cpu) = (&saving.commit.row.workload, known_as(&record.machine.cpu));
+        TableLine {
+            code: row.workload.clone(),
+            beside: row.isa.clone(),
+            below: format!("{commit}, {cpu}"),
+            cells: saving.cells().into(),
+        }
     });
     let lines: Vec<_> = lines.collect();
     (!lines.is_empty()).then_some(section::Table {
         title: "What a prover saves",
         caption: CAPTION,
-        first: "proof, commitment, CPU",
+        names: ["proof", "commitment, CPU"],
         heads: &HEADS,
         lines,
     })
-}
-
-/// Returns the savings as Markdown, where there are any.
-pub fn markdown(records: &[Record]) -> Option<String> {
-    let mut table = Table::new();
-    table.load_style(presets::ASCII_MARKDOWN);
-    table.set_header(
-        ["proof", "commitment", "CPU", "built for"]
-            .into_iter()
-            .chain(HEADS),
-    );
-    for record in records {
-        for attribution in attributions(record) {
-            let Attribution { proof, commit, .. } = &attribution;
-            let head = [
-                escape::code(&proof.workload),
-                escape::code(&commit.workload),
-                escape::text(&known_as(&record.machine.cpu)),
-                escape::text(&proof.isa),
-            ];
-            table.add_row(head.into_iter().chain(attribution.cells()));
-        }
-    }
-    (table.row_count() > 0).then(|| format!("{CAPTION}\n\n{table}\n"))
 }
 
 #[cfg(test)]
@@ -272,16 +244,13 @@ mod tests {
         other.machine.cpu = "Wide".into();
         other.outdated = true;
         other.loaded.insert(other.rows[0].workload.clone(), 1.3);
-        let table = markdown(&[record(0.7, 0.5, 0.5), other]).unwrap();
-        assert!(table.contains("10.0 points less"), "{table}");
-        for cpu in ["| Narrow |", "| Wide   |"] {
-            assert!(table.contains(cpu), "{table}");
-        }
-        assert_eq!(
-            table.matches("30.0 %\u{2020}\u{2021} (").count(),
-            1,
-            "{table}"
-        );
+        let table = table(&[record(0.7, 0.5, 0.5), other]).unwrap();
+        let [narrow, wide] = &table.lines[..] else {
+            panic!("a line for each CPU")
+        };
+        assert!(narrow.below.ends_with(", Narrow") && wide.below.ends_with(", Wide"));
+        assert!(narrow.cells[4].starts_with("30.0 % ("));
+        assert!(wide.cells[4].starts_with("30.0 %\u{2020}\u{2021} ("));
     }
 
     #[test]
@@ -349,6 +318,6 @@ mod tests {
         let mut record = record(0.6, 0.5, 0.5);
         record.rows[0].hashing = None;
         assert!(attributions(&record).is_empty());
-        assert_eq!(markdown(&[record]), None);
+        assert!(table(&[record]).is_none());
     }
 }

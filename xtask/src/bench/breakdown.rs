@@ -1,12 +1,11 @@
 //! One permutation taken apart: its external and internal rounds, and how batches and commitments compare.
 
 use anyhow::{Context, Result};
-use comfy_table::CellAlignment;
-use serde::Serialize;
 
 use paired::error::Failure;
 use paired::run::protocol::{Kind, RowInfo};
 use paired::run::sample::Run;
+use paired::show::report;
 use paired::stats::ratio::Ratio;
 use paired::stats::row::{Row, round4};
 
@@ -66,8 +65,7 @@ impl Rows {
 }
 
 /// The time of the internal rounds: the whole permutation's less that of the external rounds.
-#[derive(Serialize)]
-pub struct Internal {
+struct Internal {
     /// Milliseconds.
     baseline: f64,
     candidate: f64,
@@ -75,15 +73,14 @@ pub struct Internal {
 }
 
 /// A permutation on one instruction set, measured.
-#[derive(Serialize)]
 pub struct Breakdown {
-    pub permutation: String,
-    pub isa: String,
-    pub external: Row,
-    pub internal: Internal,
-    pub whole: Row,
-    pub batch: Row,
-    pub commit: Option<Row>,
+    permutation: String,
+    isa: String,
+    external: Row,
+    internal: Internal,
+    whole: Row,
+    batch: Row,
+    commit: Option<Row>,
     /// The step at which a commitment's ratio departs from the permutation's; none where their intervals agree.
     pub remark: Option<String>,
 }
@@ -145,7 +142,7 @@ impl Breakdown {
 
     /// Returns both implementations and their ratio, a column for each part and for what contains it.
     pub fn table(&self, terminal: bool) -> String {
-        let mut table = paired::show::report::empty_table(terminal);
+        let mut table = report::empty_table(terminal);
         let columns = ["external", "internal", "whole", "batch", "commit"];
         let title = format!("{}, {}", self.permutation, self.isa);
         table.set_header([title.as_str()].into_iter().chain(columns));
@@ -170,10 +167,7 @@ impl Breakdown {
             let Ratio { low, high, .. } = row.effect();
             format!("{low:.3} {high:.3}")
         });
-        for column in table.column_iter_mut().skip(1) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        table.trim_fmt()
+        report::formatted(table, 1..)
     }
 }
 

@@ -12,6 +12,7 @@ use toml_edit::{Array, DocumentMut, Item, Table, value};
 
 use crate::emulation;
 use crate::project::Project;
+use p3_patches::catalog::difference::Difference;
 use p3_patches::prover::graph;
 use p3_patches::prover::locked_dir::LockedDir;
 use p3_patches::prover::tree::{self, Tree};
@@ -25,14 +26,6 @@ use paired::isa::Isa;
 use paired::run::pairs::{Workers, assert_different};
 use paired::run::sample::Side;
 use paired::terminal::{print_lines, shown};
-
-/// Tells whether the candidate has the patches, or has had them.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Candidate {
-    Patched,
-    /// Patched and then reversed: what is left of the gain is an artefact of the measurement.
-    Reverted,
-}
 
 /// The purpose of workers, which says how much of them is compiled.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -137,54 +130,40 @@ pub struct Builder<'a> {
     trees: Vec<Tree>,
     /// The versions that both workers resolve to.
     seed: Seed,
-    candidate: Candidate,
+    /// Tells whether the candidate has had the patches: what is left of the gain is an artefact of the measurement.
+    reverted: bool,
     purpose: Purpose,
     folder: LockedDir,
 }
 
 impl<'a> Builder<'a> {
-    /// Writes the trees of the patches `names` and a copy of the worker's package to build from.
+    /// Writes the trees of both sides and a copy of the worker's package to build from.
     ///
     /// The package is copied because cargo would record the overrides in this repository's own lock file.
-    pub fn new(
-        project: &'a Project,
-        base: &str,
-        names: &[String],
-        candidate: Candidate,
-        purpose: Purpose,
-    ) -> Result<Self> {
+    pub fn new(project: &'a Project, difference: &Difference, purpose: Purpose) -> Result<Self> {
+        let Difference {
+            base,
+            baseline_patches,
+            patches,
+            reverted,
+        } = difference;
         let dir = project.root.join(FOLDER);
         let folder = LockedDir::lock(&dir)?;
-        let trees = match candidate {
-            Candidate::Patched => tree::materialize(&project.catalog, base, names, &folder)?,
-            Candidate::Reverted => {
-                tree::materialize_reverted(&project.catalog, base, names, &folder)?
-            }
+        let trees = |names: &[String], reverted| match names {
+            [] => Ok(Vec::new()),
+            names => tree::materialize(&project.catalog, base, names, reverted, &folder),
         };
         let mut builder = Self {
             project,
             dir,
-            below: Vec::new(),
-            trees,
+            below: trees(baseline_patches, false)?,
+            trees: trees(patches, *reverted)?,
             seed: Seed::new(project.patches(), base)?,
-            candidate,
+            reverted: *reverted,
             purpose,
             folder,
         };
         builder.copy_package(base)?;
-        Ok(builder)
-    }
-
-    /// Prepares workers as [`Self::new`] does, with a baseline that has the patches `below`, which are among `names`.
-    pub fn step(
-        project: &'a Project,
-        base: &str,
-        below: &[String],
-        names: &[String],
-        purpose: Purpose,
-    ) -> Result<Self> {
-        let mut builder = Self::new(project, base, names, Candidate::Patched, purpose)?;
-        builder.below = tree::materialize(&project.catalog, base, below, &builder.folder)?;
         Ok(builder)
     }
 
@@ -208,10 +187,7 @@ impl<'a> Builder<'a> {
         let target = target.into();
         // Names of equal length: the paths that end up in the executables move nothing in them.
         let baseline = self.baseline(&target)?;
-        let folder = match self.candidate {
-            Candidate::Patched => "cand",
-            Candidate::Reverted => "undo",
-        };
+        let folder = if self.reverted { "undo" } else { "cand" };
         let candidate = self.worker(&target, Side::Candidate, folder, &self.trees)?;
         if self.purpose != Purpose::Outputs {
             assert_different(

@@ -1,8 +1,5 @@
 //! Tables of curves: the speed-up of workloads on several threads, and the cost of an element at several sizes.
 
-use comfy_table::{Table, presets};
-
-use paired::escape;
 use paired::show::curves::{costs, speed_ups};
 use paired::show::machine::known_as;
 use paired::show::section::{self, Record, TableLine};
@@ -91,47 +88,19 @@ const FORMS: [Form; 2] = [
     },
 ];
 
-/// The head of the first column of a page's table.
-const FIRST: &str = "workload";
-
-/// Returns the curves as a page shows them, a table for each kind that there is.
+/// Returns a table for each kind of curves that there is.
 pub fn tables(records: &[Record]) -> Vec<section::Table> {
     let table = |form: &Form| {
         let lines: Vec<_> = records.iter().flat_map(form.lines).collect();
         (!lines.is_empty()).then_some(section::Table {
             title: form.title,
             caption: form.caption,
-            first: FIRST,
+            names: ["workload", "CPU"],
             heads: form.heads,
             lines,
         })
     };
     FORMS.iter().filter_map(table).collect()
-}
-
-/// Returns the curves as Markdown, a table for each kind that there is.
-pub fn markdown(records: &[Record]) -> Vec<String> {
-    let text = |table: section::Table| {
-        let mut text = Table::new();
-        text.load_style(presets::ASCII_MARKDOWN);
-        text.set_header([FIRST, "CPU", "built for"].iter().chain(table.heads));
-        for TableLine {
-            code,
-            beside,
-            below,
-            cells,
-        } in table.lines
-        {
-            let head = [
-                escape::code(&code),
-                escape::text(&below),
-                escape::text(&beside),
-            ];
-            text.add_row(head.into_iter().chain(cells));
-        }
-        format!("{}\n\n{text}\n", table.caption)
-    };
-    tables(records).into_iter().map(text).collect()
 }
 
 #[cfg(test)]
@@ -168,11 +137,6 @@ mod tests {
             panic!("there is one kind of curve")
         };
         assert_eq!(table.lines[0].cells, ["2", "0.800", "2.00", "2.00"]);
-        let text = markdown(&records).concat();
-        assert!(
-            text.contains("| `lde/x`  | Narrow | x86-64-v3 | 2 "),
-            "{text}"
-        );
     }
 
     #[test]
@@ -197,6 +161,6 @@ mod tests {
 
     #[test]
     fn a_record_without_curves_has_no_tables() {
-        assert!(markdown(&records(&[("lde/x/2^4x8", 1, 1.0)])).is_empty());
+        assert!(tables(&records(&[("lde/x/2^4x8", 1, 1.0)])).is_empty());
     }
 }

@@ -13,18 +13,18 @@ use super::compared::{
     self, Compared, Executables, Lacking, Measured, SEEDS, check_threads, each_once, header,
     measure, measured, named, no_row_is_parallel, runnable, runnable_of, sides,
 };
-use super::phases;
 use super::report::TITLE;
 use super::upstream_bench;
-use crate::bench::build::{self, Builder, Candidate, Purpose, TOOL, Target};
+use crate::bench::breakdown::{Breakdown, Rows};
+use crate::bench::build::{self, Builder, Purpose, TOOL, Target};
 use crate::bench::built::{self, Built, Named, Subject};
 use crate::bench::filing::{Filed, Filing};
 use crate::bench::memory::{self, Live};
 use crate::bench::record::file_stem;
 use crate::bench::upstream::Bench;
 use crate::project::Project;
-use crate::report::markdown::meanings;
-use crate::report::results;
+use crate::report::markdown::{meanings, section_table};
+use crate::report::results::{self, PROVER};
 use p3_patches::catalog::difference::Difference;
 use p3_patches::cli::Place;
 use p3_patches::commands::MOST_RUNS;
@@ -109,8 +109,8 @@ pub struct Args {
     seeds: Option<u64>,
     /// Measure the phases of Poseidon2: each permutation without its internal rounds and with them, a batch of states and a
     /// commitment. Where the commitment's ratio disagrees with the permutation's, a line says at which step.
-    #[arg(long, conflicts_with_all = ["quick", "workload", "outputs_only", "step", "revert", "build_only", "built", "html", "record"])]
-    phases: bool,
+    #[arg(long, conflicts_with_all = ["quick", "workload", "outputs_only", "build_only", "record"])]
+    pub phases: bool,
     /// Measure a bench of upstream's own, PACKAGE/BENCH or PACKAGE/BENCH/FILTER, on Plonky3 with the patches against Plonky3 with what
     /// they need; --seeds is the number of pairs [default: 5].
     #[arg(long, value_name = "BENCH", requires = "names", conflicts_with_all = [
@@ -159,24 +159,16 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
             project,
         );
     }
-    if args.phases {
-        let args = phases::Args {
-            compared: args.compared,
-            json: args.json,
-            seeds: args.seeds.unwrap_or(SEEDS),
-            reps: args.reps,
-        };
-        return phases::run(&args, project);
-    }
     if let Some(dir) = &args.build_only {
         return build_only(&args, project, dir);
     }
     let mut inputs = args.compared.inputs(project);
     inputs.extend(args.built.iter().flat_map(|dir| built::inputs(dir)));
     report::check_outputs(args.json.as_deref(), true, args.html.as_deref(), &inputs)?;
+    refuse_other_memory(&args)?;
     let numbers = numbers_of_threads(&args)?;
     let typed = measured()?;
-    let filing = (args.record)
+    let filing = (args.record && !args.outputs_only)
         .then(|| Filing::new(project, args.loaded))
         .transpose()?;
     let copies;
@@ -214,22 +206,17 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     let machine = Machine::here(&toolchain, &isas, &rustflags);
     let timeout = Duration::from_secs(args.timeout);
     let rows = selected(&workers[0].1.baseline, &args)?;
-    if args.threads != [1] && !rows.iter().any(|row| row.parallel) {
+    if numbers != [1] && !args.outputs_only && !rows.iter().any(|row| row.parallel) {
         return Err(no_row_is_parallel().into());
     }
     let mut rows = threads::on(&rows, &numbers);
     if args.budget.is_some() {
-        rows.sort_by_key(|row| urgency(row.kind));
+        let urgency = |kind| PROVER.iter().position(|first| *first == kind);
+        rows.sort_by_key(|row| urgency(row.kind).unwrap_or(PROVER.len()));
     }
 
     if args.outputs_only {
-        return compare_all_outputs(
-            &workers,
-            &rows,
-            &difference,
-            (timeout, args.record),
-            project,
-        );
+        return compare_outputs(&args, &workers, &rows, &difference, project);
     }
 
     let plan = Plan {
@@ -333,11 +320,24 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     }
     // Last, since it may fail: the figures are in the files by now.
     println!("{}", report::table(&report.rows, stdout.is_terminal()));
-    let tables: Vec<_> = results::tables(&section.records).collect();
+    let tables = results::tables(&section.records);
+    let tables: Vec<_> = tables.iter().map(section_table).collect();
     for table in &tables {
         println!("\n{table}");
     }
     print!("{}", meanings(&tables.concat()));
+    if args.phases {
+        let permutations = Rows::all(&rows)?;
+        for runs in runs.chunk_by(|a, b| a.isa == b.isa) {
+            for rows in &permutations {
+                let breakdown = Breakdown::new(rows, runs)?;
+                println!("\n{}", breakdown.table(stdout.is_terminal()));
+                if let Some(remark) = &breakdown.remark {
+                    println!("{remark}");
+                }
+            }
+        }
+    }
     if let Some(note) = of_compiler(&report.rows) {
         print_line("note", &note);
     }
@@ -442,21 +442,19 @@ fn build_only(args: &Args, project: &Project, dir: &Path) -> Result<()> {
 
 /// Returns the comparison that the arguments ask for, with the compiler that is here.
 fn subject(args: &Args, project: &Project) -> Result<Subject> {
-    let (base, patches) = args.compared.chosen(project)?;
+    let mut difference = args.compared.chosen(project)?;
     let names = &args.compared.names;
-    let asked = if names.is_empty() { &patches } else { names };
-    project.catalog.refuse_inert(&base, asked, &[ARCH])?;
-    let baseline_patches = if args.step {
-        stacked_on(project, &base, asked)?
-    } else {
-        Vec::new()
+    let asked = match &**names {
+        [] => &difference.patches,
+        _ => names,
     };
-    let difference = Difference {
-        base,
-        baseline_patches,
-        patches,
-        reverted: args.revert,
-    };
+    project
+        .catalog
+        .refuse_inert(&difference.base, asked, &[ARCH])?;
+    if args.step {
+        difference.baseline_patches = stacked_on(project, &difference.base, names)?;
+    }
+    difference.reverted = args.revert;
     Ok(Subject {
         difference,
         asked: names.clone(),
@@ -489,26 +487,12 @@ fn executables<'a>(
     if let Some(given) = args.compared.workers.as_deref() {
         return Ok(Executables::given(given, isas));
     }
-    let candidate = if args.revert {
-        Candidate::Reverted
-    } else {
-        Candidate::Patched
-    };
     let purpose = if args.outputs_only && args.quick {
         Purpose::Outputs
     } else {
         Purpose::Measurement
     };
-    let Difference {
-        base,
-        baseline_patches,
-        patches,
-        ..
-    } = &subject.difference;
-    let builder = match &**baseline_patches {
-        [] => Builder::new(project, base, patches, candidate, purpose)?,
-        below => Builder::step(project, base, below, patches, purpose)?,
-    };
+    let builder = Builder::new(project, &subject.difference, purpose)?;
     if !args.workload.is_empty() {
         // The baseline is at hand, or is needed anyway; a mistyped row need not wait for the candidate.
         let bar = spinner("listing the rows");
@@ -523,6 +507,10 @@ fn executables<'a>(
 /// are.
 fn selected(baseline: &Path, args: &Args) -> Result<Vec<RowInfo>> {
     let timeout = Duration::from_secs(args.timeout);
+    if args.phases {
+        let permutations = Rows::all(&pairs::rows(baseline, timeout)?)?;
+        return Ok(permutations.iter().flat_map(Rows::iter).cloned().collect());
+    }
     if !args.sizes.is_empty() {
         let families = pairs::families(baseline, timeout)?;
         let families = match args.workload.is_empty() {
@@ -555,70 +543,53 @@ fn selected(baseline: &Path, args: &Args) -> Result<Vec<RowInfo>> {
     })?)
 }
 
-/// Returns the place of a kind of rows among those that a reader needs first.
-fn urgency(kind: Kind) -> usize {
-    const FIRST: [Kind; 7] = [
-        Kind::StarkProve,
-        Kind::WhirProve,
-        Kind::MerkleCommit,
-        Kind::Lde,
-        Kind::Open,
-        Kind::FriCommit,
-        Kind::SumcheckProve,
-    ];
-    let place = FIRST.iter().position(|first| *first == kind);
-    place.unwrap_or(FIRST.len())
-}
-
 /// Compares the outputs of the rows for each instruction set. With all patches of a release the memory is compared with what
-/// benches/memory.csv has or, where `recorded`, written to it.
-fn compare_all_outputs(
+/// benches/memory.csv has or, where it is recorded, written to it.
+fn compare_outputs(
+    args: &Args,
     workers: &[(Isa, Workers)],
     rows: &[RowInfo],
     difference: &Difference,
-    (timeout, recorded): (Duration, bool),
     project: &Project,
 ) -> Result<()> {
+    const SEED: u64 = 1;
     let Difference { base, patches, .. } = difference;
     let is_series = *patches == project.catalog.chosen(Some(base), &[])?.1;
     for (isa, workers) in workers {
-        let counted = compare_outputs(workers, *isa, rows, timeout)?;
-        match (is_series, recorded) {
-            (false, _) => {}
-            (true, false) => memory::check(project, base, &counted)?,
-            (true, true) => memory::record(project, base, &counted)?,
+        let bar = measuring(rows.len() as u64, "rows");
+        let mut counted = BTreeMap::new();
+        for row in rows {
+            bar.set_message(format!("comparing {isa} {}", row.name));
+            let live = workers.compare_outputs(row, SEED, Duration::from_secs(args.timeout))?;
+            // How much threads hold at a time is another number in each run.
+            if let Some([baseline, candidate]) = live.filter(|_| row.threads == 1) {
+                let live = Live {
+                    baseline,
+                    candidate,
+                };
+                counted.insert(row.name.clone(), live);
+            }
+            bar.inc();
+        }
+        bar.finish_and_clear();
+        println!("{isa}: equal outputs in {} rows", rows.len());
+        if args.record {
+            memory::record(project, base, &counted)?;
+        } else if is_series {
+            memory::check(project, base, &counted)?;
         }
     }
     Ok(())
 }
 
-/// Returns the memory of the rows whose workers count it.
-fn compare_outputs(
-    workers: &Workers,
-    isa: Isa,
-    rows: &[RowInfo],
-    timeout: Duration,
-) -> Result<BTreeMap<String, Live>> {
-    const SEED: u64 = 1;
-    let bar = measuring(rows.len() as u64, "rows");
-    let mut counted = BTreeMap::new();
-    for row in rows {
-        bar.set_message(format!("comparing {isa} {}", row.name));
-        let live = workers.compare_outputs(row, SEED, timeout)?;
-        // How much threads hold at a time is another number in each run.
-        let live = live.filter(|_| row.threads == 1);
-        counted.extend(live.map(|[baseline, candidate]| {
-            let live = Live {
-                baseline,
-                candidate,
-            };
-            (row.name.clone(), live)
-        }));
-        bar.inc();
+/// Refuses to record the memory of some patches, or of several instruction sets: the file has one figure of a row.
+fn refuse_other_memory(args: &Args) -> Result<(), Failure> {
+    let is_one = args.compared.isa.len() <= 1 && args.compared.names.is_empty();
+    if is_one || !(args.outputs_only && args.record) {
+        return Ok(());
     }
-    bar.finish_and_clear();
-    println!("{isa}: equal outputs in {} rows", rows.len());
-    Ok(counted)
+    let what = "--outputs-only --record: the memory that is recorded is of all patches, on one instruction set";
+    Err(Failure::usage(what).hint("leave the names of patches out, and give --isa once"))
 }
 
 /// Says of slower rows that the compiler may be to blame, and how to find out; nothing where no row is slower. Nothing here knows

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
 
-use crate::bench::build::{Builder, Candidate, Purpose, Target};
+use crate::bench::build::{Builder, Purpose, Target};
 use crate::bench::built::without;
 use crate::commands::glob;
 use crate::project::Project;
@@ -65,8 +65,14 @@ fn in_folder(executable: PathBuf) -> PathBuf {
 
 impl Compared {
     /// Returns the release, and the patches in the order of the series.
-    pub fn chosen(&self, project: &Project) -> Result<(String, Vec<String>)> {
-        project.catalog.chosen(self.base.as_deref(), &self.names)
+    pub fn chosen(&self, project: &Project) -> Result<Difference> {
+        let (base, patches) = project.catalog.chosen(self.base.as_deref(), &self.names)?;
+        Ok(Difference {
+            base,
+            baseline_patches: Vec::new(),
+            patches,
+            reverted: false,
+        })
     }
 
     pub fn isas(&self) -> &[Isa] {
@@ -87,18 +93,18 @@ impl Compared {
             .collect()
     }
 
-    /// Returns the executables as given, or else built with `patches`.
+    /// Returns the executables as given, or else built.
     pub fn executables<'a>(
         &self,
         project: &'a Project,
-        (base, patches): (&str, &[String]),
+        difference: &Difference,
         isas: &[Isa],
         purpose: Purpose,
     ) -> Result<Executables<'a>> {
         if let Some(given) = self.workers.as_deref() {
             return Ok(Executables::given(given, isas));
         }
-        let builder = Builder::new(project, base, patches, Candidate::Patched, purpose)?;
+        let builder = Builder::new(project, difference, purpose)?;
         Executables::build(builder, isas, Target::from)
     }
 }

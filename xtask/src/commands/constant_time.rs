@@ -32,13 +32,13 @@ pub struct Args {
 
 pub fn run(args: &Args, project: &Project) -> Result<()> {
     let isas = each_once(args.compared.isas(), Isa::check_architecture)?;
-    let (base, patches) = args.compared.chosen(project)?;
-    let packages = project.catalog.packages_of(&base, &patches)?;
+    let difference = args.compared.chosen(project)?;
+    let packages = (project.catalog).packages_of(&difference.base, &difference.patches)?;
     let purpose = Purpose::of_a_look(args.quick);
     let Executables {
         workers,
         builder: _builder,
-    } = (args.compared).executables(project, (&base, &patches), &isas, purpose)?;
+    } = (args.compared).executables(project, &difference, &isas, purpose)?;
 
     let mut stdout = std::io::stdout().lock();
     let mut depending = 0;

@@ -6,11 +6,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Arg, ArgAction};
-use comfy_table::CellAlignment;
 use serde::Serialize;
 
 use super::compared::{Compared, measured};
-use crate::bench::build::{Builder, Candidate, Purpose, Target};
+use crate::bench::build::{Builder, Purpose, Target};
 use crate::bench::counts::{Counts, SCHEMA};
 use crate::bench::record;
 use crate::commands::glob;
@@ -19,6 +18,7 @@ use crate::inspect::emulator::Emulator;
 use crate::inspect::model::{Models, OLDEST};
 use crate::inspect::tracer::{Count, Machine, Traced, Tracer};
 use crate::project::Project;
+use p3_patches::catalog::difference::Difference;
 use paired::cargo::Toolchain;
 use paired::error::Failure;
 use paired::files::contents::json;
@@ -129,7 +129,8 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
     };
     let globs = args.unit.iter().map(|pattern| glob("--unit", pattern));
     let globs = globs.collect::<Result<Vec<_>, _>>()?;
-    let (base, patches) = args.compared.chosen(project)?;
+    let difference = args.compared.chosen(project)?;
+    let Difference { base, patches, .. } = difference.clone();
     target.set_cfgs(&args.cfg);
     let models = Models::find();
     let mut report = Report {
@@ -149,7 +150,7 @@ pub fn run(args: Args, project: &Project) -> Result<()> {
         units: Vec::new(),
     };
 
-    let (workers, _lock) = workers(&args, project, &report, target)?;
+    let (workers, _lock) = workers(&args, project, &difference, target)?;
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{}", header(&report))?;
     let cores = machine.architecture().cores();
@@ -237,7 +238,7 @@ fn refuse_more(units: &[Unit]) -> Result<()> {
 fn workers<'a>(
     args: &Args,
     project: &'a Project,
-    report: &Report,
+    difference: &Difference,
     target: Target,
 ) -> Result<(Workers, Option<Builder<'a>>)> {
     if let Some([baseline, candidate]) = args.compared.workers.as_deref() {
@@ -253,14 +254,7 @@ fn workers<'a>(
     }
     let bar = spinner("");
     bar.announce(format!("building the workers for {}", target.name));
-    let (base, patches) = (&report.base, &report.patches);
-    let builder = Builder::new(
-        project,
-        base,
-        patches,
-        Candidate::Patched,
-        Purpose::of_a_look(args.quick),
-    )?;
+    let builder = Builder::new(project, difference, Purpose::of_a_look(args.quick))?;
     let workers = builder.build(target)?;
     bar.finish_and_clear();
     Ok((workers, Some(builder)))
@@ -323,10 +317,7 @@ fn table(units: &[Unit], terminal: bool) -> String {
             );
         }
     }
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.trim_fmt()
+    report::formatted(table, 2..)
 }
 
 /// Reads a cfg that the compiler's flags can hold, which are split at blanks.

@@ -155,7 +155,7 @@ impl WorkRepo {
     }
 
     fn path(&self) -> PathBuf {
-        self.unfinished.path().join(REPOSITORY)
+        self.unfinished.folder().path().join(REPOSITORY)
     }
 
     pub fn git(&self, args: &[&str]) -> Result<String> {

@@ -66,17 +66,15 @@ impl<'a> Inspected<'a> {
     ) -> Result<Self> {
         report::check_outputs(json, false, None, &compared.inputs(project))?;
         let isas = runnable(compared.isas())?;
-        let (base, patches) = compared.chosen(project)?;
-        project
-            .catalog
-            .refuse_inert(&base, &compared.names, &[ARCH])?;
-        let built = (&*base, &*patches);
-        let executables = compared.executables(project, built, &isas, Purpose::Measurement)?;
+        let difference = compared.chosen(project)?;
+        (project.catalog).refuse_inert(&difference.base, &compared.names, &[ARCH])?;
+        let purpose = Purpose::Measurement;
+        let executables = compared.executables(project, &difference, &isas, purpose)?;
         let (_, workers) = &executables.workers[0];
         let rows = select(&pairs::rows(&workers.baseline, TIMEOUT)?)?;
         Ok(Self {
-            base,
-            patches,
+            base: difference.base,
+            patches: difference.patches,
             executables,
             rows,
             json: json.map(Path::to_owned),

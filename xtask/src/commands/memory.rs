@@ -1,9 +1,9 @@
 //! `inspect memory`: which spans of a run hold the memory where the most is allocated, with patches and without.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use indexmap::IndexMap;
 
 use super::compared::{Compared, named};
 use super::inspected::{Inspected, SEED, TIMEOUT, Workload};
@@ -72,21 +72,17 @@ fn selected(rows: &[RowInfo], args: &Args) -> Result<Vec<RowInfo>, Failure> {
 /// Returns what stands above the table, and the table: the spans in the order in which the runs enter them.
 fn shown(workload: &Workload<Holding>, terminal: bool) -> String {
     let sides = [&workload.baseline, &workload.candidate];
-    let mut spans: Vec<(String, [i64; 2])> = Vec::new();
-    let mut known = HashMap::new();
+    let mut spans: IndexMap<&[String], [i64; 2]> = IndexMap::new();
     for (side, holding) in sides.into_iter().enumerate() {
         for held in &holding.held {
-            let at = *known.entry(&held.span).or_insert(spans.len());
-            if at == spans.len() {
-                spans.push((path(&held.span), [0; 2]));
-            }
-            spans[at].1[side] = held.bytes;
+            spans.entry(&held.span).or_default()[side] = held.bytes;
         }
     }
+    let spans = spans.into_iter().map(|(span, bytes)| (path(span), bytes));
     let least = (workload.baseline.live_bytes as f64 * SMALL) as u64;
     let is_small =
         |(_, bytes): &(_, [i64; 2])| bytes.iter().all(|bytes| bytes.unsigned_abs() < least);
-    let (small, large): (Vec<_>, Vec<_>) = spans.into_iter().partition(is_small);
+    let (small, large): (Vec<_>, Vec<_>) = spans.partition(is_small);
     let mut rest = Vec::new();
     if !small.is_empty() {
         let sum = |side: usize| small.iter().map(|(_, bytes)| bytes[side]).sum();

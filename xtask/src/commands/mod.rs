@@ -11,7 +11,6 @@ pub mod export;
 pub mod inspect;
 pub mod inspected;
 pub mod memory;
-pub mod phases;
 pub mod preflight;
 pub mod refresh;
 pub mod report;

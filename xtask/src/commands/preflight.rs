@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use cargo_metadata::semver::Version;
-use comfy_table::CellAlignment;
 use serde::Serialize;
 
 use super::compared::Compared;
-use crate::bench::build::{Builder, Candidate, Purpose, Target};
+use crate::bench::build::{Builder, Purpose, Target};
 use crate::emulation::{self, CORTEX_A76};
 use crate::inspect::kernels::Found;
 use crate::inspect::kernels::compare;
@@ -93,13 +92,16 @@ struct TimedUnit {
 pub fn run(args: &Args, project: &Project) -> Result<()> {
     let inputs = args.compared.inputs(project);
     report::check_outputs(args.json.as_deref(), false, None, &inputs)?;
-    let (base, chosen) = args.compared.chosen(project)?;
-    let packages = project.catalog.packages_of(&base, &chosen)?;
+    let mut difference = args.compared.chosen(project)?;
+    let packages = (project.catalog).packages_of(&difference.base, &difference.patches)?;
+    if args.baseline {
+        difference.patches.clear();
+    }
     let models = Models::find();
     let mut report = Report {
         schema: 1,
-        base,
-        patches: if args.baseline { Vec::new() } else { chosen },
+        base: difference.base.clone(),
+        patches: difference.patches.clone(),
         packages,
         rustc: Toolchain::query()?.version,
         llvm_mca: models.as_ref().map(|models| models.version.clone()),
@@ -117,13 +119,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
     writeln!(stdout, "{}", header(&report))?;
     let builder = match args.compared.workers {
         Some(_) => None,
-        None => Some(Builder::new(
-            project,
-            &report.base,
-            &report.patches,
-            Candidate::Patched,
-            Purpose::Measurement,
-        )?),
+        None => Some(Builder::new(project, &difference, Purpose::Measurement)?),
     };
     let wanted = |function: &str| {
         let named = |text: &String| function.contains(text.as_str());
@@ -191,7 +187,7 @@ fn timed(executables: &[PathBuf]) -> Result<Vec<TimedUnit>> {
                 instructions: count.instructions,
                 bound: (cpu.as_ref()).and_then(|cpu| count.model_bounds.get(cpu).copied()),
                 model: (cpu.as_ref()).and_then(|cpu| count.model_cycles.get(cpu).copied()),
-                measured: row::round4(pairs::cycles(executable, &unit)?),
+                measured: row::round4(pairs::cycles(executable, &unit.name)?),
                 cpu: cpu.clone(),
             });
         }
@@ -225,16 +221,13 @@ fn gaps(units: &[TimedUnit], terminal: bool) -> String {
             ),
         ]);
     }
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
     let cpu = match units.first().and_then(|unit| unit.cpu.as_deref()) {
         Some(cpu) => format!("which LLVM calls {cpu}"),
         None => "which LLVM does not know".to_owned(),
     };
     format!(
         "cycles of one repetition on this CPU, {cpu}; measured: the least of several; gap: measured / bound\n{}",
-        table.trim_fmt()
+        report::formatted(table, 2..)
     )
 }
 

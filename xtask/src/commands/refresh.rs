@@ -261,7 +261,7 @@ fn write(name: &str, dir: &Path, project: &Project, catalog: &Catalog) -> Result
     let needs = catalog.needs(&release, name)?;
 
     let folder = LockedDir::lock(&project.root.join(TREES))?;
-    let index = Index::copy(dir, folder.temporary()?)?;
+    let index = Index::copy(dir, folder.dir.temporary()?)?;
     let published = git(dir, &["rev-parse", &format!("{tag}^{{tree}}")])?;
     let published = published.trim_end();
     refuse_conflicts(dir, &index, published)?;

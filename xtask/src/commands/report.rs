@@ -58,7 +58,7 @@ pub fn run(args: &Args, project: &Project) -> Result<()> {
             let table = markdown::markdown(&lines(&section.records), None);
             println!("### {}\n\n{table}", escape::text(&section.title));
             for table in results::tables(&section.records) {
-                println!("{table}");
+                println!("{}", markdown::section_table(&table));
             }
         }
         return Ok(());

@@ -1,10 +1,10 @@
 //! `inspect threads`: which spans of a run use several threads, and which leave them waiting, with patches and without.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::slice;
 
 use anyhow::Result;
+use indexmap::IndexMap;
 use serde::Serialize;
 
 use super::compared::{Compared, check_threads, named, no_row_is_parallel};
@@ -99,25 +99,16 @@ fn selected(rows: &[RowInfo], args: &Args) -> Result<Vec<RowInfo>, Failure> {
 
 /// Returns each span of some runs with the median of its times, in the order in which the runs enter them.
 fn medians(runs: &[Vec<Busy>]) -> Vec<Busy> {
-    let mut spans: Vec<(Vec<String>, [Vec<f64>; 2])> = Vec::new();
-    let mut known = HashMap::new();
-    for Busy {
-        span,
-        wall_ns,
-        cpu_ns,
-    } in runs.iter().flatten()
-    {
-        let at = *known.entry(span.clone()).or_insert(spans.len());
-        if at == spans.len() {
-            spans.push((span.clone(), <[_; 2]>::default()));
-        }
-        spans[at].1[0].push(*wall_ns as f64);
-        spans[at].1[1].push(*cpu_ns as f64);
+    let mut spans: IndexMap<&Vec<String>, [Vec<f64>; 2]> = IndexMap::new();
+    for busy in runs.iter().flatten() {
+        let [wall, cpu] = spans.entry(&busy.span).or_default();
+        wall.push(busy.wall_ns as f64);
+        cpu.push(busy.cpu_ns as f64);
     }
-    let median_of = |(span, mut times): (_, [Vec<f64>; 2])| {
+    let median_of = |(span, mut times): (&Vec<String>, [Vec<f64>; 2])| {
         let [wall_ns, cpu_ns] = times.each_mut().map(|times| median(times) as u64);
         Busy {
-            span,
+            span: span.clone(),
             wall_ns,
             cpu_ns,
         }
@@ -185,33 +176,20 @@ const HEADS: [&str; 9] = [
 
 /// Returns what stands above the table, and the table: the spans by what the candidate loses.
 fn shown(workload: &Workload<Sides>, threads: usize, terminal: bool) -> String {
-    let mut spans: Vec<(String, Times)> = Vec::new();
-    let mut known = HashMap::new();
-    for (side, sides) in [&workload.baseline, &workload.candidate]
-        .into_iter()
-        .enumerate()
-    {
-        for (is_one, busy) in [(true, &sides.one), (false, &sides.several)] {
-            for Busy {
-                span,
-                wall_ns,
-                cpu_ns,
-            } in busy
-            {
-                let at = *known.entry(span).or_insert(spans.len());
-                if at == spans.len() {
-                    spans.push((path(span), Times::default()));
-                }
-                let times = &mut spans[at].1;
-                if is_one {
-                    times.one[side] = *wall_ns as f64;
-                } else {
-                    times.several[side] = *wall_ns as f64;
-                    times.cpu[side] = *cpu_ns as f64;
-                }
-            }
+    let mut spans: IndexMap<&[String], Times> = IndexMap::new();
+    let sides = [&workload.baseline, &workload.candidate];
+    for (side, sides) in sides.into_iter().enumerate() {
+        for busy in &sides.one {
+            spans.entry(&busy.span).or_default().one[side] = busy.wall_ns as f64;
+        }
+        for busy in &sides.several {
+            let times = spans.entry(&busy.span).or_default();
+            times.several[side] = busy.wall_ns as f64;
+            times.cpu[side] = busy.cpu_ns as f64;
         }
     }
+    let spans = spans.into_iter().map(|(span, times)| (path(span), times));
+    let spans: Vec<_> = spans.collect();
     let sum = |spans: &[(String, Times)]| {
         let mut sum = Times::default();
         spans.iter().for_each(|(_, times)| sum.add(times));

@@ -68,20 +68,14 @@ pub fn run(
             .into());
     }
     let isas = runnable(compared.isas())?;
-    let (base, patches) = compared.chosen(project)?;
-    let baseline_patches = project
-        .catalog
-        .below(&Version::parse(&base)?, &compared.names)?;
-    project.catalog.refuse_inert(&base, &patches, &[ARCH])?;
+    let mut difference = compared.chosen(project)?;
+    let base = difference.base.clone();
+    difference.baseline_patches =
+        (project.catalog).below(&Version::parse(&base)?, &compared.names)?;
+    (project.catalog).refuse_inert(&base, &difference.patches, &[ARCH])?;
     let toolchain = Toolchain::query()?;
     let machine = Machine::here(&toolchain, &isas, "");
     let pairs = pairs.unwrap_or(PAIRS) as usize;
-    let difference = Difference {
-        base: base.clone(),
-        baseline_patches,
-        patches,
-        reverted: false,
-    };
     println!(
         "{}\n{}, {pairs} pairs of 4 runs, in the order ABBA",
         header(&machine),

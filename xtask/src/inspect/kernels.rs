@@ -6,7 +6,6 @@ use std::iter::repeat_with;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
 
 use crate::inspect::code::{self, Architecture, Block, Counts, Function};
@@ -283,7 +282,7 @@ impl Kernel {
     }
 
     /// Returns a line for each figure, and for each side columns for all of it, its largest loops and the rest.
-    fn table(&self, cache_bytes: usize, terminal: bool) -> Table {
+    fn table(&self, cache_bytes: usize, terminal: bool) -> String {
         let mut table = report::empty_table(terminal);
         let columns: Vec<Column<'_>> =
             [("baseline", &self.baseline), ("candidate", &self.candidate)]
@@ -325,10 +324,7 @@ impl Kernel {
                 columns.iter().map(cell).collect(),
             );
         }
-        for column in table.column_iter_mut().skip(1) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        table
+        report::formatted(table, 1..)
     }
 
     /// Loops that a core has to decode anew in each pass.
@@ -405,7 +401,7 @@ impl Found {
         let mut text = String::new();
         for kernel in &self.kernels {
             let table = kernel.table(self.cache_bytes, terminal);
-            text += &format!("\n{}\n{}\n", kernel.name, table.trim_fmt());
+            text += &format!("\n{}\n{table}\n", kernel.name);
             for remark in kernel.remarks() {
                 text += &format!("{remark}\n");
             }

@@ -33,10 +33,7 @@ pub struct Documents(Vec<(PathBuf, String)>);
 impl Documents {
     pub fn new(project: &Project, sections: &[Section]) -> Result<Self> {
         let mut files = Vec::new();
-        let mut links = Links {
-            up: "../",
-            files: Vec::new(),
-        };
+        let mut links = Links::from("../");
         let shown = summary::shown_proofs(sections);
         let mut text = String::new();
         for section in sections {
@@ -115,10 +112,7 @@ impl Documents {
 
 /// Returns the text of a crate's README: all rows of its patch.
 fn crate_readme<'s>(path: &Path, sections: impl Iterator<Item = &'s Section>) -> Result<String> {
-    let mut links = Links {
-        up: "../../",
-        files: Vec::new(),
-    };
+    let mut links = Links::from("../../");
     let mut text = String::new();
     for section in sections {
         write!(text, "\n### {}\n", section.title)?;

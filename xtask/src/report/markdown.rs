@@ -1,14 +1,14 @@
 //! Rows as tables of Markdown.
 
 use std::collections::HashMap;
-use std::hash::Hash;
 
 use comfy_table::{Table, presets};
+use indexmap::IndexSet;
 
 use crate::bench::record;
 use paired::escape;
 use paired::show::machine::known_as;
-use paired::show::section::{FEW, LOADED, Line, OUTDATED};
+use paired::show::section::{self, FEW, LOADED, Line, OUTDATED};
 use paired::stats::ratio::Verdict;
 use paired::stats::row::counts_bytes;
 
@@ -17,17 +17,19 @@ use paired::stats::row::counts_bytes;
 pub struct Links {
     /// From the text's folder to the repository's root.
     pub(super) up: &'static str,
-    pub(super) files: Vec<String>,
+    files: IndexSet<String>,
 }
 
 impl Links {
+    pub(super) fn from(up: &'static str) -> Self {
+        Self {
+            up,
+            ..Self::default()
+        }
+    }
+
     fn number(&mut self, file: &str) -> usize {
-        let index = self.files.iter().position(|known| known == file);
-        let index = index.unwrap_or_else(|| {
-            self.files.push(file.to_owned());
-            self.files.len() - 1
-        });
-        index + 1
+        self.files.insert_full(file.to_owned()).0 + 1
     }
 
     pub(super) fn markdown(&self) -> String {
@@ -36,30 +38,6 @@ impl Links {
             text += &format!("[{}]: {}{file}\n", index + 1, self.up);
         }
         text
-    }
-}
-
-/// Values in the order in which they are first seen.
-struct Unique<T> {
-    all: Vec<T>,
-    numbers: HashMap<T, usize>,
-}
-
-impl<T> Default for Unique<T> {
-    fn default() -> Self {
-        Self {
-            all: Vec::new(),
-            numbers: HashMap::new(),
-        }
-    }
-}
-
-impl<T: Copy + Eq + Hash> Unique<T> {
-    fn number(&mut self, value: T) -> usize {
-        *self.numbers.entry(value).or_insert_with(|| {
-            self.all.push(value);
-            self.all.len() - 1
-        })
     }
 }
 
@@ -72,29 +50,30 @@ pub fn changed_memory(line: &Line<'_>) -> Option<f64> {
 /// Effects as Markdown: a line per workload and CPU, a column per ISA, below it what the marks mean. Ratios link to their records
 /// if there are `links`, which are relative to the repository's root.
 pub fn markdown(lines: &[Line<'_>], mut links: Option<&mut Links>) -> String {
-    let mut isas = Unique::default();
-    let mut heads = Unique::default();
+    let mut isas = IndexSet::new();
+    let mut heads = IndexSet::new();
     let mut cells = HashMap::new();
     for line in lines {
         let Line { record, row, .. } = line;
-        let isa = isas.number(&*row.isa);
-        let head = heads.number((&*row.workload, &*record.machine.cpu));
+        let (isa, head) = (&*row.isa, (&*row.workload, &*record.machine.cpu));
+        isas.insert(isa);
+        heads.insert(head);
         cells.entry((head, isa)).or_insert(line);
     }
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
-    let names = isas.all.iter().map(|isa| escape::text(isa));
+    let names = isas.iter().map(|isa| escape::text(isa));
     let head = ["time with / without", "CPU"].map(str::to_owned);
     table.set_header(head.into_iter().chain(names));
-    for (head, (workload, cpu)) in heads.all.iter().enumerate() {
-        let mut cell = |isa| {
-            let line = cells.get(&(head, isa));
+    for head @ (workload, cpu) in heads {
+        let cell = |isa: &&str| {
+            let line = cells.get(&(head, *isa));
             line.map_or_else(String::new, |line| {
                 markdown_cell(line, links.as_deref_mut())
             })
         };
-        let head = [escape::code(workload), escape::text(&known_as(cpu))];
-        table.add_row(head.into_iter().chain((0..isas.all.len()).map(&mut cell)));
+        let names = [escape::code(workload), escape::text(&known_as(cpu))];
+        table.add_row(names.into_iter().chain(isas.iter().map(cell)));
     }
     let mut text = table.to_string() + "\n";
     text += &meanings(&text);
@@ -102,6 +81,23 @@ pub fn markdown(lines: &[Line<'_>], mut links: Option<&mut Links>) -> String {
         text += "\nMemory is the most bytes that were allocated at a time, with / without, where that changes by more than 1 %.\n";
     }
     text
+}
+
+/// Returns a table of a section with its explanation.
+pub fn section_table(section: &section::Table) -> String {
+    let [name, below] = section.names;
+    let mut table = Table::new();
+    table.load_style(presets::ASCII_MARKDOWN);
+    table.set_header([name, below, "built for"].iter().chain(section.heads));
+    for line in &section.lines {
+        let names = [
+            escape::code(&line.code),
+            escape::text(&line.below),
+            escape::text(&line.beside),
+        ];
+        table.add_row(names.iter().chain(&line.cells));
+    }
+    format!("{}\n\n{table}\n", section.caption)
 }
 
 /// Explains the marks in a text.

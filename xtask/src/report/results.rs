@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::slice;
 
 use anyhow::Result;
 use cargo_metadata::semver::Version;
@@ -10,9 +11,9 @@ use cargo_metadata::semver::Version;
 use crate::bench::attribution;
 use crate::bench::counts::{Counts, counts};
 use crate::bench::curves;
-use crate::bench::record::{RECORDS, SERIES, bench_records, records, step_records};
+use crate::bench::record::{RECORDS, SERIES, bench_records, file_stem, records, step_records};
 use crate::project::Project;
-use crate::report::markdown::{Links, markdown};
+use crate::report::markdown::{Links, markdown, section_table};
 use p3_patches::catalog::Entry;
 use p3_patches::catalog::difference::Difference;
 use paired::run::protocol::Kind;
@@ -35,15 +36,16 @@ pub struct Section {
     pub alone: bool,
 }
 
-/// The workloads that a prover consists of. Bare permutations and products are in the records and on the page.
-const PROVER: [Kind; 7] = [
+/// The workloads that a prover consists of, in the order in which a reader needs them. Bare permutations and products are in the records
+/// and on the page.
+pub const PROVER: [Kind; 7] = [
+    Kind::StarkProve,
+    Kind::WhirProve,
     Kind::MerkleCommit,
     Kind::Lde,
-    Kind::FriCommit,
     Kind::Open,
+    Kind::FriCommit,
     Kind::SumcheckProve,
-    Kind::WhirProve,
-    Kind::StarkProve,
 ];
 
 /// Tells whether a row is of what a prover does.
@@ -98,7 +100,7 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
         if !records.is_empty() {
             sections.push(Section {
                 title: format!("All patches, Plonky3 {base}"),
-                release: base.clone(),
+                release: base,
                 records,
                 counts: Vec::new(),
                 patch: None,
@@ -107,67 +109,59 @@ pub fn recorded(project: &Project) -> Result<Vec<Section>> {
         }
     }
     for Entry { name, needs } in &project.catalog.entries {
-        let with = if needs.is_empty() {
-            String::new()
-        } else {
-            format!(" with {}", needs.join(", "))
+        let needs = needs.join(", ");
+        let with = match &*needs {
+            "" => String::new(),
+            needs => format!(" with {needs}"),
         };
-        let ported = newest_first().filter(|base| project.catalog.has(base, name));
         let default = project.catalog.default_base_of(name)?;
-        for base in ported {
-            let step = step_records(project, &base, name)?;
-            if !step.is_empty() {
-                sections.push(Section {
-                    title: match &**needs {
-                        needs
-                            if !needs.is_empty() && step.iter().any(|record| !record.outdated) =>
-                        {
-                            format!("{name} on {}, Plonky3 {base}", needs.join(", "))
-                        }
-                        _ => format!("{name} on others, Plonky3 {base}"),
-                    },
-                    release: base.clone(),
-                    records: step,
-                    counts: Vec::new(),
-                    patch: Some(name.clone()),
-                    alone: true,
-                });
-            }
-            let benches = bench_records(project, &base, name)?;
-            if !benches.is_empty() {
-                sections.push(Section {
-                    title: format!("{name}, upstream's benches, Plonky3 {base}"),
-                    release: base.clone(),
-                    records: benches,
-                    counts: Vec::new(),
-                    patch: Some(name.clone()),
-                    alone: false,
-                });
-            }
-            let is_default = base == default;
-            let below =
-                (project.catalog).below(&Version::parse(&base)?, std::slice::from_ref(name))?;
-            let section = Section {
-                title: format!("{name}{with}, Plonky3 {base}"),
-                records: records(project, &base, name)?,
-                counts: counts(project, &base, name)?,
+        for base in newest_first().filter(|base| project.catalog.has(base, name)) {
+            let release = Version::parse(&base)?;
+            let asked = slice::from_ref(name);
+            let below = project.catalog.below(&release, asked)?;
+            let section = |title: String, records| Section {
+                title: format!("{name}{title}, Plonky3 {base}"),
+                release: base.clone(),
+                records,
+                counts: Vec::new(),
                 patch: Some(name.clone()),
-                release: base,
-                alone: below.is_empty(),
+                alone: false,
             };
-            if is_default || !section.is_empty() {
-                sections.push(section);
-            }
+            let steps = step_records(project, &base, name)?;
+            let folder = format!("/{}/", file_stem(asked, &below));
+            let mut files = steps.iter().flat_map(|record| &record.sources);
+            let is_on_needs = files.any(|source| {
+                let file = source.file.as_ref();
+                file.is_some_and(|file| file.contains(&folder))
+            });
+            let on = match is_on_needs {
+                true => format!(" on {needs}"),
+                false => " on others".to_owned(),
+            };
+            let benches = bench_records(project, &base, name)?;
+            let step = Section {
+                alone: true,
+                ..section(on, steps)
+            };
+            let bench = section(", upstream's benches".to_owned(), benches);
+            let stack = Section {
+                counts: counts(project, &base, name)?,
+                alone: below.is_empty(),
+                ..section(with.clone(), records(project, &base, name)?)
+            };
+            let is_default = base == default;
+            sections.extend([step, bench].into_iter().filter(|found| !found.is_empty()));
+            sections.extend(Some(stack).filter(|found| is_default || !found.is_empty()));
         }
     }
     Ok(sections)
 }
 
-/// Returns the tables below the rows of records, as Markdown: what a prover saves, and curves.
-pub fn tables(records: &[Record]) -> impl Iterator<Item = String> {
-    attribution::markdown(records)
-        .into_iter()
-        .chain(curves::markdown(records))
+/// Returns the tables below the rows of records: what a prover saves, and curves.
+pub fn tables(records: &[Record]) -> Vec<section::Table> {
+    (attribution::table(records).into_iter())
+        .chain(curves::tables(records))
+        .collect()
 }
 
 impl Section {
@@ -194,9 +188,7 @@ impl Section {
         let place = format!("{RECORDS}/{}/{SERIES}-curves.svg", self.release);
         self.patch.is_none().then_some((title, place))
     }
-}
 
-impl Section {
     /// Returns the section as a page shows it.
     pub fn shown(&self) -> section::Section<'_> {
         section::Section {
@@ -206,9 +198,7 @@ impl Section {
                 title: "Permutations and products",
                 has: |row| !is_of_prover(row),
             }),
-            tables: (attribution::table(&self.records).into_iter())
-                .chain(curves::tables(&self.records))
-                .collect(),
+            tables: tables(&self.records),
         }
     }
 
@@ -222,7 +212,7 @@ impl Section {
             write!(text, "\n{}", markdown(lines, Some(links)))?;
         }
         for table in tables(&self.records) {
-            write!(text, "\n{table}")?;
+            write!(text, "\n{}", section_table(&table))?;
         }
         for counts in &self.counts {
             let file = format!("{}{}", links.up, counts.file);

@@ -9,7 +9,7 @@ use super::programs::{
     SOURCES, Sandbox,
 };
 use super::suites::{ConstantTime, Count, Dependents, Outputs, Prefixes, Upstream};
-use super::{ONE_ISA, Stage, needs_bochs, provers};
+use super::{ONE_ISA, Pace, Stage, needs_bochs, provers};
 use crate::project::Project;
 use p3_patches::project::TOOL;
 use paired::isa::Isa;
@@ -71,14 +71,14 @@ fn isas() -> impl Iterator<Item = Isa> {
 
 /// Lists the stages that read the checkout, and the tests of the tool and of the workspace's documentation.
 fn of_the_checkout() -> Vec<Stage> {
-    let quick = |name: &str, args| Stage::new(name, Cargo(args)).quick();
+    let quick = |name: &str, args| Stage::new(name, Cargo(args)).at(Pace::Quick);
     let lint = |name: &str, program, args, files| {
         let lint = Lint {
             program,
             args,
             files,
         };
-        Stage::new(name, lint).quick()
+        Stage::new(name, lint).at(Pace::Quick)
     };
     vec![
         quick("format", &["fmt", "--all", "--check"]),
@@ -113,8 +113,8 @@ fn of_the_checkout() -> Vec<Stage> {
             &["crates/testing/reference/poseidon.py", "--check"],
             &[],
         ),
-        Stage::new("known-answers/papers", Judge("papers")).weekly(),
-        Stage::new("known-answers/gnark-crypto", Judge("gnark-crypto")).weekly(),
+        Stage::new("known-answers/papers", Judge("papers")).at(Pace::Weekly),
+        Stage::new("known-answers/gnark-crypto", Judge("gnark-crypto")).at(Pace::Weekly),
         Stage::new(
             "known-answers/zkhash",
             Cargo(&[
@@ -130,8 +130,8 @@ fn of_the_checkout() -> Vec<Stage> {
                 "crates/testing/vectors",
             ]),
         )
-        .weekly(),
-        Stage::new("check", Check).quick(),
+        .at(Pace::Weekly),
+        Stage::new("check", Check).at(Pace::Quick),
         Stage::new("deny", Deny("Cargo.toml", SOURCES)),
         Stage::new("deny/example", Deny(EXAMPLE, SOURCES)),
         Stage::new("advisories", Deny("Cargo.toml", ADVISORIES)),
@@ -159,7 +159,7 @@ fn of_the_checkout() -> Vec<Stage> {
                 "--bins",
             ],
         )
-        .only_quick(),
+        .at(Pace::OnlyQuick),
         Stage::new(
             "tool",
             Cargo(&[
@@ -190,8 +190,8 @@ fn of_the_checkout() -> Vec<Stage> {
             "docs",
             Cargo(&["test", "--quiet", "--locked", "--workspace", "--doc"]),
         )
-        .weekly(),
-        Stage::new("killed", Killed).weekly(),
+        .at(Pace::Weekly),
+        Stage::new("killed", Killed).at(Pace::Weekly),
         Stage::new("package", Package),
         Stage::new("emulator", Emulator),
         Stage::new("sandbox", Sandbox),
@@ -224,7 +224,9 @@ fn of_kernels() -> Vec<Stage> {
     }
     let wrong = isas().filter(|isa| [Isa::V3, Isa::V4Ifma, Isa::Neon].contains(isa));
     stages.extend(
-        wrong.map(|isa| Stage::new(format!("instructions/{isa}"), tests(isa, true)).weekly()),
+        wrong.map(|isa| {
+            Stage::new(format!("instructions/{isa}"), tests(isa, true)).at(Pace::Weekly)
+        }),
     );
     stages
 }
@@ -263,18 +265,20 @@ fn of_the_newest(project: &Project, newest: &str) -> Result<Vec<Stage>> {
         isa: ONE_ISA,
         base: base(),
     };
-    stages.push(Stage::new(format!("prefixes/{ONE_ISA}"), prefixes).weekly());
+    stages.push(Stage::new(format!("prefixes/{ONE_ISA}"), prefixes).at(Pace::Weekly));
     stages.push(Stage::new("example", Example));
     let provers = provers::ALL.iter();
-    stages.extend(provers.map(|prover| Stage::new(format!("provers/{prover}"), prover).weekly()));
+    stages.extend(
+        provers.map(|prover| Stage::new(format!("provers/{prover}"), prover).at(Pace::Weekly)),
+    );
     // The other targets take longer to build than to run, and kernels of permutations are compiled for AVX2.
     let targets: &[&str] = match Isa::V3.check() {
         Ok(()) => &["permutation", "dft"],
         Err(_) => &["dft"],
     };
     stages.push(Stage::new("fuzz", Fuzz(targets)));
-    stages.push(Stage::new("fuzz/merkle", Fuzz(&["merkle"])).weekly());
-    stages.push(Stage::new("fuzz/patch", Fuzz(&["patch"])).weekly());
+    stages.push(Stage::new("fuzz/merkle", Fuzz(&["merkle"])).at(Pace::Weekly));
+    stages.push(Stage::new("fuzz/patch", Fuzz(&["patch"])).at(Pace::Weekly));
     for isa in distinct() {
         let upstream = |parallel| Upstream {
             isa,
@@ -293,7 +297,8 @@ fn of_the_newest(project: &Project, newest: &str) -> Result<Vec<Stage>> {
         for (parallel, suffix) in [(false, ""), (true, "/parallel")] {
             // The packages are as published, and compile for minutes.
             let dependents = Dependents { isa, parallel };
-            stages.push(Stage::new(format!("dependents/{isa}{suffix}"), dependents).weekly());
+            stages
+                .push(Stage::new(format!("dependents/{isa}{suffix}"), dependents).at(Pace::Weekly));
         }
     }
     Ok(stages)
@@ -320,7 +325,7 @@ fn of_an_older(project: &Project, base: &str, is_oldest: bool) -> Result<Vec<Sta
             base: base.to_owned(),
             parallel: false,
         };
-        stages.push(Stage::new(format!("upstream/{isa}/{base}"), upstream).weekly());
+        stages.push(Stage::new(format!("upstream/{isa}/{base}"), upstream).at(Pace::Weekly));
     }
     Ok(stages)
 }

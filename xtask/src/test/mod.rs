@@ -89,29 +89,12 @@ impl Stage {
         }
     }
 
-    fn quick(self) -> Self {
-        Self {
-            pace: Pace::Quick,
-            ..self
-        }
-    }
-
-    fn only_quick(self) -> Self {
-        Self {
-            pace: Pace::OnlyQuick,
-            ..self
-        }
-    }
-
-    fn weekly(self) -> Self {
-        Self {
-            pace: Pace::Weekly,
-            ..self
-        }
+    fn at(self, pace: Pace) -> Self {
+        Self { pace, ..self }
     }
 
     fn weekly_if(self, weekly: bool) -> Self {
-        if weekly { self.weekly() } else { self }
+        if weekly { self.at(Pace::Weekly) } else { self }
     }
 
     /// Returns a remark that stands behind the stage's name.

@@ -291,7 +291,7 @@ impl PublishedProver {
         let catalog = Catalog::load(patches)?;
         let manifest = published.join("Cargo.toml");
         let (base, choice) = choice::chosen(&catalog, &manifest, graph, Some(self.release), &[])?;
-        let mut trees = tree::materialize(&project.catalog, &base, &choice.names, folder)?;
+        let mut trees = tree::materialize(&project.catalog, &base, &choice.names, false, folder)?;
         trees.retain(|tree| graph::usage(graph, tree) != Use::Absent);
         Ok(trees)
     }

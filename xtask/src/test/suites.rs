@@ -1,6 +1,6 @@
 //! Stages of patched packages: upstream's suites, equal outputs, counts of instructions, no dependence on data.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -86,16 +86,28 @@ impl Upstream {
         let mut test = cargo_for(self.isa, "test", project, &suites.root)?;
         test.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
         bochs::build_for(&mut test, self.isa.rustflags());
-        for folder in ["goldilocks", "dft", "koala-bear", "baby-bear", "monty-31"] {
-            // An older release has fewer patches.
-            if suites.root.join(folder).is_dir() {
-                test.args(["--package", &format!("p3-{folder}")]);
-            }
+        for package in with_avx512(project, &self.base)? {
+            test.args(["--package", &package]);
         }
         test.args(["--lib", "--tests"]);
         let built = bochs::executables(&succeed(test)?.stdout, |_| Ok(TESTS.to_owned()))?;
         bochs::run(&project.root, &built, &[])
     }
+}
+
+/// Returns the packages whose code for AVX-512 patches for `base` add or change.
+fn with_avx512(project: &Project, base: &str) -> Result<BTreeSet<String>> {
+    let mut packages = BTreeSet::new();
+    for name in project.catalog.ported(base) {
+        let patch = project.catalog.patch(base, &name)?;
+        for file in patch.diff().split("\ndiff --git a/").skip(1) {
+            let folder = file.split('/').next().unwrap_or_default();
+            if file.contains("avx512") {
+                packages.insert(format!("p3-{folder}"));
+            }
+        }
+    }
+    Ok(packages)
 }
 
 /// Upstream's suites on the packages that depend on patched ones.

@@ -31,7 +31,7 @@ fn every_subcommand_needs_a_checkout() {
         &["edit", name],
         &["refresh", name],
         &["export", name, "--out", "out"],
-        &["phases", name],
+        &["ab", "--phases", name],
         &["count", "--isa", "neon"],
         &["report"],
         &["preflight", name, "--isa", "neon"],

@@ -371,6 +371,20 @@ fn a_linked_lock_file_is_not_read() {
 }
 
 /// Nothing is built or run before that is known.
+/// The file has one figure of a row: of all patches, on the instruction set that was measured last.
+#[test]
+fn the_memory_of_some_patches_or_of_several_instruction_sets_is_not_recorded() {
+    let fixture = Fixture::new();
+    for asked in [&["demo"][..], &["--isa", "generic", "--isa", "native"]] {
+        let run = fixture.run(&[&["ab", "--outputs-only", "--record"], asked].concat());
+        assert!(
+            run.starts_with("exit 2\n")
+                && run.contains("is of all patches, on one instruction set"),
+            "{run}"
+        );
+    }
+}
+
 #[test]
 fn two_outputs_are_not_one_file() {
     let fixture = Fixture::new();
@@ -380,7 +394,7 @@ fn two_outputs_are_not_one_file() {
     for (command, files, tail) in [
         ("ab", &["--json", "x.csv"][..], &[][..]),
         ("ab", &["--json", "x.json", "--html", "./x.csv"], &[]),
-        ("phases", &["--json", "x.csv"], &[]),
+        ("ab", &["--phases", "--json", "x.csv"], &[]),
         ("try", &["--json", "x.csv"], &of_try),
         ("try", &["--json", "x", "--html", "../prover/x"], &of_try),
         (

@@ -1,12 +1,13 @@
 //! The newest recorded effect of each patch: `patches/effects.csv`, which `report` writes from `benches/record`. The
 //! installed tool carries it with the patches.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::env::consts::ARCH;
 use std::fmt;
 
 use anyhow::Result;
 use cargo_metadata::semver::Version;
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::Catalog;
@@ -47,23 +48,14 @@ pub struct Effect {
 
 impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            release,
-            isa,
-            date,
-            cpu,
-            workload,
-            ratio,
-            outdated,
-            ..
-        } = self;
-        write!(f, "{workload} {ratio:.2}")?;
+        write!(f, "{} {:.2}", self.workload, self.ratio)?;
         match self.verdict {
             Some(Verdict::Faster) => {}
             Some(verdict) => write!(f, ", {}", verdict_name(verdict))?,
             None => f.write_str(" of the instructions")?,
         }
-        let outdated = if *outdated {
+        let (release, isa, cpu, date) = (&self.release, &self.isa, &self.cpu, &self.date);
+        let outdated = if self.outdated {
             ", an earlier text of the patch"
         } else {
             ""
@@ -130,16 +122,9 @@ impl Effects {
         let refuse = |why: String| Failure::input(format!("{}: {why}", patches.shown(FILE)));
         let effects = effects.map_err(|error| refuse(error.to_string()))?;
         let mut seen = BTreeSet::new();
-        for Effect {
-            patch,
-            release,
-            isa,
-            date,
-            ratio,
-            verdict,
-            ..
-        } in &effects
-        {
+        for effect in &effects {
+            let (patch, ratio) = (&effect.patch, effect.ratio);
+            let (release, isa, date) = (&effect.release, &effect.isa, &effect.date);
             if !catalog.names().any(|name| name == patch) {
                 return Err(refuse(format!("{patch}: no such patch")).into());
             }
@@ -150,12 +135,12 @@ impl Effects {
                 let why = format!("{patch}: two rows for {release} on {isa}");
                 return Err(refuse(why).into());
             }
-            let contradicts = match verdict {
-                Some(Verdict::Faster) => *ratio > 1.0,
-                Some(Verdict::Slower) => *ratio < 1.0,
+            let contradicts = match effect.verdict {
+                Some(Verdict::Faster) => ratio > 1.0,
+                Some(Verdict::Slower) => ratio < 1.0,
                 Some(Verdict::NoChange) | None => false,
             };
-            if !is_ratio(*ratio) {
+            if !is_ratio(ratio) {
                 return Err(refuse(format!("{patch}: {ratio} is no ratio")).into());
             }
             if contradicts {
@@ -168,8 +153,7 @@ impl Effects {
 
     /// Returns the effect of `patch` on `isa`: for `release` if that is recorded, else for the newest recorded one, since older
     /// releases have the same kernels.
-    fn on(&self, isa: Isa, patch: &str, release: &str) -> Option<&Effect> {
-        let isa = isa.to_string();
+    fn on(&self, isa: &str, patch: &str, release: &str) -> Option<&Effect> {
         let recorded = (self.0.iter()).filter(|effect| effect.patch == patch && effect.isa == isa);
         recorded.max_by_key(|effect| {
             let newest = Version::parse(&effect.release).ok();
@@ -180,29 +164,24 @@ impl Effects {
     /// Returns the effects of `patch` on the newest release that each ISA is recorded for.
     pub fn newest(&self, patch: &str) -> Vec<&Effect> {
         let of_patch = self.0.iter().filter(|effect| effect.patch == patch);
-        let release = |effect: &Effect| Version::parse(&effect.release).ok();
-        let mut newest = BTreeMap::<&str, &Effect>::new();
-        for effect in of_patch {
-            let known = newest.entry(&effect.isa).or_insert(effect);
-            if release(effect) > release(known) {
-                *known = effect;
-            }
-        }
-        newest.into_values().collect()
+        let isas: BTreeSet<_> = of_patch.map(|effect| &*effect.isa).collect();
+        let newest = isas.into_iter().filter_map(|isa| self.on(isa, patch, ""));
+        newest.collect()
     }
 
     /// Puts the effect of `patch` on `isa` in a phrase.
     pub fn phrase(&self, patch: &str, release: &str, isa: Isa) -> String {
-        let effect = self.on(isa, patch, release);
+        let effect = self.on(&isa.to_string(), patch, release);
         effect.map_or_else(|| unrecorded(isa), Effect::to_string)
     }
 
     /// Returns the effects of `patches` on `isa`, a line for each kind of workload; those without one come last.
     pub fn summary(&self, patches: &[String], release: &str, isa: Isa) -> Vec<String> {
-        let mut groups = Vec::<(&str, Vec<String>)>::new();
+        let mut groups: IndexMap<&str, Vec<String>> = IndexMap::new();
+        let name = isa.to_string();
         let (mut changeless, mut without) = (Vec::new(), Vec::new());
         for patch in patches {
-            let Some(effect) = self.on(isa, patch, release) else {
+            let Some(effect) = self.on(&name, patch, release) else {
                 without.push(patch.as_str());
                 continue;
             };
@@ -212,10 +191,7 @@ impl Effects {
             }
             let shown = effect.short(release);
             let kind = effect.workload.split('/').next().unwrap_or_default();
-            match groups.iter_mut().find(|(known, _)| *known == kind) {
-                Some((_, effects)) => effects.push(shown),
-                None => groups.push((kind, vec![shown])),
-            }
+            groups.entry(kind).or_default().push(shown);
         }
         let mut lines = Vec::new();
         if !groups.is_empty() {

@@ -331,11 +331,11 @@ impl Catalog {
         self.select_by(names, |entry| entry.needs.clone())
     }
 
-    /// Selects patches as [`Self::select`] does, for the release `base`: the text of a patch for an older release may need fewer patches
-    /// than the series says, those that have been ported there.
-    fn select_for(&self, base: &Version, names: &[String]) -> Result<Vec<String>> {
-        let base = base.to_string();
-        self.select_by(names, |entry| {
+    /// Selects patches as [`Self::select`] does, for a release, without those that it contains: the text of a patch for an older
+    /// release may need fewer patches than the series says, those that have been ported there.
+    fn select_for(&self, version: &Version, names: &[String]) -> Result<Vec<String>> {
+        let base = version.to_string();
+        let selected = self.select_by(names, |entry| {
             let header = self.header(&base, &entry.name).ok();
             let named = |need: &String| {
                 header
@@ -345,7 +345,14 @@ impl Catalog {
             let mut needs = entry.needs.clone();
             needs.retain(|need| self.has(&base, need) || named(need));
             needs
-        })
+        })?;
+        let mut kept = Vec::new();
+        for name in selected {
+            if self.merged(version, &name)?.is_none() {
+                kept.push(name);
+            }
+        }
+        Ok(kept)
     }
 
     fn select_by(
@@ -382,13 +389,7 @@ impl Catalog {
         let base = self.base(base)?;
         let version = Version::parse(&base)?;
         self.refuse_merged(&version, names)?;
-        let mut needed = Vec::new();
-        for name in self.select_for(&version, names)? {
-            if self.merged(&version, &name)?.is_none() {
-                needed.push(name);
-            }
-        }
-        Ok((base, needed))
+        Ok((base, self.select_for(&version, names)?))
     }
 
     /// Resolves `names` as [`Self::resolve`] does; no names stand for all patches that have been ported to the release.
@@ -432,12 +433,8 @@ impl Catalog {
     /// Returns the patches that `names` stack on in the release `base`, themselves apart, in series order, without those that the
     /// release contains.
     pub fn below(&self, base: &Version, names: &[String]) -> Result<Vec<String>> {
-        let mut below = Vec::new();
-        for need in self.select_for(base, names)? {
-            if !names.contains(&need) && self.merged(base, &need)?.is_none() {
-                below.push(need);
-            }
-        }
+        let mut below = self.select_for(base, names)?;
+        below.retain(|need| !names.contains(need));
         Ok(below)
     }
 

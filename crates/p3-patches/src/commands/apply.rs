@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use cargo_metadata::Metadata;
 use cargo_metadata::semver::Version;
+use indexmap::IndexMap;
 
 use super::{Downstream, Source};
 use crate::catalog::Catalog;
@@ -63,27 +64,12 @@ pub struct Args {
 struct Applied {
     base: String,
     names: Vec<String>,
-    /// The patches among `names` that change no build here, with the reason.
-    inert: BTreeMap<String, String>,
     /// The instruction set whose gains are shown.
     isa: Isa,
     /// Where no names were given, the patches that were not chosen, with the reason.
     left_out: Vec<(String, String)>,
     trees: Vec<Tree>,
-    /// The packages that are patched too, but not in the prover's graph.
-    absent: Vec<String>,
-    /// The patched packages that the graph has in other releases too, each in a phrase.
-    other_releases: Vec<String>,
-    /// The note on packages without a reviewed checksum.
-    unreviewed: Option<String>,
-    /// The notes of [`Manifest::doubts`].
-    doubts: Vec<String>,
-    /// The notes on packages of Plonky3's that come from a place of the user's.
-    foreign: Vec<String>,
-    /// The notes on settings that have cargo compile the trees incrementally.
-    incremental: Vec<String>,
-    /// The note on trees that are others than the recorded ones.
-    replaced: Option<String>,
+    notes: Vec<String>,
 }
 
 pub fn run(args: &Args, patches: &Patches) -> Result<()> {
@@ -114,17 +100,10 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     let Applied {
         base,
         names,
-        inert,
         isa,
         left_out,
         trees,
-        absent,
-        other_releases,
-        unreviewed,
-        doubts,
-        foreign,
-        incremental,
-        replaced,
+        notes,
     } = applied?;
     cleaned?;
     progress.finish_and_clear();
@@ -132,21 +111,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
     manifest.print_moved();
     // A compiler that does not answer is no reason to fail: the patches are applied.
     let flags = on_flags(&manifest, isa == Isa::best()).unwrap_or_default();
-    for (names, reason) in alike(inert) {
-        eprintln!("note: {names}: {reason}");
-    }
-    if !absent.is_empty() {
-        let absent = absent.join(", ");
-        eprintln!("note: nothing here depends on {absent}, which the patches change too");
-    }
-    for note in (replaced.into_iter())
-        .chain(other_releases)
-        .chain(unreviewed)
-        .chain(doubts)
-        .chain(foreign)
-        .chain(incremental)
-        .chain(flags)
-    {
+    for note in notes.into_iter().chain(flags) {
         print_line("note", &note);
     }
     // More names are easier to read below, by what the patches gain.
@@ -160,13 +125,9 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         for name in &names {
             println!("  {name}: {}", effects.phrase(name, &base, isa));
         }
-        for Tree {
-            package,
-            version,
-            path,
-        } in &trees
-        {
-            println!("  {package} {version} -> {}", shown(path));
+        for tree in &trees {
+            let (package, version) = (&tree.package, &tree.version);
+            println!("  {package} {version} -> {}", shown(&tree.path));
         }
     } else {
         for line in effects.summary(&names, &base, isa) {
@@ -184,14 +145,14 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
 
 /// Returns each reason once, with the names that it holds for.
 fn alike(reasons: impl IntoIterator<Item = (String, String)>) -> Vec<(String, String)> {
-    let mut alike = Vec::<(String, String)>::new();
+    let mut alike: IndexMap<String, Vec<String>> = IndexMap::new();
     for (name, reason) in reasons {
-        match alike.iter_mut().find(|(_, known)| *known == reason) {
-            Some((names, _)) => *names += &format!(", {name}"),
-            None => alike.push((name, reason)),
-        }
+        alike.entry(reason).or_default().push(name);
     }
+    let alike = alike.into_iter();
     alike
+        .map(|(reason, names)| (names.join(", "), reason))
+        .collect()
 }
 
 /// Writes the trees and the stanza. The order matters: trees stand complete before the manifest names them, and old
@@ -267,7 +228,7 @@ fn apply(
     if args.verbose {
         plan.print_notes();
     }
-    let mut trees = plan.write_in_use(folder)?;
+    let mut trees = plan.write(folder, true)?;
     let replaced = match recorded {
         Some(stanza) if args.names.is_empty() && args.base.is_none() => replaced(stanza, &trees),
         _ => None,
@@ -334,28 +295,33 @@ fn apply(
         }
     }
     graph::assert_in_place(&manifest.path, &metadata, &trees, checkout.as_ref())?;
-    let unreviewed = manifest.assert_reviewed(&catalog.patches)?;
+    let architectures = architectures(manifest.root())?;
+    let inert = alike(catalog.inert(&base, &names, &architectures)?).into_iter();
+    let mut notes: Vec<_> = inert
+        .map(|(names, reason)| format!("{names}: {reason}"))
+        .collect();
+    if !absent.is_empty() {
+        let absent = absent.join(", ");
+        notes.push(format!(
+            "nothing here depends on {absent}, which the patches change too"
+        ));
+    }
+    notes.extend(replaced);
+    let patched = trees.iter().map(|tree| &tree.package);
+    notes.extend(graph::other_releases(&metadata, patched, &base));
+    notes.extend(manifest.assert_reviewed(&catalog.patches)?);
+    notes.extend(doubts);
     let paths: Vec<_> = trees.iter().map(|tree| tree.path.clone()).collect();
     let git = checkout.as_ref().map(|checkout| &checkout.source);
-    let foreign = graph::foreign(&catalog.patches, &metadata, &paths, git)?;
-    let patched = trees.iter().map(|tree| &tree.package);
-    let other_releases = graph::other_releases(&metadata, patched, &base);
-    let incremental = incremental(manifest, &trees)?;
-    let architectures = architectures(manifest.root())?;
+    notes.extend(graph::foreign(&catalog.patches, &metadata, &paths, git)?);
+    notes.extend(incremental(manifest, &trees)?);
     Ok(Applied {
-        unreviewed,
-        doubts,
-        foreign,
-        incremental,
-        replaced,
-        inert: catalog.inert(&base, &names, &architectures)?,
         isa: effects::isa(&architectures),
         base,
         names,
         left_out,
         trees,
-        absent,
-        other_releases,
+        notes,
     })
 }
 

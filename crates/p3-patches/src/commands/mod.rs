@@ -82,7 +82,8 @@ pub fn typed() -> Result<String, Failure> {
         Failure::input(format!("{word:?}: no UTF-8 text"))
             .hint("the command is kept with the figures, as text; name files in UTF-8")
     })?;
-    let words = words.iter().filter(|word| *word != "--checkout");
+    let added = words.first().is_some_and(|word| word == "--checkout");
+    let words = words.iter().skip(usize::from(added));
     let words: Vec<String> = words
         .map(|word| argument_without_credentials(word))
         .collect();

@@ -253,6 +253,11 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         machine,
         rows,
     };
+    if args.json.is_some() || args.html.is_some() {
+        report.check().map_err(|why| {
+            Failure::check(why).hint("no file is written of figures that contradict themselves")
+        })?;
+    }
     let mut runs = samples.runs;
     runs.extend(samples.parts.into_iter().flatten());
     if let Some(path) = &args.json {
@@ -355,7 +360,8 @@ fn choose(
         None => (resolve(&[], &[])?, Vec::new()),
         Some(stanza) => {
             let packages = stanza.overrides.keys();
-            let published = tree::published(patches, &stanza.base, packages)?.write(folder)?;
+            let published =
+                tree::published(patches, &stanza.base, packages)?.write(folder, false)?;
             let graph = match &stanza.git {
                 None => resolve(&published, &graph::overrides(&published, None))?,
                 Some(git) => manifest.graph_from(git, folder, patches)?,
@@ -395,7 +401,7 @@ fn choose(
     }
     let is_used = |package: &str| graph::has(&graph, package);
     let plan = tree::plan(catalog, &base, &names, false, is_used)?.complete()?;
-    let mut trees = plan.write(folder)?;
+    let mut trees = plan.write(folder, false)?;
     let absent = trees.extract_if(.., |tree| graph::usage(&graph, tree) == Use::Absent);
     let mut absent: Vec<_> = absent.map(|tree| tree.package).collect();
     absent.extend(plan.missing().cloned());

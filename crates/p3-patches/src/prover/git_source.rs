@@ -112,14 +112,13 @@ impl GitSource {
         self.commit().starts_with(&digits.to_ascii_lowercase())
     }
 
-    /// Proves that nothing in a graph with patches in place of this source asks for another revision of it: of a patched
-    /// package, cargo takes the tree whatever is asked for.
+    /// Proves that nothing in a graph with patches in place of this source asks for a package of Plonky3 at another revision of it: of a
+    /// patched one, cargo takes the tree whatever is asked for.
     pub fn assert_pinned(&self, manifest: &Path, graph: &Metadata) -> Result<(), Failure> {
         for package in &graph.packages {
-            let sources = package
-                .dependencies
-                .iter()
-                .filter_map(|dependency| dependency.source.as_ref());
+            let plonky3 =
+                (package.dependencies.iter()).filter(|asked| asked.name.starts_with("p3-"));
+            let sources = plonky3.filter_map(|dependency| dependency.source.as_ref());
             for source in sources {
                 // A branch may have that sign in its name.
                 let cut = source
@@ -197,7 +196,7 @@ pub fn graph<'n>(
             dependency[key] = value(reference);
         }
     }
-    let unfinished = folder.temporary()?;
+    let unfinished = folder.dir.temporary()?;
     let dir = unfinished.folder();
     dir.place("Cargo.toml")?
         .write_new(manifest.to_string().as_bytes())?;

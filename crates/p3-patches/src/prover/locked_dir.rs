@@ -9,9 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use rustix::fs::FileType;
 
-use paired::files::dir::{
-    Dir, Place, Staged, Temporary, UNFINISHED, cannot_write, is_link, is_locked,
-};
+use paired::files::dir::{Dir, Place, Staged, UNFINISHED, cannot_write, is_link, is_locked};
 use paired::interrupt;
 use paired::terminal::{shown, spinner};
 
@@ -25,7 +23,7 @@ pub struct LockedDir {
     /// The folder that it is in, and its name there.
     parent: Dir,
     name: OsString,
-    pub(crate) dir: Dir,
+    pub dir: Dir,
     /// Holds the lock; the system lets go of it however the process ends.
     lock: File,
 }
@@ -93,29 +91,14 @@ impl LockedDir {
 
     /// Replaces a file in one step, keeping its permissions.
     pub fn replace(&self, place: Place, contents: &[u8]) -> Result<()> {
-        self.stage(place, contents)?.put()
+        place.stage(&self.dir, contents)?.put()
     }
 
     /// Replaces files that belong together, each in one step, in this order. None is touched before there is space for all.
     pub fn replace_all(&self, files: Vec<(Place, Vec<u8>)>) -> Result<()> {
-        let stage = |(place, contents): (Place, Vec<u8>)| self.stage(place, &contents);
+        let stage = |(place, contents): (Place, Vec<u8>)| place.stage(&self.dir, &contents);
         let staged = files.into_iter().map(stage).collect::<Result<Vec<_>>>()?;
         staged.into_iter().try_for_each(Staged::put)
-    }
-
-    /// Flushes what is in the folder to the disk. A file elsewhere may name it only then.
-    pub fn sync(&self) -> Result<()> {
-        self.dir.sync_all()
-    }
-
-    /// Writes what is to be at a place, with the permissions of what is there.
-    pub fn stage(&self, place: Place, contents: &[u8]) -> Result<Staged> {
-        place.stage(&self.dir, contents)
-    }
-
-    /// Returns a folder that goes when this run ends.
-    pub fn temporary(&self) -> Result<Temporary> {
-        self.dir.temporary()
     }
 
     /// Ends the work here, and removes the folder where nothing but its own files is left.

@@ -504,7 +504,7 @@ impl Manifest {
         };
         self.change_lock(lock, |lock| self.without_trees(lock, stanza, patches))?;
         if self.place(&self.dir()?)?.read()?.as_deref() != Some(text.as_bytes()) {
-            folder.sync()?;
+            folder.dir.sync_all()?;
             file.replace(text.as_bytes())?;
         }
         match stanza {
@@ -548,7 +548,9 @@ impl Manifest {
         let lock = self.without_trees(&lock, None, patches)?;
         let packages = locked::packages(&lock)?;
         let from_git = packages.iter().filter(|package| {
-            GitSource::parse(&package.source).is_some_and(|source| source.is_at(git.source.url()))
+            let source = GitSource::parse(&package.source);
+            let is_there = source.is_some_and(|source| source.is_at(git.source.url()));
+            is_there && package.name.starts_with("p3-")
         });
         let mut names: BTreeSet<_> = from_git.map(|package| package.name.as_str()).collect();
         let recorded = self
@@ -702,8 +704,9 @@ impl Manifest {
 
     /// Returns a function that tells whether the lock file, as it is now, has a package.
     pub fn locked(&self) -> impl Fn(&str) -> bool + use<> {
-        let lock = self.lock().unwrap_or_default();
-        move |package| lock.contains(&format!("\nname = \"{package}\"\n"))
+        let locked = self.lock().and_then(|lock| locked::packages(&lock));
+        let locked = locked.unwrap_or_default();
+        move |package| locked.iter().any(|locked| locked.name == package)
     }
 
     /// Resolves the workspace's graph with values of cargo's `--config`, and has cargo bring the lock file up to date.
@@ -974,12 +977,11 @@ fn assert_no_trees(path: &Path, original: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the commits of a repository that the `lock` file has packages of.
+/// Returns the commits of a repository that the `lock` file has packages of Plonky3 of.
 fn sources_of(repository: &GitSource, lock: &str) -> Result<BTreeSet<GitSource>> {
     let packages = locked::packages(lock)?;
-    let sources = packages
-        .iter()
-        .filter_map(|package| GitSource::parse(&package.source));
+    let plonky3 = (packages.iter()).filter(|package| package.name.starts_with("p3-"));
+    let sources = plonky3.filter_map(|package| GitSource::parse(&package.source));
     Ok(sources
         .filter(|source| source.is_at(repository.url()))
         .collect())

@@ -45,7 +45,7 @@ impl<'f> Restore<'f> {
     /// Remembers a file whose contents were read before.
     pub fn of(folder: &'f LockedDir, place: Place, known: Option<Vec<u8>>) -> Result<Self> {
         let before = match &known {
-            Some(bytes) => Some((bytes.clone(), folder.stage(place.again()?, bytes)?)),
+            Some(bytes) => Some((bytes.clone(), place.again()?.stage(&folder.dir, bytes)?)),
             None => None,
         };
         Ok(Self {
@@ -60,7 +60,7 @@ impl<'f> Restore<'f> {
 
     /// Replaces the file in one step; refuses to where another program has written it.
     pub fn replace(&mut self, contents: &[u8]) -> Result<()> {
-        let staged = self.folder.stage(self.place.again()?, contents)?;
+        let staged = self.place.again()?.stage(&self.folder.dir, contents)?;
         self.assert_unchanged()?;
         self.at_work = AtWork::Replacing(contents.to_owned());
         staged.put()?;

@@ -24,7 +24,7 @@ use crate::source::registry;
 use paired::error::{Failure, Kind};
 use paired::files::contents::json;
 use paired::files::contents::sha256;
-use paired::files::dir::{Dir, Place, Temporary, UNFINISHED};
+use paired::files::dir::{Dir, UNFINISHED};
 use paired::interrupt;
 use paired::terminal::print_line;
 
@@ -77,6 +77,7 @@ pub struct Planned {
 }
 
 /// The trees of some patches.
+#[derive(Default)]
 pub struct Plan {
     pub trees: Vec<Planned>,
     /// A note for each hunk at an offset.
@@ -100,22 +101,14 @@ impl Planned {
     fn new(package: Package, patches: &[Patch], reverted: bool) -> Self {
         let touching = patches.iter().filter(|patch| touches(patch, &package));
         let patches = touching.map(StampedPatch::new).collect();
-        let Package {
-            name,
-            version,
-            folder,
-            commit,
-            checksum,
-            vendored,
-            mut files,
-        } = package;
+        let mut files = package.files;
         let stamp = Stamp {
             tool: env!("CARGO_PKG_VERSION"),
-            package: name,
-            version,
-            checksum,
-            commit,
-            folder,
+            package: package.name,
+            version: package.version,
+            checksum: package.checksum,
+            commit: package.commit,
+            folder: package.folder,
             patches,
             reverted,
         };
@@ -131,16 +124,7 @@ impl Planned {
             stamp,
             place,
             files,
-            vendored,
-        }
-    }
-
-    /// Returns the tree as it is, or is to be, in a folder of trees.
-    fn tree(&self, folder: &LockedDir) -> Tree {
-        Tree {
-            package: self.stamp.package.clone(),
-            version: self.stamp.version.clone(),
-            path: folder.dir.path().join(&self.place),
+            vendored: package.vendored,
         }
     }
 
@@ -202,34 +186,33 @@ impl Plan {
         missing.chain(&self.unused)
     }
 
-    /// Writes the trees below `dest`, but for those that are there.
-    pub fn write(&self, dest: &LockedDir) -> Result<Vec<Tree>> {
-        self.write_and(dest, || Ok(()))
-    }
-
-    /// Writes the trees as [`Self::write`] does, where a manifest may name them already: each tree is flushed to the disk before it
-    /// takes its place, and the one that it replaces is removed after that.
-    pub fn write_in_use(&self, dest: &LockedDir) -> Result<Vec<Tree>> {
-        self.write_and(dest, || dest.sync())
-    }
-
-    fn write_and(&self, dest: &LockedDir, sync: impl Fn() -> Result<()>) -> Result<Vec<Tree>> {
+    /// Writes the trees below `dest`, but for those that are there. Where they are `in_use`, and a manifest may name them already, each is
+    /// flushed to the disk before it takes its place, and the one that it replaces is removed after that.
+    pub fn write(&self, dest: &LockedDir, in_use: bool) -> Result<Vec<Tree>> {
+        let sync = || if in_use { dest.dir.sync_all() } else { Ok(()) };
         let (mut trees, mut staged) = (Vec::new(), Vec::new());
         let mut replaces = false;
         for planned in &self.trees {
             let present = dest.dir.folder(&planned.place)?;
             let is_equal = |present: &Dir| planned.equals(present);
             if !present.as_ref().map_or(Ok(false), is_equal)? {
-                staged.push((planned, stage_folder(&dest.dir, &planned.files)?));
+                let unfinished = dest.dir.temporary()?;
+                write_files(&unfinished.folder().create_folder(NEW)?, &planned.files)?;
+                staged.push((planned, unfinished));
                 replaces |= present.is_some();
             }
-            trees.push(planned.tree(dest));
+            trees.push(Tree {
+                package: planned.stamp.package.clone(),
+                version: planned.stamp.version.clone(),
+                path: dest.dir.path().join(&planned.place),
+            });
         }
         if !staged.is_empty() {
             sync()?;
         }
         for (planned, folder) in &staged {
-            put_staged(folder, &dest.dir.place(&planned.place)?)?;
+            let place = dest.dir.place(&planned.place)?;
+            folder.folder().swap(NEW.as_ref(), &place)?;
         }
         if replaces {
             sync()?;
@@ -335,9 +318,7 @@ pub fn published<'n>(
     };
     Ok(Plan {
         trees: packages.into_iter().map(plain).collect::<Result<_>>()?,
-        notes: Vec::new(),
-        missing: Vec::new(),
-        unused: Vec::new(),
+        ..Plan::default()
     })
 }
 
@@ -346,27 +327,17 @@ fn is_unavailable(error: &anyhow::Error) -> bool {
     Failure::behind(error).is_some_and(|failure| failure.kind == Kind::Environment)
 }
 
-/// Writes the trees of the patches `names` (in series order, with what they need) below `dest`.
+/// Writes the trees of the patches `names` (in series order, with what they need) below `dest`. Where they are `reverted`, the patches
+/// have been taken back again.
 pub fn materialize(
     catalog: &Catalog,
     base: &str,
     names: &[String],
+    reverted: bool,
     dest: &LockedDir,
 ) -> Result<Vec<Tree>> {
-    let plan = plan(catalog, base, names, false, |_| true)?.complete()?;
-    plan.write(dest)
-}
-
-/// Writes trees from which the patches have been taken back again, for `ab --revert`.
-pub fn materialize_reverted(
-    catalog: &Catalog,
-    base: &str,
-    names: &[String],
-    dest: &LockedDir,
-) -> Result<Vec<Tree>> {
-    plan(catalog, base, names, true, |_| true)?
-        .complete()?
-        .write(dest)
+    let plan = plan(catalog, base, names, reverted, |_| true)?.complete()?;
+    plan.write(dest, false)
 }
 
 /// Ends the work in a folder of trees: removes every tree but these, and the folder where none is left.
@@ -394,18 +365,6 @@ pub fn keep_only(folder: LockedDir, kept: &[PathBuf]) -> Result<()> {
         }
     }
     folder.remove_if_empty()
-}
-
-/// Writes a folder that has no place yet.
-fn stage_folder(dir: &Dir, files: &BTreeMap<String, Vec<u8>>) -> Result<Temporary> {
-    let unfinished = dir.temporary()?;
-    write_files(&unfinished.folder().create_folder(NEW)?, files)?;
-    Ok(unfinished)
-}
-
-/// Swaps a staged tree with the one at `place`, which is then removed with `staged`.
-fn put_staged(staged: &Temporary, place: &Place) -> Result<()> {
-    staged.folder().swap(NEW.as_ref(), place)
 }
 
 /// Writes new files below `dir`.

@@ -206,7 +206,7 @@ pub(super) fn unpack(name: &str, version: &str, checksum: String, bytes: &[u8]) 
         let path = entry.path().map_err(damaged)?.into_owned();
         let refuse = |what: &str| Failure::input(format!("{}: {what}", shown(&path)));
         if !entry.header().entry_type().is_file() {
-            return Err(refuse("neither file nor folder; a tarball holds plain files only").into());
+            return Err(refuse("not a plain file; a tarball of a package holds no others").into());
         }
         let inner = path
             .strip_prefix(&top)

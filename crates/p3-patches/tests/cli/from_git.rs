@@ -516,6 +516,26 @@ fn another_revision_in_the_manifest_is_noticed() {
     assert_ended(&run, 1, "prover asks for git+file://");
 }
 
+/// A crate that is none of Plonky3's has nothing to do with the patches.
+#[test]
+fn another_package_of_the_repository_may_be_at_another_commit() {
+    let user = GitUser::new();
+    let helper = user.repository.join("helper");
+    let manifest =
+        "[package]\nname = \"helper\"\nversion = \"1.0.0\"\nedition = \"2024\"\n\n[workspace]\n";
+    write(&helper.join("Cargo.toml"), manifest);
+    write(&helper.join("src/lib.rs"), "");
+    let (url, later) = (user.url(), user.commit());
+    let dependency = format!("\n[dependencies.helper]\ngit = \"{url}\"\nrev = \"{later}\"\n");
+    user.fixture
+        .set_manifest(&(user.fixture.manifest() + &dependency));
+    user.fixture.relock();
+    let applied = user.apply(&["demo"]);
+    assert!(applied.starts_with("exit 0\n"), "{applied}");
+    user.fixture.succeed(&["status"]);
+    user.fixture.succeed(&["apply"]);
+}
+
 /// Where no program runs, the lock file still has what the manifest does not ask for any more.
 #[test]
 fn another_source_in_the_manifest_is_noticed_without_cargo() {

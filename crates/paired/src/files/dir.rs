@@ -362,11 +362,6 @@ const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC);
 
 impl Place {
-    /// Returns the path of the folder.
-    pub fn folder(&self) -> &Path {
-        &self.folder.path
-    }
-
     /// Returns a second handle of the same place. Fails where the process has too many open files.
     pub fn again(&self) -> Result<Self> {
         Ok(Self {
@@ -483,11 +478,6 @@ impl Temporary {
     /// Returns the folder.
     pub fn folder(&self) -> &Dir {
         &self.folder
-    }
-
-    /// Returns the path of the folder.
-    pub fn path(&self) -> &Path {
-        &self.folder.path
     }
 }
 

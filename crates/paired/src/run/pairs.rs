@@ -14,7 +14,7 @@ use crate::files::contents::{no_executable, sha256_of_file};
 use crate::files::dir::cannot_write;
 use crate::files::plain;
 use crate::isa::Isa;
-use crate::run::protocol::{Busy, Holding, Reply, Request, RowInfo, SIZE, Sample, Timed, UnitInfo};
+use crate::run::protocol::{Busy, Holding, Reply, Request, RowInfo, SIZE, Sample, Timed};
 use crate::run::sample::{ROUND, Run, Side, has_more_cpu, wrong_memory};
 use crate::run::threads;
 use crate::run::worker::Worker;
@@ -128,20 +128,19 @@ pub fn check_listed<'n>(what: &str, names: impl Iterator<Item = &'n str>) -> Res
 
 /// Measures the cycles of one repetition of a unit, at the core's clock meanwhile. Fails where the worker fails, or reports times
 /// that its runs cannot have taken.
-pub fn cycles(executable: &Path, unit: &UnitInfo) -> Result<f64> {
-    /// The repetitions of a unit with one leaf: some milliseconds for a permutation, and not much more for a tree.
+pub fn cycles(executable: &Path, unit: &str) -> Result<f64> {
+    /// The repetitions: some milliseconds for a permutation.
     const TIMES: usize = 1 << 11;
     const TIMEOUT: Duration = Duration::from_secs(300);
     let mut worker = Worker::start(executable, Side::Baseline, TIMEOUT)?;
-    let times = TIMES / unit.leaves;
     let request = Request::Time {
-        unit: unit.name.clone(),
-        times,
+        unit: unit.to_owned(),
+        times: TIMES,
     };
     let asked = Instant::now();
     match worker.ask(&request)? {
         Reply::Timed(timed) => {
-            let cycles = cycles_of(&timed, times, asked.elapsed());
+            let cycles = cycles_of(&timed, TIMES, asked.elapsed());
             cycles.map_err(|what| worker.failure(&what))
         }
         other => Err(worker.confused(&other)),
@@ -433,9 +432,8 @@ struct Trio<'a> {
     seed: u64,
     proof: bool,
     digest: Option<String>,
-    baseline: Worker,
-    candidate: Worker,
-    control: Worker,
+    /// The workers, by [`Side`].
+    workers: [Worker; 3],
 }
 
 impl<'a> Trio<'a> {
@@ -446,43 +444,35 @@ impl<'a> Trio<'a> {
         seed: u64,
         timeout: Duration,
     ) -> Result<Self> {
-        let start = |executable: &Path, side| start(executable, side, row, seed, timeout);
-        let (baseline, proof) = start(baseline, Side::Baseline)?;
-        let [candidate, control] =
-            [(candidate, Side::Candidate), (control, Side::Control)].map(|(executable, side)| {
-                let (worker, found) = start(executable, side)?;
-                match found == proof {
-                    true => Ok(worker),
-                    false => Err(worker.failure(&format!(
-                        "says that its output is {}, unlike the baseline",
-                        if found { "a proof" } else { "no proof" }
-                    ))),
-                }
-            });
-        let (candidate, control) = (candidate?, control?);
+        let mut is_proof = None;
+        let mut start = |executable: &Path, side| {
+            let (worker, found) = start(executable, side, row, seed, timeout)?;
+            match *is_proof.get_or_insert(found) == found {
+                true => Ok(worker),
+                false => Err(worker.failure(&format!(
+                    "says that its output is {}, unlike the baseline",
+                    if found { "a proof" } else { "no proof" }
+                ))),
+            }
+        };
+        let workers = [
+            start(baseline, Side::Baseline)?,
+            start(candidate, Side::Candidate)?,
+            start(control, Side::Control)?,
+        ];
         Ok(Self {
             row,
             seed,
-            proof,
+            proof: is_proof.unwrap_or_default(),
             digest: None,
-            baseline,
-            candidate,
-            control,
+            workers,
         })
-    }
-
-    fn worker(&mut self, side: Side) -> &mut Worker {
-        match side {
-            Side::Baseline => &mut self.baseline,
-            Side::Candidate => &mut self.candidate,
-            Side::Control => &mut self.control,
-        }
     }
 
     /// Runs one side once. Fails unless the outputs equal those of every run before.
     fn run(&mut self, side: Side) -> Result<Sample> {
         let threads = self.row.threads;
-        let worker = self.worker(side);
+        let worker = &mut self.workers[side as usize];
         let asked = Instant::now();
         let sample = match worker.ask(&Request::Run)? {
             Reply::Sample(sample) => sample,
@@ -515,8 +505,9 @@ impl<'a> Trio<'a> {
         if self.proof {
             let folder = claimed::folder()?;
             let path = folder.path().join("proof");
-            self.baseline.hand_over(&mut self.candidate, &path)?;
-            self.candidate.hand_over(&mut self.baseline, &path)?;
+            let [baseline, candidate, _] = &mut self.workers;
+            baseline.hand_over(candidate, &path)?;
+            candidate.hand_over(baseline, &path)?;
         }
         Ok(())
     }

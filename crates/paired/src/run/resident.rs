@@ -3,9 +3,10 @@
 //! A span's line says how long the span was open, and the run when the line was printed. Between the two, the system was asked for the
 //! memory of the process again and again.
 
-use std::collections::HashMap;
 use std::fs;
 use std::time::Duration;
+
+use indexmap::IndexMap;
 
 use crate::run::spans::{self, Open};
 
@@ -27,22 +28,17 @@ pub(crate) struct Moment {
 }
 
 /// The most resident memory, in KiB, while a span is open, by the span's path, in the order in which the spans are printed.
-pub(crate) type Resident = Vec<(String, u64)>;
+pub(crate) type Resident = IndexMap<String, u64>;
 
 /// Returns the most resident memory of each span that is open at one of the moments for certain, from what the program has printed to its
 /// standard output and its standard error.
 pub(crate) fn by_span(moments: &[Moment], outputs: [&[u8]; 2]) -> Resident {
     let mut resident = Resident::new();
-    let mut known = HashMap::new();
     for (stream, output) in outputs.into_iter().enumerate() {
         for span in spans::open(output) {
-            let Some(kib) = most(moments, stream, &span) else {
-                continue;
-            };
-            let at = *known.entry(span.path.clone()).or_insert(resident.len());
-            match resident.get_mut(at) {
-                Some((_, most)) => *most = kib.max(*most),
-                None => resident.push((span.path, kib)),
+            if let Some(kib) = most(moments, stream, &span) {
+                let most = resident.entry(span.path).or_default();
+                *most = kib.max(*most);
             }
         }
     }
@@ -90,11 +86,11 @@ mod tests {
         let moments = moments(&[9, 3, 4, 5, 9, 9], 4, line.len());
         // Printed at the fourth, open since the second; the fourth is the end.
         let resident = by_span(&moments[..], [line.as_bytes(), b""]);
-        assert_eq!(resident, [("prove > open".to_owned(), 9)]);
+        assert_eq!(resident["prove > open"], 9);
         let earlier = [&moments[..4], &moments[5..]].concat();
         let resident = by_span(&earlier[..4], [line.as_bytes(), b""]);
-        assert_eq!(resident, [("prove > open".to_owned(), 5)]);
-        assert_eq!(by_span(&[], [line.as_bytes(), b""]), []);
+        assert_eq!(resident["prove > open"], 5);
+        assert!(by_span(&[], [line.as_bytes(), b""]).is_empty());
     }
 
     /// The spans of a tree are printed with the outermost, which is by itself for a millisecond here: `late` begins in its fourth or fifth
@@ -116,7 +112,8 @@ INFO     ┕━ short [ 1.00ms | 10.00% ]
             ("prove > late", 60),
             ("prove > short", 8),
         ];
-        assert_eq!(resident, expected.map(|(span, kib)| (span.to_owned(), kib)));
+        let resident = resident.iter().map(|(span, kib)| (&**span, *kib));
+        assert_eq!(resident.collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -10,10 +10,9 @@ pub fn on(families: &[RowInfo], log_sizes: &[u32]) -> Vec<RowInfo> {
         ..family.clone()
     };
     let each = |family| {
-        let rows = log_sizes
+        log_sizes
             .iter()
-            .map(move |log_size| of_size(family, log_size));
-        rows.collect::<Vec<_>>()
+            .map(move |log_size| of_size(family, log_size))
     };
     families.iter().flat_map(each).collect()
 }

@@ -2,9 +2,8 @@
 //!
 //! Two forms are read: the trees of `tracing-forest`, and the lines that `tracing-subscriber` prints where a span closes.
 
-use std::collections::HashMap;
-
 use console::strip_ansi_codes;
+use indexmap::IndexMap;
 
 use crate::address::without_credentials;
 use crate::text::one_line;
@@ -21,38 +20,29 @@ const INDENTS: [&str; 4] = ["   ", "│  ", "┝━ ", "┕━ "];
 pub const IN: &str = " > ";
 
 /// Spans by the path of their names, on one line and without credentials, in the order in which they are first seen, with the nanoseconds spent in each.
-#[derive(Debug, Default)]
-pub(crate) struct Spans {
-    pub(crate) times: Vec<(String, u64)>,
-    /// The place of a path in `times`.
-    known: HashMap<String, usize>,
-}
+pub(crate) type Spans = IndexMap<String, u64>;
 
-impl Spans {
-    /// Adds the times of the spans in the lines of `output`.
-    pub(crate) fn read(&mut self, output: &[u8]) {
-        let mut above: Vec<String> = Vec::new();
-        for line in String::from_utf8_lossy(output).lines() {
-            let line = strip_ansi_codes(line);
-            if let Some((depth, name, ns)) = forest(&line) {
-                above.truncate(depth);
-                above.push(name.to_owned());
-                self.add(&above.join(IN), ns);
-            } else if let Some((path, ns)) = closed(&line) {
-                self.add(&path, ns);
+/// Adds the times of the spans in the lines of `output`.
+pub(crate) fn read(spans: &mut Spans, output: &[u8]) {
+    let mut above: Vec<String> = Vec::new();
+    for line in String::from_utf8_lossy(output).lines() {
+        let line = strip_ansi_codes(line);
+        let (path, ns) = if let Some((depth, name, ns)) = forest(&line) {
+            above.truncate(depth);
+            let path = [&*above, &[name.to_owned()]].concat();
+            let joined = path.join(IN);
+            // A line without the line above it stands for itself.
+            if above.len() == depth {
+                above = path;
             }
-        }
-    }
-
-    fn add(&mut self, path: &str, ns: u64) {
-        let path = one_line(path);
-        if let Some(&at) = self.known.get(&path) {
-            let (_, sum) = &mut self.times[at];
-            *sum = sum.saturating_add(ns);
+            (joined, ns)
+        } else if let Some(span) = closed(&line) {
+            span
         } else {
-            self.known.insert(path.clone(), self.times.len());
-            self.times.push((path, ns));
-        }
+            continue;
+        };
+        let sum = spans.entry(one_line(&path)).or_default();
+        *sum = sum.saturating_add(ns);
     }
 }
 
@@ -228,10 +218,15 @@ fn without_fields(text: &str) -> String {
 
 /// Returns the level of a line, and the text behind it.
 fn after_level(line: &str) -> Option<(&str, &str)> {
-    let mut words = line.split_whitespace();
-    let level = words.find(|word| LEVELS.contains(word))?;
-    let (_, rest) = line.split_once(level)?;
-    Some((level, rest))
+    let mut rest = line.trim_start();
+    while !rest.is_empty() {
+        let (word, behind) = rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len()));
+        if LEVELS.contains(&word) {
+            return Some((word, behind));
+        }
+        rest = behind.trim_start();
+    }
+    None
 }
 
 /// Reads a time as both forms print it, three digits and a unit, in nanoseconds.
@@ -253,8 +248,8 @@ mod tests {
 
     fn read(output: &str) -> Vec<(String, u64)> {
         let mut spans = Spans::default();
-        spans.read(output.as_bytes());
-        spans.times
+        super::read(&mut spans, output.as_bytes());
+        spans.into_iter().collect()
     }
 
     fn expected(spans: &[(&str, u64)]) -> Vec<(String, u64)> {
@@ -311,6 +306,26 @@ INFO     prove [ 1.00s | 100.00% ]
             ("hash", 5_000),
         ]);
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_line_without_the_line_above_it_is_above_no_other() {
+        let tree = "\
+INFO     ┝━ commit [ 1.00ms | 3.00% ]
+INFO     │  ┕━ hash [ 1.00ms | 3.00% ]
+INFO     ┕━ open [ 1.00ms | 3.00% ]
+";
+        let paths = ["commit", "hash", "open"];
+        assert_eq!(read(tree), expected(&paths.map(|path| (path, 1_000_000))));
+        let opened = open(tree.as_bytes());
+        let opened: Vec<_> = opened.iter().map(|open| &*open.path).collect();
+        assert_eq!(opened, paths);
+    }
+
+    #[test]
+    fn a_level_is_a_word_of_its_own() {
+        let line = "INFOBOX: INFO prove: x: close time.busy=1ms time.idle=1ns";
+        assert_eq!(read(line), expected(&[("prove", 1_000_000)]));
     }
 
     #[test]

@@ -20,7 +20,8 @@ pub fn name(row: &str, threads: usize) -> String {
 pub fn split(name: &str) -> (&str, usize) {
     let several = name.rsplit_once('/').and_then(|(row, last)| {
         let threads = last.strip_suffix(THREADS)?.parse().ok()?;
-        (threads > 1).then_some((row, threads))
+        // No other text is one: `parse` takes a sign and zeros, too.
+        (threads > 1 && self::name(row, threads) == name).then_some((row, threads))
     });
     several.unwrap_or((name, 1))
 }
@@ -70,7 +71,13 @@ mod tests {
             assert_eq!(split(&name("lde/x/2^4", threads)), ("lde/x/2^4", threads));
         }
         assert_eq!(name("lde/x/2^4", 1), "lde/x/2^4");
-        for other in ["lde/x/1-threads", "lde/x/-threads", "2-threads", "lde/x/2"] {
+        for other in [
+            "lde/x/1-threads",
+            "lde/x/+2-threads",
+            "lde/x/-threads",
+            "2-threads",
+            "lde/x/2",
+        ] {
             assert_eq!(split(other), (other, 1));
         }
     }

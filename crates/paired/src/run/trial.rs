@@ -1,7 +1,7 @@
 //! A trial: two builds of a user's program run in pairs, as [`pairs`](crate::run::pairs) runs workers, and their outputs are
 //! compared.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
+use indexmap::IndexMap;
 
 use crate::address::without_credentials;
 use crate::error::Failure;
@@ -25,7 +26,7 @@ use crate::run::program::{Done, Program, contents};
 use crate::run::protocol::LONGEST_NAME;
 use crate::run::resident::{self, Moment, Resident};
 use crate::run::sample::{BENCH, ITERATIONS, ROUND, RUN, Run, SPAN, Side};
-use crate::run::spans::{IN, Spans};
+use crate::run::spans::{self, IN, Spans};
 use crate::terminal::{print_lines, shown};
 
 /// The shortest run that is compared: the start of a process is too large a part of shorter ones.
@@ -128,8 +129,7 @@ impl Trial<'_> {
         refuse_short(&self.baseline.name, shortest)?;
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let mut runs = Vec::new();
-        let mut parts: Vec<Vec<Run>> = Vec::new();
-        let mut known: HashMap<String, usize> = HashMap::new();
+        let mut parts: IndexMap<String, Vec<Run>> = IndexMap::new();
         for round in 0..pairs {
             // New copies for each round, for the reason that `Copies` of workers gives.
             let copy = |side| Ok((side, self.program(side).copied()?));
@@ -161,16 +161,13 @@ impl Trial<'_> {
                         live_bytes: None,
                         ..run.clone()
                     };
-                    let at = known.entry(part.workload.clone()).or_insert(parts.len());
-                    match parts.get_mut(*at) {
-                        Some(of) => of.push(part),
-                        None => parts.push(vec![part]),
-                    }
+                    parts.entry(part.workload.clone()).or_default().push(part);
                 }
                 runs.push(run);
                 progress();
             }
         }
+        let mut parts: Vec<_> = parts.into_values().collect();
         parts.retain(|of| of.len() == runs.len());
         let were_named = !parts.is_empty();
         parts.retain(|of| of.iter().all(|part| part.wall_ns > 0));
@@ -188,14 +185,10 @@ impl Trial<'_> {
             let what = format!("{}: {what}", self.baseline.name);
             return Err(Failure::input(what).hint(hint).into());
         }
-        let of = |side| resident.get(&side).into_iter().flatten();
-        let candidate: HashMap<_, _> = (of(Side::Candidate))
-            .map(|(span, kib)| (span, kib))
-            .collect();
         let bytes = |kib: u64| kib.cast_signed().saturating_mul(1024);
-        let resident = of(Side::Baseline).filter_map(|(span, baseline)| {
-            let candidate = candidate.get(span)?;
-            Some((span.clone(), [*baseline, **candidate].map(bytes)))
+        let resident = (resident[&Side::Baseline].iter()).filter_map(|(span, baseline)| {
+            let candidate = resident[&Side::Candidate].get(span)?;
+            Some((span.clone(), [*baseline, *candidate].map(bytes)))
         });
         let resident = resident.collect();
         Ok(Samples {
@@ -245,8 +238,8 @@ impl Trial<'_> {
             .iter()
             .map(|output| changed(program, output))
             .collect();
-        let figures = claimed::folder()?;
-        let folder = self.bench.then(|| figures.path());
+        let figures = self.bench.then(claimed::folder).transpose()?;
+        let folder = figures.as_ref().map(|folder| folder.path());
         let done = program.run(&self.input, folder, moments)?;
         if !done.status.success() {
             show_last(&done.stderr);
@@ -293,8 +286,8 @@ impl Trial<'_> {
             };
             return Err(failure.into());
         }
-        let parts = if self.bench {
-            let figures = figures::read(figures.path(), &done.stdout)?;
+        let parts = if let Some(folder) = folder {
+            let figures = figures::read(folder, &done.stdout)?;
             refuse_longer(BENCH, &figures, done.wall)?;
             let part = |(name, ns): &(String, f64)| {
                 Ok((workload(BENCH, name)?, (ns * ITERATIONS).round() as u64))
@@ -302,15 +295,12 @@ impl Trial<'_> {
             figures.iter().map(part).collect::<Result<_>>()?
         } else if self.phases {
             let mut spans = Spans::default();
-            spans.read(&done.stdout);
-            spans.read(&done.stderr);
-            let times = spans
-                .times
-                .iter()
-                .map(|(path, ns)| (path.clone(), *ns as f64));
+            spans::read(&mut spans, &done.stdout);
+            spans::read(&mut spans, &done.stderr);
+            let times = spans.iter().map(|(path, ns)| (path.clone(), *ns as f64));
             refuse_longer(SPAN, &times.collect::<Vec<_>>(), done.wall)?;
-            let part = |(path, ns): &(String, u64)| Ok((workload(SPAN, path)?, *ns));
-            spans.times.iter().map(part).collect::<Result<_>>()?
+            let part = |(path, ns): (&String, &u64)| Ok((workload(SPAN, path)?, *ns));
+            spans.iter().map(part).collect::<Result<_>>()?
         } else {
             Vec::new()
         };

@@ -76,11 +76,7 @@ impl Worker {
             return Err(self.died());
         }
         let line = self.line()?;
-        match serde_json::from_slice(&line) {
-            Ok(Reply::Error(error)) => Err(self.failure(&error)),
-            Ok(reply) => Ok(reply),
-            Err(error) => Err(self.failure(&no_reply(&line, &error))),
-        }
+        parsed(&line).map_err(|what| self.failure(&what))
     }
 
     fn line(&mut self) -> Result<Vec<u8>> {
@@ -152,9 +148,6 @@ impl Worker {
     }
 }
 
-/// The complaint about a line that is no reply, which follows.
-const NO_REPLY: &str = "printed a line that is no reply of the protocol";
-
 /// Returns the complaint about a reply to another request than `asked`.
 pub fn unexpected(asked: &str, reply: &Reply) -> String {
     let reply = name_of(reply);
@@ -180,29 +173,27 @@ fn first_line(printed: &[u8]) -> String {
     start.trim_end().to_owned()
 }
 
-/// Says what a worker has printed and, where the text has the form of a reply, which part of it is none.
-fn no_reply(printed: &[u8], error: &serde_json::Error) -> String {
-    let printed = format!("{NO_REPLY}: {}", first_line(printed));
-    match error.is_data() {
-        true => format!("{printed}: {error}"),
-        false => printed,
-    }
+/// Reads what a worker has printed. An error is the worker's or says what it has printed and, where the text has the form of a reply, which
+/// part of it is none.
+fn parsed(printed: &[u8]) -> Result<Reply, String> {
+    let error = match serde_json::from_slice(printed) {
+        Ok(Reply::Error(error)) => return Err(error),
+        Ok(reply) => return Ok(reply),
+        Err(error) => error,
+    };
+    let printed = first_line(printed);
+    let what = format!("printed a line that is no reply of the protocol: {printed}");
+    Err(match error.is_data() {
+        true => format!("{what}: {error}"),
+        false => what,
+    })
 }
 
 /// Reads a reply in the output of a worker that was run in another way, such as in an emulator. Fails where the worker replies
 /// with an error, or with anything else than a reply.
 pub fn reply(worker: &Path, text: &str) -> Result<Reply> {
-    let worker = shown(worker);
-    match serde_json::from_str(text) {
-        Ok(Reply::Error(error)) => {
-            Err(Failure::check(format!("{worker}: {}", shown(error))).into())
-        }
-        Ok(reply) => Ok(reply),
-        Err(error) => {
-            let what = no_reply(text.as_bytes(), &error);
-            Err(Failure::check(format!("{worker}: {}", shown(what))).into())
-        }
-    }
+    let refused = |what| Failure::check(format!("{}: {}", shown(worker), shown(what)));
+    Ok(parsed(text.as_bytes()).map_err(refused)?)
 }
 
 #[cfg(test)]

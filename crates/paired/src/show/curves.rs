@@ -2,6 +2,8 @@
 
 use std::slice;
 
+use indexmap::IndexMap;
+
 use crate::run::{sizes, threads};
 use crate::show::section::{Line, Record, lines};
 use crate::stats::row::{Row, counts_bytes, memories};
@@ -95,7 +97,7 @@ const SIZES: usize = 3;
 /// column.
 #[must_use]
 pub fn costs(record: &Record) -> Vec<Costs<'_>> {
-    let mut families: Vec<Costs<'_>> = Vec::new();
+    let mut families: IndexMap<(String, &str), Vec<Cost<'_>>> = IndexMap::new();
     for line in lines(slice::from_ref(record)) {
         let Line { row, runs, .. } = line;
         if !is_timed(row) || row.unit != "ms" {
@@ -112,21 +114,21 @@ pub fn costs(record: &Record) -> Vec<Costs<'_>> {
             bytes: (memories(runs).filter(|_| counts_bytes(runs)))
                 .map(|both| both.map(|bytes| bytes / elements)),
         };
-        let mut known = families.iter_mut();
-        match known.find(|known| known.family == family && known.isa == row.isa) {
-            Some(known) => known.points.push(cost),
-            None => families.push(Costs {
-                family,
-                isa: &row.isa,
-                points: vec![cost],
-            }),
+        let points = families.entry((family, &row.isa)).or_default();
+        points.push(cost);
+    }
+    let measured = families
+        .into_iter()
+        .filter(|(_, points)| points.len() >= SIZES);
+    let costs = measured.map(|((family, isa), mut points)| {
+        points.sort_by_key(|point| point.log_size);
+        Costs {
+            family,
+            isa,
+            points,
         }
-    }
-    families.retain(|family| family.points.len() >= SIZES);
-    for family in &mut families {
-        family.points.sort_by_key(|point| point.log_size);
-    }
-    families
+    });
+    costs.collect()
 }
 
 #[cfg(test)]

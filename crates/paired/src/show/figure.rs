@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use horrorshow::{Raw, RenderOnce, Template, html};
+use indexmap::IndexSet;
 
 use crate::run::sample::{Run, Side};
 use crate::show::curves::{Cost, Costs, SpeedUp, SpeedUps, costs, speed_ups};
@@ -213,12 +214,9 @@ pub(crate) fn samples(runs: &[Run], verdict: Verdict) -> Markup {
 
 /// Returns the CPUs of the lines, each with a letter, or with none where there is only one CPU.
 pub(crate) fn marks<'a>(lines: &[Line<'a>]) -> Vec<(String, &'a str)> {
-    let mut cpus: Vec<&str> = Vec::new();
-    for line in lines {
-        if !cpus.contains(&&*line.record.machine.cpu) {
-            cpus.push(&line.record.machine.cpu);
-        }
-    }
+    let cpus: IndexSet<&str> = (lines.iter())
+        .map(|line| &*line.record.machine.cpu)
+        .collect();
     let one = cpus.len() == 1;
     let mark = |(index, cpu)| match char::from_digit(index as u32 + 10, 36) {
         Some(letter) if !one => (letter.to_ascii_uppercase().to_string(), cpu),

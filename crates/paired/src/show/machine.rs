@@ -87,9 +87,7 @@ impl Machine {
             rustflags: rustflags(isas, more),
         }
     }
-}
 
-impl Machine {
     /// Returns the machine with the flags of one instruction set only, where it has those of several.
     #[must_use]
     pub fn with_isa(&self, isa: &str) -> Self {

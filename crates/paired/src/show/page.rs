@@ -206,7 +206,7 @@ fn text_table(table: &Table) -> Markup {
         table(class="plain", aria-label=table.title) {
             thead {
                 tr {
-                    th(scope="col") : table.first;
+                    th(scope="col") : table.names.join(", ");
                     @ for head in table.heads { th(scope="col") : head; }
                 }
             }

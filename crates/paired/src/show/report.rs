@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
-use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::Read;
+use std::ops::RangeBounds;
 use std::os::unix::fs::MetadataExt;
 use std::path::{self, Path, PathBuf};
 
 use anyhow::{Context, Result};
 use comfy_table::{CellAlignment, Table, presets};
+use indexmap::IndexSet;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -91,10 +92,7 @@ pub fn table(rows: &[Row], terminal: bool) -> String {
             verdict_name(row.verdict).into(),
         ]);
     }
-    for column in table.column_iter_mut().skip(2).take(8) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.trim_fmt()
+    formatted(table, 2..10)
 }
 
 /// Formats the rows of a trial as a table, each with its unit. A row is named by the end of what follows `prefix`.
@@ -134,10 +132,7 @@ pub fn part_table(title: &str, prefix: &str, rows: &[Row], terminal: bool) -> St
         let cells = measured.into_iter().chain(row.figures());
         table.add_row(cells.chain([verdict.to_owned()]));
     }
-    for column in table.column_iter_mut().skip(1).take(7) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.trim_fmt()
+    formatted(table, 1..8)
 }
 
 /// Formats the bytes of each span on both sides, baseline first, as a table in MiB. `rest` are rows whose names are shown as they are.
@@ -175,8 +170,15 @@ pub fn span_table<const N: usize>(
     for (name, cells) in named.chain(rest) {
         table.add_row([name].into_iter().chain(cells.iter().map(String::as_str)));
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
+    formatted(table, 1..=N)
+}
+
+/// Formats a table, with the numbers of these columns on the right.
+pub fn formatted(mut table: Table, numbers: impl RangeBounds<usize>) -> String {
+    for (at, column) in table.column_iter_mut().enumerate() {
+        if numbers.contains(&at) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
     }
     table.trim_fmt()
 }
@@ -444,13 +446,7 @@ impl<S> Report<S> {
     /// Returns a record for each instruction set, with its rows and samples. `files` has the file of the samples by instruction
     /// set, where they have one.
     pub fn records(&self, runs: &[Run], files: &BTreeMap<String, String>) -> Vec<Record> {
-        // The instruction sets are few: the names of instruction sets are checked when a row is read.
-        let mut isas: Vec<&str> = Vec::new();
-        for row in &self.rows {
-            if !isas.contains(&&*row.isa) {
-                isas.push(&row.isa);
-            }
-        }
+        let isas: IndexSet<&str> = self.rows.iter().map(|row| &*row.isa).collect();
         let record = |isa: &str| {
             let rows: Vec<_> = (self.rows.iter().filter(|row| row.isa == isa).cloned()).collect();
             Record {
@@ -542,15 +538,8 @@ pub fn parse_csv(text: &str) -> Result<Vec<Run>, String> {
 /// Reads a file of samples as [`parse_csv`] does. Fails also where the file cannot be read.
 pub fn read_csv(path: &Path) -> Result<Vec<Run>> {
     let shown = shown(path);
-    let text = text_of(path, &shown)?;
+    let text = plain::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
     Ok(parse_csv(&text).map_err(|why| Failure::input(format!("{shown}: {why}")))?)
-}
-
-/// Reads a file of UTF-8 text.
-fn text_of(path: &Path, shown: impl Display) -> Result<String> {
-    let bytes = plain::read(path).with_context(|| format!("cannot read {shown}"))?;
-    let text = String::from_utf8(bytes);
-    Ok(text.map_err(|_| Failure::input(format!("{shown}: not UTF-8 text")))?)
 }
 
 #[cfg(test)]

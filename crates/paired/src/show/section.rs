@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use indexmap::IndexMap;
 use serde::Serialize;
 
 use crate::run::sample::{Run, by_row};
@@ -54,17 +55,6 @@ impl Record {
     pub fn files_of(&self, row: &Row) -> impl Iterator<Item = &str> {
         (self.sources_of(row)).filter_map(|source| source.file.as_deref())
     }
-
-    /// Returns a row of this record with its samples.
-    #[must_use]
-    pub fn line<'a>(&'a self, row: &'a Row) -> Line<'a> {
-        let is_of = |runs: &&[Run]| (&runs[0].workload, &runs[0].isa) == (&row.workload, &row.isa);
-        Line {
-            record: self,
-            row,
-            runs: by_row(&self.runs).find(is_of).unwrap_or_default(),
-        }
-    }
 }
 
 impl Source {
@@ -102,8 +92,8 @@ pub struct Table {
     pub title: &'static str,
     /// The explanation between heading and table.
     pub caption: &'static str,
-    /// The head of the first column, which names the lines.
-    pub first: &'static str,
+    /// The heads of what names a line: of its code, and of the text below it.
+    pub names: [&'static str; 2],
     /// The heads of the other columns.
     pub heads: &'static [&'static str],
     /// The lines of the table.
@@ -185,23 +175,19 @@ pub fn marks<'l>(lines: impl IntoIterator<Item = Line<'l>> + Clone) -> String {
 /// Returns the rows of all records. Rows of one workload are neighbours, in the order of the workloads' first rows.
 #[must_use]
 pub fn lines(records: &[Record]) -> Vec<Line<'_>> {
-    let mut lines = Vec::new();
+    let mut lines: IndexMap<&str, Vec<Line<'_>>> = IndexMap::new();
     for record in records {
         let of = |run: &'_ Run| (run.workload.clone(), run.isa.clone());
         let mut samples = HashMap::new();
         for runs in by_row(&record.runs) {
             samples.entry(of(&runs[0])).or_insert(runs);
         }
-        lines.extend(record.rows.iter().map(|row| {
+        for row in &record.rows {
             let runs = samples.get(&(row.workload.clone(), row.isa.clone()));
             let runs = runs.copied().unwrap_or_default();
-            Line { record, row, runs }
-        }));
+            let line = Line { record, row, runs };
+            lines.entry(&row.workload).or_default().push(line);
+        }
     }
-    let mut first = HashMap::new();
-    for (at, line) in lines.iter().enumerate() {
-        first.entry(&*line.row.workload).or_insert(at);
-    }
-    lines.sort_by_key(|line| first[&*line.row.workload]);
-    lines
+    lines.into_values().flatten().collect()
 }

@@ -27,7 +27,15 @@ pub enum Verdict {
     NoChange,
 }
 
+/// The largest ratio of times that is measured: no interval goes beyond it, or below its reciprocal.
+const MOST: f64 = 1e4;
+
 impl Ratio {
+    /// Returns the ratio with this estimate and these ends of its interval.
+    pub(crate) fn new(value: f64, [low, high]: [f64; 2]) -> Self {
+        Self { value, low, high }
+    }
+
     /// Estimates the ratio from the natural logarithms of paired ratios, in blocks: one block for each restart of the processes.
     ///
     /// Pairs of one block share the memory layout of their processes, so a block counts once, by the median of its pairs. The
@@ -46,14 +54,10 @@ impl Ratio {
             let variance = squares.sum::<f64>() / (count - 1.0);
             students_t(count - 1.0) * (variance / count).sqrt()
         } else {
-            // Finite, since JSON has no infinity.
-            f64::MAX.ln() / 2.0
+            f64::INFINITY
         };
-        Self {
-            value: mean.exp(),
-            low: (mean - half).exp(),
-            high: (mean + half).exp(),
-        }
+        let end = |log: f64| log.exp().clamp(MOST.recip(), MOST);
+        Self::new(mean.exp(), [mean - half, mean + half].map(end))
     }
 
     /// Tells whether the intervals of `self` and `other` lie farther apart than the largest spread of the `controls`.
@@ -200,7 +204,13 @@ mod tests {
             alone.verdict(&Ratio::from_logs(&[vec![0.0, 0.0]])),
             Verdict::NoChange
         );
-        assert!(alone.high.is_finite() && alone.low > 0.0);
+        assert_eq!([alone.low, alone.high], [1e-4, 1e4]);
+    }
+
+    #[test]
+    fn two_processes_that_differ_much_have_an_interval_that_can_be_shown() {
+        let wide = Ratio::from_logs(&[vec![100_f64.ln()], vec![0.0]]);
+        assert_eq!([wide.low, wide.high], [1e-4, 1e4]);
     }
 
     /// Returns the share of trials in which the interval excludes the true ratio, in per cent. All pairs of a process share its

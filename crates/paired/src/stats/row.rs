@@ -242,10 +242,8 @@ impl Row {
 
     /// Tells whether some figures that are rounded to these have the verdict.
     fn follows(&self, verdict: Verdict) -> bool {
-        let widened = |Ratio { value, low, high }: Ratio, by: f64| Ratio {
-            value,
-            low: (low - by).max(f64::MIN_POSITIVE),
-            high: high + by,
+        let widened = |Ratio { value, low, high }: Ratio, by: f64| {
+            Ratio::new(value, [(low - by).max(f64::MIN_POSITIVE), high + by])
         };
         let [effect, control] = [self.effect(), self.control()];
         let given = |by| widened(effect, by).verdict(&widened(control, by));
@@ -254,22 +252,12 @@ impl Row {
 
     /// Returns the ratio of candidate to baseline.
     pub fn effect(&self) -> Ratio {
-        let [low, high] = self.ci95;
-        Ratio {
-            value: self.ratio,
-            low,
-            high,
-        }
+        Ratio::new(self.ratio, self.ci95)
     }
 
     /// Returns the ratio of the A/A control.
     pub fn control(&self) -> Ratio {
-        let [low, high] = self.aa_ci95;
-        Ratio {
-            value: self.aa_ratio,
-            low,
-            high,
-        }
+        Ratio::new(self.aa_ratio, self.aa_ci95)
     }
 
     /// Formats the ratio, its interval, the control, its interval and the number of pairs, as cells of a table.
