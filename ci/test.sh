@@ -17,6 +17,7 @@ ci/tools.sh
 ci/isa.sh
 ci/cargo-fuzz.sh
 ci/browser.sh
+ci/rust-version.sh
 [[ $(uname -m) != x86_64 ]] || ci/miri.sh
 wait "$build"
 # The program that cargo's alias xtask runs.

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use super::kernels::{Clippy, Kernels, Miri, Proofs};
 use super::programs::{
     ADVISORIES, Browser, Cargo, Check, Deny, Emulator, Example, Fuzz, Judge, Killed, Lint, Package,
-    SOURCES, Sandbox,
+    RustVersion, SOURCES, Sandbox,
 };
 use super::suites::{ConstantTime, Count, Dependents, Outputs, Prefixes, Upstream};
 use super::{ONE_ISA, Pace, Stage, needs_bochs, provers};
@@ -132,6 +132,7 @@ fn of_the_checkout() -> Vec<Stage> {
         )
         .at(Pace::Weekly),
         Stage::new("check", Check).at(Pace::Quick),
+        Stage::new("rust-version", RustVersion),
         Stage::new("deny", Deny("Cargo.toml", SOURCES)),
         Stage::new("deny/example", Deny(EXAMPLE, SOURCES)),
         Stage::new("advisories", Deny("Cargo.toml", ADVISORIES)),

@@ -65,6 +65,40 @@ impl Work for Package {
     }
 }
 
+/// The tools, checked by the oldest Rust that their manifests promise.
+pub struct RustVersion;
+
+impl RustVersion {
+    const RUN: [&str; 3] = ["run", env!("CARGO_PKG_RUST_VERSION"), "cargo"];
+}
+
+impl Work for RustVersion {
+    fn missing(&self, _: &Project) -> Option<String> {
+        let [.., version, _] = Self::RUN;
+        let is_there = emulation::runs_with("rustup", &[&Self::RUN[..], &["--version"]].concat());
+        (!is_there).then(|| format!("no Rust {version} on this machine"))
+    }
+
+    fn run(&self, project: &Project) -> Result<()> {
+        let args = [
+            "check",
+            "--quiet",
+            "--locked",
+            "--target-dir",
+            "target/p3/rust-version",
+            "--package",
+            "paired",
+            "--package",
+            TOOL,
+            "--package",
+            "xtask",
+        ];
+        let mut check = in_folder(Command::new("rustup"), &project.root, &Self::RUN);
+        check.args(args);
+        succeed(check).map(drop)
+    }
+}
+
 /// `cargo p3 check`.
 pub struct Check;
 
