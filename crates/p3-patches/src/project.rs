@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::env;
+use std::ffi::OsStr;
 use std::path::{self, Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -168,11 +169,9 @@ impl Patches {
     /// Returns the patches that were compiled into the tool.
     pub fn built_in(&self) -> Self {
         Self {
-            embedded: self.embedded,
             folder: None,
             root: None,
-            workplace: self.workplace.clone(),
-            asks_cargo: self.asks_cargo,
+            ..self.clone()
         }
     }
 
@@ -242,38 +241,27 @@ impl Patches {
 
     /// Returns the Plonky3 releases with a folder of their own, oldest first.
     pub fn releases(&self) -> Result<Vec<Version>> {
+        let release = |name: &OsStr| Version::parse(name.to_str()?).ok();
+        let Some(folder) = &self.folder else {
+            let entries = self.embedded.patches.entries().iter();
+            let mut releases: Vec<_> =
+                (entries.filter_map(|entry| release(entry.path().as_os_str()))).collect();
+            releases.sort();
+            return Ok(releases);
+        };
         let mut releases = Vec::new();
-        for name in self.names()? {
-            let Ok(release) = Version::parse(&name) else {
-                continue;
-            };
-            if let Some(folder) = &self.folder {
-                // Refuses a link, below which no patch would be found.
-                let path = folder.join(&name);
-                let (above, place) = self.below(&path)?;
-                above.folder(place)?;
+        let (above, place) = self.below(folder)?;
+        if let Some(folder) = above.folder(place)? {
+            for (name, _) in folder.entries()? {
+                if let Some(found) = release(&name) {
+                    // Refuses a link, below which no patch would be found.
+                    folder.folder(&name)?;
+                    releases.push(found);
+                }
             }
-            releases.push(release);
         }
         releases.sort();
         Ok(releases)
-    }
-
-    /// Returns the names of what is in the folder itself.
-    fn names(&self) -> Result<Vec<String>> {
-        let Some(folder) = &self.folder else {
-            let entries = self.embedded.patches.entries().iter();
-            return Ok(entries
-                .map(|entry| entry.path().to_string_lossy().into_owned())
-                .collect());
-        };
-        let (above, place) = self.below(folder)?;
-        let folder = above.folder(place)?;
-        let entries = folder.map(|folder| folder.entries()).transpose()?;
-        let names = entries.into_iter().flatten();
-        Ok(names
-            .filter_map(|(name, _)| name.into_string().ok())
-            .collect())
     }
 
     /// `path` as a reader of the checkout would write it.
@@ -287,11 +275,12 @@ impl Patches {
 
     /// Returns the text of [`CHECKSUMS`], from the checkout or the executable. A folder of variants has the same checksums.
     pub fn checksums(&self) -> Result<Option<Cow<'static, [u8]>>> {
-        let Some(root) = &self.root else {
-            let file = self.embedded.patches.get_file(CHECKSUMS);
-            return Ok(file.map(|file| file.contents().into()));
+        let folder = self.root.as_ref().map(|root| root.join("patches"));
+        let of_checkout = Self {
+            folder,
+            ..self.clone()
         };
-        self.read_file(&root.join("patches").join(CHECKSUMS))
+        of_checkout.read(CHECKSUMS)
     }
 
     /// Returns the lock file that has the checksums of what is built here; a checkout of other patches need not have one.

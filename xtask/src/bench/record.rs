@@ -1,5 +1,6 @@
 //! Records: measurements filed in `benches/record`, each in one file that describes itself, and how they are found again.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -7,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 use cargo_metadata::semver::Version;
 use clap::ValueEnum as _;
+use indexmap::IndexSet;
 use rustix::fs::FileType;
 use serde::{Deserialize, Serialize};
 
@@ -483,8 +485,14 @@ fn filed(
     Ok(records)
 }
 
-/// Adds `more` runs of the same executables. Their seeds become others: each stands for processes of its own.
+/// Adds `more` runs of the same executables. Their seeds become others: each stands for processes of its own. Rows are in the order of the
+/// side that has more of them.
 fn pool(runs: &mut Vec<Run>, more: Vec<Run>) {
+    // The measurement of most rows has their order.
+    let names =
+        |runs: &[Run]| -> IndexSet<_> { runs.iter().map(|run| run.workload.clone()).collect() };
+    let mut names = [names(runs), names(&more)];
+    names.sort_by_key(|names| Reverse(names.len()));
     let next = runs
         .iter()
         .map(|run| run.seed + 1)
@@ -495,9 +503,8 @@ fn pool(runs: &mut Vec<Run>, more: Vec<Run>) {
         seed: next + run.seed - first,
         ..run
     }));
-    let names: Vec<_> = runs.iter().map(|run| run.workload.clone()).collect();
-    let first = |run: &Run| names.iter().position(|name| *name == run.workload);
-    runs.sort_by_cached_key(first);
+    let names = names.into_iter().flatten().collect::<IndexSet<_>>();
+    runs.sort_by_cached_key(|run| names.get_index_of(&run.workload));
 }
 
 /// Returns every record with samples, below `root`.
@@ -928,6 +935,26 @@ pub mod tests {
         };
         assert_eq!([seeds(lines[0].runs), seeds(lines[1].runs)], [10, 5]);
         assert_eq!([lines[0].runs.len(), lines[1].runs.len()], [2 * one, one]);
+    }
+
+    #[test]
+    fn pooled_rows_have_the_order_of_the_measurement_of_most_rows() {
+        let of = |names: &[&str]| {
+            let named = names.iter().flat_map(|name| {
+                let runs = runs(0.5).into_iter();
+                runs.map(|run| Run {
+                    workload: (*name).to_owned(),
+                    ..run
+                })
+            });
+            named.collect::<Vec<_>>()
+        };
+        for [first, more] in [[&["b"][..], &["a", "b", "c"]], [&["a", "b", "c"], &["c"]]] {
+            let mut pooled = of(first);
+            pool(&mut pooled, of(more));
+            let names: IndexSet<_> = pooled.iter().map(|run| &*run.workload).collect();
+            assert!(names.into_iter().eq(["a", "b", "c"]));
+        }
     }
 
     /// A worker that was built again ran a few rows; the others stay those of the worker before, where the code is the same.

@@ -11,7 +11,6 @@ pub mod placement;
 pub mod stack;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -48,18 +47,17 @@ type Cache<T> = Mutex<BTreeMap<(String, String), T>>;
 /// The files that have been read.
 #[derive(Default)]
 struct Read {
-    homes: Cache<Option<String>>,
     headers: Cache<Option<Header>>,
     patches: Cache<Patch>,
 }
 
 /// Returns the value for a release and a patch, which is made when it is first asked for. An error is not kept.
-fn cached<T: Clone, E>(
+fn cached<T: Clone>(
     cache: &Cache<T>,
     release: &str,
     name: &str,
-    make: impl FnOnce() -> Result<T, E>,
-) -> Result<T, E> {
+    make: impl FnOnce() -> Result<T>,
+) -> Result<T> {
     let key = (release.to_owned(), name.to_owned());
     if let Some(known) = cache.lock().expect(UNPOISONED).get(&key) {
         return Ok(known.clone());
@@ -142,20 +140,12 @@ impl Catalog {
     /// Returns the release whose folder holds the text of `name` for `base`: `base` itself, else the nearest newer one whose text
     /// says in `Bases:` that it is for `base`, too.
     pub fn home(&self, base: &str, name: &str) -> Option<String> {
-        let find = || Ok::<_, Infallible>(self.find_home(base, name));
-        let Ok(home) = cached(&self.read.homes, base, name, find);
-        home
-    }
-
-    fn find_home(&self, base: &str, name: &str) -> Option<String> {
-        if self.patches.has(&Patch::path(base, name)) {
-            return Some(base.to_owned());
-        }
         let release = Version::parse(base).ok()?;
-        let newer = self.bases.iter().filter(|other| **other > release);
-        newer.map(ToString::to_string).find(|other| {
+        let from_here = self.bases.iter().filter(|other| **other >= release);
+        from_here.map(ToString::to_string).find(|other| {
+            let is_for =
+                |header: Header| other == base || header.bases.iter().any(|named| named == base);
             // A text that cannot be read may be for this release; it is refused where it is asked for.
-            let is_for = |header: Header| header.bases.iter().any(|named| named == base);
             self.header_in(other, name)
                 .map_or(true, |header| header.is_some_and(is_for))
         })

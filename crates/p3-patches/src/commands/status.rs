@@ -18,7 +18,7 @@ use crate::prover::git_source::{Checkout, GitSource};
 use crate::prover::graph::{self, Use};
 use crate::prover::manifest::Manifest;
 use crate::prover::stanza::Stanza;
-use crate::prover::tree::{self, Plan, Planned, Stamp, StampedPatch, Tree};
+use crate::prover::tree::{self, Plan, Planned, StampedPatch, Tree};
 use crate::source::checksums::Checksums;
 use crate::source::locked::{Locked, packages};
 use crate::source::registry::{self, Comparison};
@@ -149,27 +149,20 @@ struct Provenance {
 
 impl Provenance {
     fn new(patches: &Patches, planned: &Planned, tree: Option<&Dir>) -> Result<Self> {
-        let Stamp {
-            package,
-            version,
-            checksum,
-            commit,
-            folder,
-            patches: applied,
-            ..
-        } = &planned.stamp;
-        let objection = registry::objection(patches, package, version, checksum)?;
+        let stamp = &planned.stamp;
+        let (package, version) = (&stamp.package, &stamp.version);
+        let objection = registry::objection(patches, package, version, &stamp.checksum)?;
         let mut differences: Vec<_> = objection.into_iter().collect();
         if let Some(tree) = tree {
             differences.extend(planned.differences(tree)?);
         }
         Ok(Self {
-            checksum: checksum.clone(),
+            checksum: stamp.checksum.clone(),
             reviewed: registry::reviewed(patches, package, version)?.is_some(),
             vendored: planned.vendored.clone(),
-            commit: commit.clone(),
-            folder: folder.clone(),
-            patches: applied.clone(),
+            commit: stamp.commit.clone(),
+            folder: stamp.folder.clone(),
+            patches: stamp.patches.clone(),
             differences,
         })
     }

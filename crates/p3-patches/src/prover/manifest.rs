@@ -659,9 +659,10 @@ impl Manifest {
             return Ok(found);
         }
         // The workspace's own packages have no source either. Where a manifest cannot be read, nothing is known to be left behind.
-        let Ok(own) = self.own_packages() else {
+        let Ok(mut own) = self.own_packages() else {
             return Ok(found);
         };
+        own.extend(self.configured_packages());
         for Locked { name, version, .. } in
             from_nowhere.filter(|locked| !own.contains(&locked.name))
         {
@@ -695,6 +696,18 @@ impl Manifest {
             Some(manifest.get("package")?.get("name")?.as_str()?.to_owned())
         };
         Ok(manifests.iter().filter_map(name).collect())
+    }
+
+    /// Returns the names of the packages that cargo's configuration overrides; none where cargo cannot read it.
+    fn configured_packages(&self) -> BTreeSet<String> {
+        let configured = configuration(self.root(), "patch", &[]).unwrap_or_default();
+        let registries = serde_json::from_value::<BTreeMap<String, toml::Table>>(configured);
+        let entries = registries.unwrap_or_default().into_values().flatten();
+        let name = |(key, entry): (String, toml::Value)| {
+            let package = entry.get("package").and_then(toml::Value::as_str);
+            package.map_or(key, str::to_owned)
+        };
+        entries.map(name).collect()
     }
 
     /// Restores the sources of packages that a lock file still has from trees, though the manifest names none.

@@ -63,6 +63,11 @@ fn a_package_from_a_place_of_the_users_is_told_of() {
         fixture.set_manifest(&format!("{MANIFEST}{dependency}{tables}"));
         write(&fixture.prover().join("Cargo.lock"), &published);
         fixture.cargo(&RESOLVE);
+        // It is no tree that a deleted block has left behind.
+        fixture.run(&["status", "--published-lock", "published.lock"]);
+        let published_lock = fixture.prover().join("published.lock");
+        let published_lock = fs::read_to_string(published_lock).unwrap();
+        assert_eq!(published_lock, fixture.lock(), "{way}");
         let expected = format!(
             "p3-util 0.8.0 comes from [DIR]/prover/{PLACE}/Cargo.toml, in place of crates.io\n"
         );

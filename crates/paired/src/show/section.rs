@@ -1,5 +1,6 @@
 //! The parts of a page: the records under one heading, and their rows with the samples behind them.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use indexmap::IndexMap;
@@ -172,10 +173,16 @@ pub fn marks<'l>(lines: impl IntoIterator<Item = Line<'l>> + Clone) -> String {
     marks.collect()
 }
 
-/// Returns the rows of all records. Rows of one workload are neighbours, in the order of the workloads' first rows.
+/// Returns the rows of all records. Rows of one workload are neighbours, in the order of the record that has most rows, before those that
+/// it lacks.
 #[must_use]
 pub fn lines(records: &[Record]) -> Vec<Line<'_>> {
-    let mut lines: IndexMap<&str, Vec<Line<'_>>> = IndexMap::new();
+    // The measurement of most rows has their order; others are of some of them.
+    let mut by_rows: Vec<_> = records.iter().collect();
+    by_rows.sort_by_key(|record| Reverse(record.rows.len()));
+    let rows = by_rows.into_iter().flat_map(|record| &record.rows);
+    let mut lines: IndexMap<&str, Vec<Line<'_>>> =
+        rows.map(|row| (&*row.workload, Vec::new())).collect();
     for record in records {
         let of = |run: &'_ Run| (run.workload.clone(), run.isa.clone());
         let mut samples = HashMap::new();
