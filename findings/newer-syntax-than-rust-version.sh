@@ -12,10 +12,12 @@ set -euo pipefail
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+# The toolchains, as rustup names them.
+current=1.95.0 promised=1.91.1
 export RUSTUP_HOME=$work/rustup CARGO_TARGET_DIR=$work/target
 unset RUSTUP_TOOLCHAIN RUSTFLAGS
-rustup --quiet toolchain install --no-self-update --profile minimal --component clippy 1.95.0
-rustup --quiet toolchain install --no-self-update --profile minimal 1.91.1
+rustup --quiet toolchain install --no-self-update --profile minimal --component clippy "$current"
+rustup --quiet toolchain install --no-self-update --profile minimal "$promised"
 
 # A package for each text.
 package() {
@@ -45,12 +47,12 @@ reported() {
   printf '%s, %s: %s, %s\n' "$text" "$name" "$end" \
     "$(grep --only-matching --extended-regexp --max-count 1 'incompatible_msrv|error\[E[0-9]+\]' "$work/said" || echo nothing)"
 }
-rustup run 1.95.0 cargo --version
-rustup run 1.91.1 cargo --version
+rustup run "$current" cargo --version
+rustup run "$promised" cargo --version
 for text in syntax function; do
-  reported 'clippy of 1.95' "$text" rustup run 1.95.0 cargo clippy
-  reported 'package of 1.95' "$text" rustup run 1.95.0 cargo package --allow-dirty
-  reported 'check of 1.91' "$text" rustup run 1.91.1 cargo check
+  reported 'clippy of 1.95' "$text" rustup run "$current" cargo clippy
+  reported 'package of 1.95' "$text" rustup run "$current" cargo package --allow-dirty
+  reported 'check of 1.91' "$text" rustup run "$promised" cargo check
 done | tee "$work/printed"
 
 diff - "$work/printed" <<'EXPECTED' || { echo "the toolchains say something else now" >&2; exit 1; }
