@@ -242,23 +242,21 @@ impl Patches {
     /// Returns the Plonky3 releases with a folder of their own, oldest first.
     pub fn releases(&self) -> Result<Vec<Version>> {
         let release = |name: &OsStr| Version::parse(name.to_str()?).ok();
-        let Some(folder) = &self.folder else {
-            let entries = self.embedded.patches.entries().iter();
-            let mut releases: Vec<_> =
-                (entries.filter_map(|entry| release(entry.path().as_os_str()))).collect();
-            releases.sort();
-            return Ok(releases);
-        };
         let mut releases = Vec::new();
-        let (above, place) = self.below(folder)?;
-        if let Some(folder) = above.folder(place)? {
-            for (name, _) in folder.entries()? {
-                if let Some(found) = release(&name) {
-                    // Refuses a link, below which no patch would be found.
-                    folder.folder(&name)?;
-                    releases.push(found);
+        if let Some(folder) = &self.folder {
+            let (above, place) = self.below(folder)?;
+            if let Some(folder) = above.folder(place)? {
+                for (name, _) in folder.entries()? {
+                    if let Some(found) = release(&name) {
+                        // Refuses a link, below which no patch would be found.
+                        folder.folder(&name)?;
+                        releases.push(found);
+                    }
                 }
             }
+        } else {
+            let entries = self.embedded.patches.entries().iter();
+            releases.extend(entries.filter_map(|entry| release(entry.path().as_os_str())));
         }
         releases.sort();
         Ok(releases)

@@ -499,10 +499,7 @@ pub fn report(
         machine,
         rows: Row::all(runs)?,
     };
-    report.check().map_err(|why| {
-        Failure::check(why).hint("no file is written of figures that contradict themselves")
-    })?;
-    Ok(report)
+    Ok(report.checked()?)
 }
 
 pub fn header(machine: &Machine) -> String {

@@ -238,7 +238,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         let same: Vec<_> = args.same.iter().map(Output::to_string).collect();
         tables += &format!("\nequal in every run: {}", same.join(", "));
     }
-    let report = Report {
+    let mut report = Report {
         schema: Report::<Difference>::SCHEMA,
         command: match args.show_flags {
             true => typed,
@@ -254,9 +254,7 @@ pub fn run(args: &Args, patches: &Patches) -> Result<()> {
         rows,
     };
     if args.json.is_some() || args.html.is_some() {
-        report.check().map_err(|why| {
-            Failure::check(why).hint("no file is written of figures that contradict themselves")
-        })?;
+        report = report.checked()?;
     }
     let mut runs = samples.runs;
     runs.extend(samples.parts.into_iter().flatten());

@@ -547,12 +547,8 @@ impl Manifest {
         }
         let lock = self.without_trees(&lock, None, patches)?;
         let packages = locked::packages(&lock)?;
-        let from_git = packages.iter().filter(|package| {
-            let source = GitSource::parse(&package.source);
-            let is_there = source.is_some_and(|source| source.is_at(git.source.url()));
-            is_there && package.name.starts_with("p3-")
-        });
-        let mut names: BTreeSet<_> = from_git.map(|package| package.name.as_str()).collect();
+        let from_git = of_repository(&git.source, &packages);
+        let mut names: BTreeSet<_> = from_git.map(|(package, _)| package.name.as_str()).collect();
         let recorded = self
             .stanza
             .iter()
@@ -701,13 +697,10 @@ impl Manifest {
     /// Returns the names of the packages that cargo's configuration overrides; none where cargo cannot read it.
     fn configured_packages(&self) -> BTreeSet<String> {
         let configured = configuration(self.root(), "patch", &[]).unwrap_or_default();
-        let registries = serde_json::from_value::<BTreeMap<String, toml::Table>>(configured);
-        let entries = registries.unwrap_or_default().into_values().flatten();
-        let name = |(key, entry): (String, toml::Value)| {
-            let package = entry.get("package").and_then(toml::Value::as_str);
-            package.map_or(key, str::to_owned)
-        };
-        entries.map(name).collect()
+        let patch = serde_json::from_value::<toml::Value>(configured).into_iter();
+        let root = patch.map(|patch| ("patch".to_owned(), patch)).collect();
+        let entries = redirections(workspace::of_root(&root));
+        entries.map(|(package, _)| package).collect()
     }
 
     /// Restores the sources of packages that a lock file still has from trees, though the manifest names none.
@@ -993,11 +986,21 @@ fn assert_no_trees(path: &Path, original: &str) -> Result<()> {
 /// Returns the commits of a repository that the `lock` file has packages of Plonky3 of.
 fn sources_of(repository: &GitSource, lock: &str) -> Result<BTreeSet<GitSource>> {
     let packages = locked::packages(lock)?;
-    let plonky3 = (packages.iter()).filter(|package| package.name.starts_with("p3-"));
-    let sources = plonky3.filter_map(|package| GitSource::parse(&package.source));
-    Ok(sources
-        .filter(|source| source.is_at(repository.url()))
-        .collect())
+    let found = of_repository(repository, &packages);
+    Ok(found.map(|(_, source)| source).collect())
+}
+
+/// Returns the packages of Plonky3 that a lock file has from a repository, each with its source. Other packages there may be at another
+/// commit.
+fn of_repository<'l>(
+    repository: &GitSource,
+    locked: &'l [Locked],
+) -> impl Iterator<Item = (&'l Locked, GitSource)> {
+    let plonky3 = locked
+        .iter()
+        .filter(|package| package.name.starts_with("p3-"));
+    let sourced = plonky3.filter_map(|package| Some((package, GitSource::parse(&package.source)?)));
+    sourced.filter(|(_, source)| source.is_at(repository.url()))
 }
 
 /// Returns a registry or repository as a key of `[patch]`.

@@ -29,13 +29,14 @@ pub(crate) fn read(spans: &mut Spans, output: &[u8]) {
         let line = strip_ansi_codes(line);
         let (path, ns) = if let Some((depth, name, ns)) = forest(&line) {
             above.truncate(depth);
-            let path = [&*above, &[name.to_owned()]].concat();
-            let joined = path.join(IN);
-            // A line without the line above it stands for itself.
-            if above.len() == depth {
-                above = path;
+            // A line without the line above it is above no other.
+            let is_known = above.len() == depth;
+            above.push(name.to_owned());
+            let path = above.join(IN);
+            if !is_known {
+                above.pop();
             }
-            (joined, ns)
+            (path, ns)
         } else if let Some(span) = closed(&line) {
             span
         } else {

@@ -465,6 +465,14 @@ impl<S> Report<S> {
         isas.into_iter().map(record).collect()
     }
 
+    /// Returns the report, to be written. Fails where [`Self::read`] would refuse it.
+    pub fn checked(self) -> Result<Self, Failure> {
+        self.check().map_err(|why| {
+            Failure::check(why).hint("no file is written of figures that contradict themselves")
+        })?;
+        Ok(self)
+    }
+
     /// Checks the names and the figures, since the file may come from anywhere; an error says which one is wrong.
     pub fn check(&self) -> Result<(), String> {
         self.machine.check()?;
