@@ -134,12 +134,18 @@ impl Figures {
         [lines(benches), lines(rows)].concat()
     }
 
-    /// Sums up what is faster: of the machine and instruction set on which most rows are.
+    /// Sums up what is faster and what takes less memory: of the machine and instruction set on which most rows are.
     pub fn headline(&self) -> String {
         let all = self.lines();
         let groups = groups(&all);
-        let faster = |lines: &[Line<'_>]| (lines.iter()).filter(|line| is_faster(line)).count();
-        let best = groups.iter().max_by_key(|lines| faster(lines));
+        let gains = |lines: &Vec<Line<'_>>| {
+            let faster = (lines.iter()).filter(|line| is_faster(line));
+            (
+                faster.count(),
+                lines.iter().filter_map(changed_memory).count(),
+            )
+        };
+        let best = groups.iter().max_by_key(|lines| gains(lines));
         let Some(best) = best.filter(|_| self.is_current()) else {
             return if self.is_timed() {
                 "An earlier text was timed, this one was not.".to_owned()
@@ -149,28 +155,25 @@ impl Figures {
                 "Not timed: instructions were counted.".to_owned()
             };
         };
-        if faster(best) == 0 {
-            return "No row is faster beyond the noise of the machines that it was measured on."
-                .to_owned();
+        let of = |is_of: fn(&Line<'_>) -> bool| {
+            let lines = best.iter().filter(|line| is_of(line));
+            range(lines.map(|line| line.row.ratio))
+        };
+        let memory = range(best.iter().filter_map(changed_memory));
+        let slower = of(|line| line.row.verdict == Verdict::Slower)
+            .map(|rows| format!("rows that it makes slower {rows}"));
+        if !best.iter().any(is_faster) && memory.is_none() {
+            let slower = slower.map(|rows| format!("; {rows} on {}", build_of(&best[0])));
+            return format!(
+                "No row is faster beyond the noise of the machines that it was measured on{}.",
+                slower.unwrap_or_default()
+            );
         }
         // The rows of a stack are against the release as published.
         let is_of_stack = self.step.current.is_empty() && self.benches.current.is_empty();
         let with = match &*self.needs {
             needs if is_of_stack && !needs.is_empty() => format!(" and {needs}"),
             _ => String::new(),
-        };
-        let of = |is_of: fn(&Line<'_>) -> bool| {
-            let mut ratios: Vec<_> = best
-                .iter()
-                .filter(|line| is_of(line))
-                .map(|line| line.row.ratio)
-                .collect();
-            ratios.sort_by(f64::total_cmp);
-            match &*ratios {
-                [] => None,
-                [only] => Some(format!("{only:.2}")),
-                [least, .., most] => Some(format!("{least:.2} to {most:.2}")),
-            }
         };
         let proofs = of(|line| is_of_proof(line) && is_faster(line));
         let unchanged = of(|line| is_of_proof(line) && line.row.verdict == Verdict::NoChange);
@@ -182,14 +185,18 @@ impl Figures {
                 .map(|rows| format!("other rows that it makes faster {rows}")),
             proofs.map(|proofs| format!("whole proofs {proofs}")),
             unchanged.map(|proofs| format!("whole proofs {proofs} (within the noise)")),
-            of(|line| line.row.verdict == Verdict::Slower)
-                .map(|rows| format!("rows that it makes slower {rows}")),
+            slower,
         ];
-        let parts: Vec<_> = parts.into_iter().flatten().collect();
+        let mut parts: Vec<_> = parts.into_iter().flatten().collect();
+        if parts.is_empty() {
+            parts.push("within the noise".to_owned());
+        }
+        let memory = memory.map(|memory| format!(" Memory at its peak: {memory} of that without."));
         format!(
-            "Time with this change{with}, of the time without, on {}: {}.",
+            "Time with this change{with}, of the time without, on {}: {}.{}",
             build_of(&best[0]),
-            parts.join(", ")
+            parts.join(", "),
+            memory.unwrap_or_default()
         )
     }
 
@@ -224,6 +231,7 @@ impl Figures {
             "The time of an iteration, by upstream's own benches, with this change divided by the time without it, on\n\
              Plonky3 {release}.{both}"
         );
+        let has_memory = (self.lines().iter()).any(|line| changed_memory(line).is_some());
         let mut sections = Vec::new();
         for (heading, ratio, records) in [
             ("Upstream's benches", &of_bench, &self.benches.current),
@@ -234,17 +242,25 @@ impl Figures {
             (EARLIER, &on_release, &self.stack.earlier),
         ] {
             if !records.is_empty() && (heading != EARLIER || !self.is_current()) {
-                let marks = if sections.is_empty() { MARKS } else { "" };
+                let marks = match sections.is_empty() {
+                    true if has_memory => format!("{MARKS} {MEMORY}"),
+                    true => MARKS.to_owned(),
+                    false => String::new(),
+                };
                 let text = format!("{ratio}{marks}\n\n{}", tables(records));
                 sections.push((heading, text));
             }
         }
         for counts in &self.counts {
+            let commands = match &*counts.command {
+                "" => String::new(),
+                command => blocks(reproduced(command, &counts.rustflags)),
+            };
             let text = format!(
-                "With this change{with}, on Plonky3 {release}. {}",
-                counts.markdown().trim_end()
+                "With this change{with}, on Plonky3 {release}. {}\n{commands}",
+                counts.markdown()
             );
-            sections.push(("Counted", text));
+            sections.push(("Counted", text.trim_end().to_owned()));
         }
         sections
     }
@@ -288,6 +304,9 @@ const EARLIER: &str = "Measured with an earlier text of the patch";
 const MARKS: &str = " In parentheses\nis the 95 % interval. Bold is a gain, and \"slower\" a loss, beyond what the baseline measured against itself shows; \
                      the others\nare within that noise. A row is named by what it runs, and on what: `2^16x64` has 2^16 rows of 64 columns, `2-threads`\nruns on two.";
 
+/// Explains the cells of a table in which some rows take another amount of memory.
+const MEMORY: &str = "`memory` is the most bytes that\nare allocated at a time, with / without.";
+
 fn is_of_proof(line: &Line<'_>) -> bool {
     let kind = Kind::of(&line.row.workload);
     [Kind::StarkProve, Kind::WhirProve].contains(&kind)
@@ -304,6 +323,17 @@ fn is_faster(line: &Line<'_>) -> bool {
 /// Tells whether a row runs on more than one thread. Upstream's benches are built without the feature that has threads.
 fn has_threads(line: &Line<'_>) -> bool {
     !is_of_bench(line) && line.runs.iter().any(|run| run.threads > 1)
+}
+
+/// Returns the least and the greatest of these ratios.
+fn range(ratios: impl Iterator<Item = f64>) -> Option<String> {
+    let mut ratios: Vec<_> = ratios.collect();
+    ratios.sort_by(f64::total_cmp);
+    match &*ratios {
+        [] => None,
+        [only] => Some(format!("{only:.2}")),
+        [least, .., most] => Some(format!("{least:.2} to {most:.2}")),
+    }
 }
 
 /// Names the CPU of a row and the vectors that it is built for.
@@ -365,11 +395,16 @@ fn tables(records: &[Record]) -> String {
             let sources = line.record.sources_of(line.row);
             sources.flat_map(move |source| reproduced(&source.command, flags))
         });
-        let commands = unique(sources);
-        let commands: String = commands.map(|command| escape::block(&command)).collect();
+        let commands = blocks(unique(sources));
         format!("{about}\n\n{table}\n\n{commands}")
     });
     tables.collect::<Vec<_>>().join("\n").trim_end().to_owned()
+}
+
+/// Returns each command as a block.
+fn blocks(commands: impl IntoIterator<Item = String>) -> String {
+    let blocks = (commands.into_iter()).map(|command| escape::block(&command));
+    blocks.collect()
 }
 
 /// Returns each text once, in the order of the first ones.
@@ -439,7 +474,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::bench::record::tests::{Filed, report};
+    use crate::bench::record::RECORDS;
+    use crate::bench::record::tests::{COUNTS, Filed, report};
+    use paired::run::sample::Side;
     use paired::testing::runs;
 
     /// Returns the record of a row for each name, with its ratio and its number of threads.
@@ -453,6 +490,23 @@ mod tests {
             }));
         }
         report("Narrow", &samples).records(&samples, &BTreeMap::new())
+    }
+
+    /// Returns figures of these records against the release as published.
+    fn of_stack(current: Vec<Record>) -> Figures {
+        Figures {
+            base: "0.8.0".into(),
+            release: "0.8.0".into(),
+            needs: String::new(),
+            benches: Records::default(),
+            step: Records::default(),
+            stack: Records {
+                current,
+                earlier: Vec::new(),
+            },
+            counts: Vec::new(),
+            isas: Vec::new(),
+        }
     }
 
     #[test]
@@ -491,19 +545,7 @@ mod tests {
 
     #[test]
     fn the_headline_is_of_the_machine_with_most_gains() {
-        let figures = |rows: &[(&str, f64, usize)]| Figures {
-            base: "0.8.0".into(),
-            release: "0.8.0".into(),
-            needs: String::new(),
-            benches: Records::default(),
-            step: Records::default(),
-            stack: Records {
-                current: records(rows),
-                earlier: Vec::new(),
-            },
-            counts: Vec::new(),
-            isas: Vec::new(),
-        };
+        let figures = |rows: &[(&str, f64, usize)]| of_stack(records(rows));
         let rows = [
             ("bench/x", 0.5, 1),
             ("lde/x", 0.75, 1),
@@ -516,10 +558,10 @@ mod tests {
             "Time with this change, of the time without, on Narrow, AVX2: upstream's benches 0.50, other rows that it makes \
              faster 0.25 to 0.75, whole proofs 1.00 (within the noise), rows that it makes slower 1.50."
         );
-        assert!(
-            figures(&rows[3..])
-                .headline()
-                .starts_with("No row is faster")
+        assert_eq!(
+            figures(&rows[3..]).headline(),
+            "No row is faster beyond the noise of the machines that it was measured on; rows that it makes slower 1.50 on \
+             Narrow, AVX2."
         );
         assert_eq!(figures(&[]).headline(), "Not timed.");
         let slower = figures(&[("lde/x", 0.75, 1), ("stark-prove/x", 1.5, 1)]);
@@ -539,6 +581,42 @@ mod tests {
             "{}",
             stacked.headline()
         );
+    }
+
+    #[test]
+    fn less_memory_is_a_gain_where_no_row_is_faster() {
+        let samples_of = |name: &str| {
+            let mut samples = runs(1.0);
+            for run in &mut samples {
+                run.workload = name.into();
+                let share = if run.side == Side::Candidate { 1 } else { 2 };
+                run.live_bytes = Some(share << 24);
+            }
+            samples
+        };
+        for (name, times) in [
+            ("stark-prove/x", "whole proofs 1.00 (within the noise)"),
+            ("lde/x", "within the noise"),
+        ] {
+            let samples = samples_of(name);
+            let records = report("Narrow", &samples).records(&samples, &BTreeMap::new());
+            let figures = of_stack(records);
+            assert_eq!(
+                figures.headline(),
+                format!(
+                    "Time with this change, of the time without, on Narrow, AVX2: {times}. Memory at its peak: 0.50 of that without."
+                )
+            );
+            let [("Measured", text)] = &*figures.sections() else {
+                panic!("{:?}", figures.sections());
+            };
+            assert!(
+                text.contains(MEMORY) && text.contains(", memory 0.500 "),
+                "{text}"
+            );
+        }
+        let (_, text) = &of_stack(records(&[("lde/x", 1.0, 1)])).sections()[0];
+        assert!(!text.contains("memory"), "{text}");
     }
 
     #[test]
@@ -607,6 +685,20 @@ mod tests {
             "{}",
             figures.headline()
         );
+    }
+
+    #[test]
+    fn counts_are_followed_by_the_command_that_makes_them() {
+        let filed = Filed::new();
+        let file = format!("{RECORDS}/0.8.0/triple-neon/quick-sponge/2026-11-01-qemu.json");
+        let command = r#""command": "cargo p3 inspect count quick-sponge --record", "base""#;
+        filed.put(&file, &COUNTS.replace("\"base\"", command));
+        let figures = Figures::of(&Project::at(filed.root()), "0.8.0", "quick-sponge").unwrap();
+        let [("Counted", text)] = &*figures.sections() else {
+            panic!("{:?}", figures.sections());
+        };
+        let block = " |\n\n```\ncargo p3 inspect count quick-sponge\n```";
+        assert!(text.ends_with(block), "{text}");
     }
 
     #[test]

@@ -18,6 +18,9 @@ use paired::text;
 #[derive(Deserialize)]
 pub struct Counts {
     schema: u32,
+    /// As it was typed. The records of 2026-11-21 have none.
+    #[serde(default, deserialize_with = "text::line")]
+    pub command: String,
     base: String,
     pub isa: String,
     patches: BTreeSet<String>,
@@ -30,7 +33,7 @@ pub struct Counts {
     #[serde(deserialize_with = "text::name")]
     pub emulated_cpu: String,
     #[serde(deserialize_with = "text::line")]
-    rustflags: String,
+    pub rustflags: String,
     /// The hash of each patch's code. Records before 2026-11-23 have none.
     #[serde(default)]
     code: BTreeMap<String, String>,
